@@ -31,8 +31,17 @@ pub struct Lifted {
 pub enum Recovery {
     /// Each warp was followed along its instructions.
     Path,
-    /// From the control-flow graph. `instead` says why the instructions could not be followed, if that was tried.
-    Graph { instead: Option<String> },
+    /// From the control-flow graph. `instead` says why not along the instructions, if that was tried.
+    Graph { instead: Option<Instead> },
+}
+
+/// Why a protocol that comes of the instructions is not the one that is decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Instead {
+    /// They cannot be followed, for this reason.
+    Refused(String),
+    /// Nothing is decided of it, for this reason.
+    Undecided(String),
 }
 
 impl Recovery {

@@ -30,6 +30,7 @@ mod written;
 pub use lift::Failure;
 pub use lift::Options;
 pub use lift::lift;
+pub use lines::Instead;
 pub use lines::Lifted;
 pub use lines::Recovery;
 pub use lint::Lint;

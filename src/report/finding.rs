@@ -131,6 +131,14 @@ pub struct Kernel {
 }
 
 impl Finding {
+    /// Says that the protocol was recovered from the control-flow graph, as nothing was decided of the one along the
+    /// instructions.
+    pub fn decided_instead(&mut self, undecided: &str) {
+        self.notes.push(format!(
+            "recovered from the control-flow graph, as of what the instructions give nothing was decided: {undecided}"
+        ));
+    }
+
     /// Says that the protocol was recovered from the control-flow graph, and why not along the instructions. Where it is not
     /// known then either, that is the reason that tells more of the kernel.
     pub fn recovered_instead(&mut self, reason: &str) {

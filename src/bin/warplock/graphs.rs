@@ -1,6 +1,9 @@
 //! Kernels that are recovered from the kernel IR: MLIR, and PTX on request.
 
+use std::cell::OnceCell;
+
 use warplock::patience;
+use warplock::ptx::Instead;
 use warplock::ptx::Lifted;
 use warplock::ptx::Recovery;
 use warplock::report::text::visible;
@@ -12,7 +15,9 @@ use warplock_kernel::lift::Lift;
 use warplock_kernel::lift::lift;
 use warplock_kernel::mlir;
 use warplock_kernel::ptx;
+use warplock_kernel::recover::Obstacle;
 use warplock_kernel::recover::Shape;
+use warplock_kernel::recover::refuse_stores;
 
 use crate::failure::Failure;
 use crate::inputs::Input;
@@ -132,17 +137,7 @@ fn recovered(
         ..
     } = match lift(kernel, shape, patience::over) {
         Ok(recovered) => recovered,
-        Err(obstacle) => {
-            let place = match obstacle.location.source.first() {
-                Some(source) => format!(" ({}:{})", source.file, source.line),
-                None => String::new(),
-            };
-            let words = match obstacle.location.line {
-                0 => obstacle.reason,
-                line => format!("line {line}{place}: {}", obstacle.reason),
-            };
-            return Ok(Err(words));
-        }
+        Err(obstacle) => return Ok(Err(words(obstacle))),
     };
     let line = |line: Option<u32>| line.and_then(|line| usize::try_from(line).ok());
     let lines: Vec<Option<usize>> = lines.into_iter().map(line).collect();
@@ -172,11 +167,35 @@ fn recovered(
     Ok(Ok((lifted, looks_ahead)))
 }
 
-/// The protocol of an entry of PTX that could not be followed along its instructions, for that reason; `None` if it is not
-/// recovered from its graph either.
-pub fn instead(source: &str, entry: &str, options: &Kernels, reason: &str) -> Option<Lifted> {
-    let module = ptx::read(source).ok()?;
-    let kernel = module.kernels.iter().find(|kernel| kernel.name == entry)?;
+/// The kernels of a text of PTX, read when the first of them is asked for.
+pub struct Graphs<'s> {
+    source: &'s str,
+    kernels: OnceCell<Vec<Kernel>>,
+}
+
+impl<'s> Graphs<'s> {
+    pub fn new(source: &'s str) -> Graphs<'s> {
+        Graphs {
+            source,
+            kernels: OnceCell::new(),
+        }
+    }
+
+    /// The kernel of this name, if it can be read.
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        let read = || ptx::read(self.source).map_or_else(|_| Vec::new(), |module| module.kernels);
+        let mut kernels = self.kernels.get_or_init(read).iter();
+        kernels.find(|kernel| kernel.name == name)
+    }
+}
+
+/// Why nothing can be said of a kernel, whatever is recovered: it stores over an mbarrier.
+pub fn misused(kernel: &Kernel) -> Option<String> {
+    refuse_stores(kernel).err().map(words)
+}
+
+/// The protocol of an entry of PTX from its graph, instead of the one along its instructions; `None` if it is not recovered.
+pub fn instead(kernel: &Kernel, options: &Kernels, why: Instead) -> Option<Lifted> {
     // Whether an answer of cluster launch control is read where it lands is not followed in the graph.
     let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
     if operations.any(|operation| {
@@ -192,10 +211,20 @@ pub fn instead(source: &str, entry: &str, options: &Kernels, reason: &str) -> Op
     if looks_ahead {
         return None;
     }
-    lifted.recovery = Recovery::Graph {
-        instead: Some(reason.to_owned()),
-    };
+    lifted.recovery = Recovery::Graph { instead: Some(why) };
     Some(lifted)
+}
+
+/// An obstacle with its place.
+fn words(obstacle: Obstacle) -> String {
+    let place = match obstacle.location.source.first() {
+        Some(source) => format!(" ({}:{})", source.file, source.line),
+        None => String::new(),
+    };
+    match obstacle.location.line {
+        0 => obstacle.reason,
+        line => format!("line {line}{place}: {}", obstacle.reason),
+    }
 }
 
 /// Whether a kernel is about other CTAs of its cluster.

@@ -9,6 +9,7 @@ use warplock::patience;
 use warplock::protocol::Span;
 use warplock::ptx;
 use warplock::ptx::Function;
+use warplock::ptx::Instead;
 use warplock::ptx::Lifted;
 use warplock::ptx::Lint;
 use warplock::ptx::Module;
@@ -19,6 +20,7 @@ use warplock::text::Diagnostic;
 
 use crate::failure::Failure;
 use crate::graphs;
+use crate::graphs::Graphs;
 use crate::inputs::Input;
 use crate::inputs::compile::Compiler;
 
@@ -91,6 +93,7 @@ enum Form<'e> {
         options: &'e Options,
         /// What the launch is, for recovery from the graph where that may be tried.
         or_graph: Option<&'e Kernels>,
+        graphs: &'e Graphs<'e>,
         /// Something is missing that the user can give.
         refused: &'e dyn Fn(&Diagnostic) -> Failure,
     },
@@ -135,6 +138,7 @@ impl Entry<'_> {
                 function,
                 options,
                 or_graph,
+                graphs,
                 refused,
             } => {
                 let mut options = (*options).clone();
@@ -151,11 +155,19 @@ impl Entry<'_> {
                     && !obstacle.misuse
                     && !patience::over()
                 {
-                    let reason = obstacle.words(module);
-                    let instead = graphs::instead(module.source, function.name, kernels, &reason);
-                    if let Some(lifted) = instead {
+                    let why = Instead::Refused(obstacle.words(module));
+                    let kernel = graphs.kernel(function.name);
+                    let instead = |kernel| graphs::instead(kernel, kernels, why);
+                    if let Some(lifted) = kernel.and_then(instead) {
                         return Ok(Ok(lifted));
                     }
+                }
+                let misused = || graphs.kernel(function.name).and_then(graphs::misused);
+                if let Ok(lifted) = &found
+                    && lifted.text.contains("\nmbarrier ")
+                    && let Some(reason) = misused()
+                {
+                    return Ok(Err(reason));
                 }
                 recovered(found, module, *refused)
             }
@@ -165,6 +177,33 @@ impl Entry<'_> {
             Form::Graph {
                 kernel, kernels, ..
             } => graphs::protocol(kernel, kernels),
+        }
+    }
+
+    /// Whether its protocol may also be recovered from its graph, where nothing is decided of [`Self::protocol`].
+    pub fn has_graph(&self) -> bool {
+        matches!(
+            self.form,
+            Form::Path {
+                or_graph: Some(_),
+                ..
+            }
+        )
+    }
+
+    /// The protocol from its graph, where for a reason nothing is decided of [`Self::protocol`].
+    pub fn from_graph(&self, undecided: String) -> Option<Lifted> {
+        match &self.form {
+            Form::Path {
+                function,
+                or_graph: Some(kernels),
+                graphs,
+                ..
+            } => {
+                let kernel = graphs.kernel(function.name)?;
+                graphs::instead(kernel, kernels, Instead::Undecided(undecided))
+            }
+            _ => None,
         }
     }
 
@@ -262,6 +301,7 @@ impl Kernels {
             Failure::text(std::slice::from_ref(finding), name, &source(), style)
         };
         let asked = names(&wanted);
+        let graphs = Graphs::new(module.source);
         for (number, function) in wanted.into_iter().enumerate() {
             // What the kernel says, or the user, outweighs what stands beside the file.
             let facts = &input.facts;
@@ -286,6 +326,7 @@ impl Kernels {
                     function,
                     options: &options,
                     or_graph: graph.then_some(&launched),
+                    graphs: &graphs,
                     refused: &refused,
                 },
                 number,

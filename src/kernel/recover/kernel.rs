@@ -12,6 +12,7 @@ use crate::recover::lower::Inputs;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
 use crate::recover::number::Atomic;
+use crate::recover::overwritten::refuse_stores;
 use crate::recover::parity;
 use crate::recover::quotients::quotients;
 use crate::recover::reroll::reroll;
@@ -126,6 +127,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
             "a CTA has 1 to 1,024 threads, and a cluster 1 to 16 CTAs",
         ));
     }
+    refuse_stores(kernel)?;
     let graph = Graph::new(kernel);
     if !graph.is_reducible() {
         return Err(refuse("the control flow has a loop with several entries"));

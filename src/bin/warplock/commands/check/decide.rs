@@ -1,8 +1,9 @@
 //! Decides the properties of one file.
 
+mod property;
+
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 use std::time::Instant;
@@ -13,23 +14,17 @@ use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::ptx::Lifted;
 use warplock::ptx::Recovery;
-use warplock::report::Finding;
-use warplock::report::Word;
-use warplock::report::expect;
 use warplock::report::finding;
 use warplock::report::style::Style;
 use warplock::text::MAX_SOURCE_BYTES;
 use warplock::text::Narrowing;
-use warplock::verdict;
 use warplock::verdict::Shared;
-use warplock::verdict::deadlock::Settings;
-use warplock::verdict::decision::Decision;
-use warplock::verdict::decision::Verdict;
 use warplock::verdict::hazard;
-use warplock::witness;
+
+pub use property::INEXACT;
+pub use property::doubt;
 
 use crate::failure::Failure;
-use crate::files;
 use crate::inputs::Input;
 use crate::interrupt;
 use crate::kernels;
@@ -39,7 +34,6 @@ use crate::sources;
 
 use super::Wanted;
 use super::listed;
-use super::minimize;
 use super::outcome::Outcome;
 
 /// What to decide about every file.
@@ -85,6 +79,7 @@ pub fn file(order: &Order, number: usize, input: &Input, results: &dyn Fn(Outcom
         exact: true,
         launches: &[],
         recovery: None,
+        or_else: None,
         launched: &[],
         lints: None,
         results,
@@ -145,6 +140,8 @@ struct Work<'a> {
     launches: &'a [(String, BTreeMap<String, i64>)],
     /// From what the protocol was recovered, if it was.
     recovery: Option<&'a Recovery>,
+    /// The protocol to decide where nothing is decided of this one, for a reason.
+    or_else: Option<&'a dyn Fn(String) -> Option<Lifted>>,
     /// What is taken from beside the file about the launch.
     launched: &'a [String],
     /// What the lints find in the kernel, if it is one; said with what is not proved.
@@ -252,11 +249,14 @@ impl Work<'_> {
         };
         let found = OnceCell::new();
         let lints = || found.get_or_init(|| kernels::linted(entry)).clone();
+        let from_graph = |undecided: String| entry.from_graph(undecided);
         let reason = match protocol {
             Ok(lifted) => {
+                let on_path = entry.has_graph() && lifted.recovery == Recovery::Path;
                 let work = Work {
                     lints: Some(&lints),
                     note: Some(note),
+                    or_else: on_path.then_some(&from_graph),
                     kernel: Some((file, entry.source(), &lifted.lines)),
                     exact: lifted.exact,
                     launches: &lifted.launches,
@@ -348,159 +348,9 @@ impl Work<'_> {
             done => done,
         }
     }
-
-    fn property(
-        &self,
-        bytes: &[u8],
-        property: Property,
-        narrowing: &Narrowing,
-        shared: &Shared,
-        expected: Option<(&Protocol, &Expectation)>,
-    ) -> Result<(), Failure> {
-        let mut outcome = Outcome::default();
-        let mut protocol = sources::load_bytes(bytes, self.name, self.order.style)?;
-        sources::narrow(&mut protocol, narrowing, self.name, self.order.style)?;
-        let objectives = match self.order.minimize.as_slice() {
-            [] => None,
-            order => Some(minimize::objectives(&protocol, order, self.name)?),
-        };
-        let tell = self.teller();
-        let settings = Settings {
-            timeout: self.order.timeout.saturating_sub(self.recovered_in),
-            objectives,
-            cancel: &interrupt::CANCEL,
-            tell: &tell,
-            kernel: self.order.kernel,
-        };
-        let internal =
-            |error: &dyn std::fmt::Display| Failure::Internal(format!("{}: {error}", self.name));
-        let mut decision =
-            verdict::decide_sharing(&protocol, narrowing, property, &settings, shared)
-                .map_err(|error| internal(&error))?;
-        let mut launch = None;
-        if !self.exact
-            && let Verdict::Refuted(_) = decision.verdict
-        {
-            let left = settings.timeout.saturating_sub(decision.elapsed);
-            let points: Vec<_> = self.launches.iter().map(|(_, at)| at.clone()).collect();
-            let failing =
-                verdict::first_failing(&protocol, narrowing, property, &points, &settings, left)
-                    .map_err(|error| internal(&error))?;
-            match failing {
-                Some(failing) => {
-                    launch = self.launches.get(failing.point).map(|(words, _)| words);
-                    (protocol, decision) = (failing.protocol, failing.decision);
-                }
-                None => doubt(&mut decision),
-            }
-        }
-        let mut finding =
-            finding::finding(self.name, &protocol, &decision).map_err(|error| internal(&error))?;
-        finding
-            .notes
-            .extend(launch.map(|words| format!("fails at the launch with {words}")));
-        self.keep(&decision, &mut finding, &mut outcome);
-        let wanted = self.order.counterexamples.saturating_sub(1);
-        if let Verdict::Refuted(refutation) = &decision.verdict
-            && wanted > 0
-        {
-            let left = self.order.timeout.saturating_sub(decision.elapsed);
-            let others = verdict::further(&protocol, property, refutation, wanted, &settings, left)
-                .map_err(|error| internal(&error))?;
-            finding.notes.extend(others.note);
-            for witness in others.witnesses {
-                let mut further =
-                    finding::further(&protocol, &witness).map_err(|error| internal(&error))?;
-                further.witness = self.kept(&witness, &mut outcome);
-                finding.further.push(further);
-            }
-        }
-        finding.expectation = expected
-            .map(|(protocol, expectation)| expect::compare(protocol, expectation, &finding));
-        finding.assumptions.extend_from_slice(self.launched);
-        finding.recovery = self.recovery.map(Recovery::name);
-        if let Some(Recovery::Graph {
-            instead: Some(reason),
-        }) = self.recovery
-        {
-            finding.recovered_instead(reason);
-        }
-        if let Some(note) = self.note {
-            // Of a counterexample every line is one of the kernel.
-            if finding.counterexample.is_none() {
-                finding.notes.push(note.to_owned());
-            }
-        }
-        if let Some((file, kernel, lines)) = self.kernel {
-            finding.recovered_from(file, kernel, lines);
-        }
-        if matches!(finding.verdict, Word::Refuted | Word::Unknown) {
-            finding
-                .notes
-                .extend(self.lints.iter().flat_map(|lints| lints()));
-        }
-        outcome.findings.push(finding);
-        (self.results)(outcome);
-        Ok(())
-    }
-
-    /// Writes the certificate or the witness where one is wanted. The verdict stands even if
-    /// that fails.
-    fn keep(&self, decision: &Decision, finding: &mut Finding, outcome: &mut Outcome) {
-        match (&decision.verdict, &self.order.certificate) {
-            (Verdict::Proved(proof), Some(folder)) => match files::certificate(proof, folder) {
-                Ok(path) => finding.certificate = Some(path.display().to_string()),
-                Err(failure) => outcome.failures.push(failure),
-            },
-            (Verdict::Refuted(refutation), _) => {
-                finding.witness = self.kept(&refutation.witness, outcome);
-            }
-            _ => {}
-        }
-    }
-
-    /// Writes a witness where one is wanted; its path.
-    fn kept(&self, witness: &witness::Witness, outcome: &mut Outcome) -> Option<String> {
-        match write_witness(witness, self.order.witness.as_ref()?) {
-            Ok(path) => Some(path.display().to_string()),
-            Err(failure) => {
-                outcome.failures.push(failure);
-                None
-            }
-        }
-    }
-}
-
-/// Why a counterexample of a recovered protocol is none of its kernel.
-pub const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
-    each other, or a warp waits for warps that may have ended";
-
-/// A counterexample of a recovered protocol that may be one of no launch refutes nothing.
-pub fn doubt(decision: &mut Decision) {
-    if let Verdict::Refuted(_) = decision.verdict {
-        decision.verdict = Verdict::Unknown {
-            reason: INEXACT.to_owned(),
-            span: None,
-        };
-    }
 }
 
 /// Whether a property is about what is read and written.
 fn about_data(wanted: Wanted) -> bool {
     matches!(wanted, Wanted::One(Property::Race | Property::StaleRead))
-}
-
-/// Writes a witness under a name made of what it is about and a digest of its content.
-fn write_witness(witness: &witness::Witness, folder: &Path) -> Result<PathBuf, Failure> {
-    let content = witness
-        .to_json()
-        .map_err(|error| Failure::Internal(error.to_string()))?;
-    let digest = witness::sha256_hex(content.as_bytes());
-    let short = digest.get(..12).unwrap_or(&digest);
-    let path = folder.join(format!(
-        "{}-{}-{short}.json",
-        witness.protocol, witness.property
-    ));
-    files::write(&path, content.as_bytes())?;
-    Ok(path)
 }

@@ -1,0 +1,293 @@
+//! Decides one property of one protocol, and says what was found.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::time::Instant;
+
+use warplock::encoding::search::Objective;
+use warplock::patience;
+use warplock::protocol::Expectation;
+use warplock::protocol::Property;
+use warplock::protocol::Protocol;
+use warplock::ptx::Instead;
+use warplock::ptx::Recovery;
+use warplock::report::Finding;
+use warplock::report::Word;
+use warplock::report::expect;
+use warplock::report::finding;
+use warplock::text::Narrowing;
+use warplock::verdict;
+
+use warplock::verdict::Shared;
+use warplock::verdict::deadlock::Settings;
+use warplock::verdict::decision::Decision;
+use warplock::verdict::decision::Verdict;
+use warplock::witness;
+
+use super::Work;
+use crate::commands::check::minimize;
+use crate::commands::check::outcome::Outcome;
+use crate::failure::Failure;
+use crate::files;
+use crate::interrupt;
+use crate::sources;
+
+/// What was decided of a protocol.
+struct Decided {
+    protocol: Protocol,
+    decision: Decision,
+    /// The launch that fails, in words, if one is known.
+    launch: Option<String>,
+}
+
+impl Work<'_> {
+    pub(super) fn property(
+        &self,
+        bytes: &[u8],
+        property: Property,
+        narrowing: &Narrowing,
+        shared: &Shared,
+        expected: Option<(&Protocol, &Expectation)>,
+    ) -> Result<(), Failure> {
+        let (timeout, recovered_in) = (self.order.timeout, self.recovered_in);
+        let left = timeout.saturating_sub(recovered_in);
+        // What narrows this protocol may mean another thing in the other one, or nothing.
+        let both = property == Property::Deadlock && *narrowing == Narrowing::default();
+        let Some(or_else) = self.or_else.filter(|_| both) else {
+            let decided = self.decided(bytes, property, narrowing, shared, left)?;
+            return self.told(decided, property, expected);
+        };
+        // The protocol from the graph has the other half of the time.
+        let began = Instant::now();
+        let first = self.decided(bytes, property, narrowing, shared, left / 2)?;
+        let undecided = match &first.decision.verdict {
+            Verdict::Bounded { reason, .. } | Verdict::Unknown { reason, .. } => reason.clone(),
+            Verdict::Proved(_) | Verdict::Refuted(_) => {
+                return self.told(first, property, expected);
+            }
+        };
+        let left = |began: &Instant| left.saturating_sub(began.elapsed());
+        let other = patience::until(patience::deadline(left(&began)), || or_else(undecided));
+        if let Some(lifted) = other {
+            let work = Work {
+                exact: lifted.exact,
+                launches: &lifted.launches,
+                recovery: Some(&lifted.recovery),
+                kernel: self
+                    .kernel
+                    .map(|(file, source, _)| (file, source, lifted.lines.as_slice())),
+                ..*self
+            };
+            let text = lifted.text.as_bytes();
+            let shared = Shared::default();
+            let second = work.decided(text, property, narrowing, &shared, left(&began));
+            if let Ok(second) = second
+                && matches!(
+                    second.decision.verdict,
+                    Verdict::Proved(_) | Verdict::Refuted(_)
+                )
+            {
+                return work.told(second, property, expected);
+            }
+        }
+        self.told(first, property, expected)
+    }
+
+    /// Decides a property of the protocol in a text, in some time.
+    fn decided(
+        &self,
+        bytes: &[u8],
+        property: Property,
+        narrowing: &Narrowing,
+        shared: &Shared,
+        timeout: Duration,
+    ) -> Result<Decided, Failure> {
+        let mut protocol = sources::load_bytes(bytes, self.name, self.order.style)?;
+        sources::narrow(&mut protocol, narrowing, self.name, self.order.style)?;
+        let objectives = self.objectives(&protocol)?;
+        let tell = self.teller();
+        let settings = self.settings(timeout, objectives, &tell);
+        let internal = |error: &dyn std::fmt::Display| self.internal(error);
+        let mut decision =
+            verdict::decide_sharing(&protocol, narrowing, property, &settings, shared)
+                .map_err(|error| internal(&error))?;
+        let mut launch = None;
+        if !self.exact
+            && let Verdict::Refuted(_) = decision.verdict
+        {
+            let left = settings.timeout.saturating_sub(decision.elapsed);
+            let points: Vec<_> = self.launches.iter().map(|(_, at)| at.clone()).collect();
+            let failing =
+                verdict::first_failing(&protocol, narrowing, property, &points, &settings, left)
+                    .map_err(|error| internal(&error))?;
+            match failing {
+                Some(failing) => {
+                    launch = self
+                        .launches
+                        .get(failing.point)
+                        .map(|(words, _)| words.clone());
+                    (protocol, decision) = (failing.protocol, failing.decision);
+                }
+                None => doubt(&mut decision),
+            }
+        }
+        Ok(Decided {
+            protocol,
+            decision,
+            launch,
+        })
+    }
+
+    fn objectives(&self, protocol: &Protocol) -> Result<Option<Vec<Objective>>, Failure> {
+        match self.order.minimize.as_slice() {
+            [] => Ok(None),
+            order => minimize::objectives(protocol, order, self.name).map(Some),
+        }
+    }
+
+    fn settings<'s>(
+        &self,
+        timeout: Duration,
+        objectives: Option<Vec<Objective>>,
+        tell: &'s (dyn Fn(&str) + Sync),
+    ) -> Settings<'s> {
+        Settings {
+            timeout,
+            objectives,
+            cancel: &interrupt::CANCEL,
+            tell,
+            kernel: self.order.kernel,
+        }
+    }
+
+    fn internal(&self, error: &dyn std::fmt::Display) -> Failure {
+        Failure::Internal(format!("{}: {error}", self.name))
+    }
+
+    /// Says what was decided.
+    fn told(
+        &self,
+        decided: Decided,
+        property: Property,
+        expected: Option<(&Protocol, &Expectation)>,
+    ) -> Result<(), Failure> {
+        let Decided {
+            protocol,
+            decision,
+            launch,
+        } = decided;
+        let internal = |error: &dyn std::fmt::Display| self.internal(error);
+        let mut outcome = Outcome::default();
+
+        let mut finding =
+            finding::finding(self.name, &protocol, &decision).map_err(|error| internal(&error))?;
+        finding
+            .notes
+            .extend(launch.map(|words| format!("fails at the launch with {words}")));
+        self.keep(&decision, &mut finding, &mut outcome);
+        let wanted = self.order.counterexamples.saturating_sub(1);
+        if let Verdict::Refuted(refutation) = &decision.verdict
+            && wanted > 0
+        {
+            let left = self.order.timeout.saturating_sub(decision.elapsed);
+            let tell = self.teller();
+            let objectives = self.objectives(&protocol)?;
+            let settings = self.settings(left, objectives, &tell);
+            let others = verdict::further(&protocol, property, refutation, wanted, &settings, left)
+                .map_err(|error| internal(&error))?;
+            finding.notes.extend(others.note);
+            for witness in others.witnesses {
+                let mut further =
+                    finding::further(&protocol, &witness).map_err(|error| internal(&error))?;
+                further.witness = self.kept(&witness, &mut outcome);
+                finding.further.push(further);
+            }
+        }
+        finding.expectation = expected
+            .map(|(protocol, expectation)| expect::compare(protocol, expectation, &finding));
+        finding.assumptions.extend_from_slice(self.launched);
+        finding.recovery = self.recovery.map(Recovery::name);
+        match self.recovery {
+            Some(Recovery::Graph {
+                instead: Some(Instead::Refused(reason)),
+            }) => finding.recovered_instead(reason),
+            Some(Recovery::Graph {
+                instead: Some(Instead::Undecided(reason)),
+            }) => finding.decided_instead(reason),
+            _ => {}
+        }
+        if let Some(note) = self.note {
+            // Of a counterexample every line is one of the kernel.
+            if finding.counterexample.is_none() {
+                finding.notes.push(note.to_owned());
+            }
+        }
+        if let Some((file, kernel, lines)) = self.kernel {
+            finding.recovered_from(file, kernel, lines);
+        }
+        if matches!(finding.verdict, Word::Refuted | Word::Unknown) {
+            finding
+                .notes
+                .extend(self.lints.iter().flat_map(|lints| lints()));
+        }
+        outcome.findings.push(finding);
+        (self.results)(outcome);
+        Ok(())
+    }
+
+    /// Writes the certificate or the witness where one is wanted. The verdict stands even if
+    /// that fails.
+    fn keep(&self, decision: &Decision, finding: &mut Finding, outcome: &mut Outcome) {
+        match (&decision.verdict, &self.order.certificate) {
+            (Verdict::Proved(proof), Some(folder)) => match files::certificate(proof, folder) {
+                Ok(path) => finding.certificate = Some(path.display().to_string()),
+                Err(failure) => outcome.failures.push(failure),
+            },
+            (Verdict::Refuted(refutation), _) => {
+                finding.witness = self.kept(&refutation.witness, outcome);
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes a witness where one is wanted; its path.
+    fn kept(&self, witness: &witness::Witness, outcome: &mut Outcome) -> Option<String> {
+        match write_witness(witness, self.order.witness.as_ref()?) {
+            Ok(path) => Some(path.display().to_string()),
+            Err(failure) => {
+                outcome.failures.push(failure);
+                None
+            }
+        }
+    }
+}
+
+/// Why a counterexample of a recovered protocol is none of its kernel.
+pub const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
+    each other, or a warp waits for warps that may have ended";
+
+/// A counterexample of a recovered protocol that may be one of no launch refutes nothing.
+pub fn doubt(decision: &mut Decision) {
+    if let Verdict::Refuted(_) = decision.verdict {
+        decision.verdict = Verdict::Unknown {
+            reason: INEXACT.to_owned(),
+            span: None,
+        };
+    }
+}
+
+/// Writes a witness under a name made of what it is about and a digest of its content.
+fn write_witness(witness: &witness::Witness, folder: &Path) -> Result<PathBuf, Failure> {
+    let content = witness
+        .to_json()
+        .map_err(|error| Failure::Internal(error.to_string()))?;
+    let digest = witness::sha256_hex(content.as_bytes());
+    let short = digest.get(..12).unwrap_or(&digest);
+    let path = folder.join(format!(
+        "{}-{}-{short}.json",
+        witness.protocol, witness.property
+    ));
+    files::write(&path, content.as_bytes())?;
+    Ok(path)
+}
