@@ -91,7 +91,7 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
     for chain in &order.chains {
         let (class, site) = chain.about.place();
         let words = rule.words(class, site);
-        let own = rule.classes[class].name.clone();
+        let own = rule.classes[rule.member(class)].name.clone();
         let at = |link: &Link| {
             let lane = rule.lanes.get(link.lane);
             lane.map_or("?", |lane| protocol.objects[lane.object].name.as_str())
@@ -146,7 +146,7 @@ fn names(protocol: &Protocol, class: &Class) -> BTreeMap<usize, String> {
 }
 
 fn name(rule: &Rule<'_>, link: &Link) -> String {
-    let class = rule.classes.get(link.class);
+    let class = rule.classes.get(rule.member(link.class));
     class.map_or_else(|| "?".to_owned(), |class| class.name.clone())
 }
 

@@ -5,6 +5,15 @@
 //! one of its members delivers without waiting in between is numbered, ordered and ranked like an arrival
 //! ([`super::lanes`]), so that all of it lands in the generation that it is meant for. It only does not count as one.
 //! Then every member expects or delivers the same each time, and the sum over all members is 0.
+//!
+//! A class that arrives at a lane may bring bytes to it apart from its arrivals, as where a barrier stands between:
+//!
+//! ```text
+//! expect full 4096; arrive full; sync bar; deliver full 4096
+//! ```
+//!
+//! These deliveries are numbered by themselves, as if another class brought them: the *shadow* of the class. It has the same
+//! members, with the same waits and ranks; only at such lanes its arrivals are the deliveries.
 
 use super::cases::Env;
 use super::cases::fits;
@@ -57,9 +66,13 @@ impl Rule<'_> {
                     run.filter(move |(_, s)| test(&s.kind)).map(|(at, _)| at)
                 };
                 // Others expect them: see `balance`.
-                let of =
-                    |lane: &&Lane| lane.brings(class) && lane.deliveries.contains(&(class, at));
-                if self.lanes.iter().any(|lane| of(&lane)) {
+                let brought = |lane: &Lane| {
+                    let mut deliveries = lane.deliveries.iter();
+                    deliveries.any(|(by, site)| {
+                        lane.brings(*by) && *site == at && self.member(*by) == class
+                    })
+                };
+                if self.lanes.iter().any(brought) {
                     continue;
                 }
                 let arrivals: Vec<usize> = is(|k| matches!(k, Kind::Arrive { .. })).collect();
@@ -114,7 +127,7 @@ impl Rule<'_> {
         let none = Env::new();
         let mut sum = Expr::Int(0);
         for class in lane.arriving() {
-            let this = &self.classes[class];
+            let this = self.class(class);
             let of = |site| {
                 let run = together(&this.flow.sites, site);
                 let run: Vec<&Site> = run.iter().map(|at| &this.flow.sites[*at]).collect();

@@ -45,7 +45,8 @@ impl Rule<'_> {
     /// Where a chain begins: the class that is at the end of what is to be shown.
     pub fn begins(&self, about: About) -> Result<(usize, usize), Unsupported> {
         let (class, site) = about.place();
-        let there = self.classes.get(class).and_then(|c| c.flow.sites.get(site));
+        let there = self.classes.get(self.member(class));
+        let there = there.and_then(|class| class.flow.sites.get(site));
         match there {
             Some(_) => Ok((class, self.lane_of(class, site)?)),
             None => Err(Unsupported::whole("an operation that does not exist")),
@@ -62,7 +63,7 @@ impl Rule<'_> {
     ) -> Result<Vec<Claim>, Unsupported> {
         let (class, lane_at) = self.begins(about)?;
         let lane = &self.lanes[lane_at];
-        let this = &self.classes[class];
+        let this = self.class(class);
         let lag = |class, lane| {
             lags(class, lane).ok_or_else(|| Unsupported::whole("waits whose lag is not given"))
         };
@@ -193,7 +194,7 @@ impl Rule<'_> {
         for (mut at, size) in at.value(&lane.size)? {
             let before = fits(number.plus(-1, &size))?;
             at.scene.know(before.clone());
-            all.push((at, class, before));
+            all.push((at, self.member(class), before));
         }
         Ok(all)
     }
@@ -240,7 +241,7 @@ impl<'r, 'p> Walk<'r, 'p> {
 
     /// The members of a class, of which there are some, have made an arrival with this number.
     fn arrive(&mut self, step: Step, lane: &Lane, class: usize) -> Result<(), Unsupported> {
-        let Some(this) = self.rule.classes.get(class) else {
+        let Some(this) = self.rule.classes.get(self.rule.member(class)) else {
             return Err(Unsupported::whole("a class that does not exist"));
         };
         if lane.arrivals_of(class).next().is_none() {
@@ -263,9 +264,10 @@ impl<'r, 'p> Walk<'r, 'p> {
         class: usize,
         site: usize,
     ) -> Result<(), Unsupported> {
-        for at in step.scene.at(&self.rule.classes[class], site)? {
+        for at in step.scene.at(self.rule.class(class), site)? {
             for (mut at, number) in at.done(lane.arrivals_of(class))? {
                 at.scene.know_equal(&number, &step.arrival)?;
+                let class = self.rule.member(class);
                 self.places.push((at, class, step.target.clone()));
             }
         }

@@ -116,8 +116,8 @@ impl Rule<'_> {
                     }));
                     for by in this.arriving() {
                         let arrivals = this.arrivals_of(by);
-                        let total = scene::before(&self.classes[by], Place::End, arrivals)?;
-                        for scene in at.scene.inhabited(&self.classes[by])? {
+                        let total = scene::before(self.class(by), Place::End, arrivals)?;
+                        for scene in at.scene.inhabited(self.class(by))? {
                             for (scene, total) in scene.value(&total, &Env::new())? {
                                 let left = fits(total.plus(-1, &number))?;
                                 let made = fits(left.less(1))?;
@@ -151,7 +151,7 @@ impl Rule<'_> {
                 let by = this.arriving();
                 let by = by.first().copied().unwrap_or_default();
                 let arrivals = this.arrivals_of(by);
-                let total = scene::before(&self.classes[by], Place::End, arrivals)?;
+                let total = scene::before(self.class(by), Place::End, arrivals)?;
                 Expr::binary(BinaryOp::Sub, total, Expr::Int(1))
             }
         };

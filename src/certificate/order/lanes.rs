@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::bytes;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
@@ -67,12 +68,68 @@ fn of(uses: &[(usize, usize)], class: usize) -> impl Iterator<Item = usize> {
     own.map(|(_, site)| *site)
 }
 
-/// The lanes of a protocol.
+/// The lanes of a protocol, and the classes that have a shadow (see [`bytes`]). The first of these is numbered as if it came
+/// behind the last class.
 ///
 /// # Errors
 ///
 /// Names an operation that is none on a lane.
-pub fn lanes(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsupported> {
+pub fn lanes(
+    protocol: &Protocol,
+    classes: &[Class],
+) -> Result<(Vec<Lane>, Vec<usize>), Unsupported> {
+    let mut lanes = of_uses(protocol, classes)?;
+    let shadows = shadows(&mut lanes, classes);
+    for lane in &mut lanes {
+        let arriving = lane.arriving();
+        let mut brought = lane.deliveries.clone();
+        brought.retain(|(class, _)| !arriving.contains(class));
+        lane.bringing = brought.iter().map(|(class, _)| *class).collect();
+        lane.bringing.dedup();
+        brought.retain(|(class, site)| {
+            let class = member(*class, classes.len(), &shadows);
+            bytes::together(&classes[class].flow.sites, *site).last() == Some(site)
+        });
+        lane.arrivals.extend(brought);
+        lane.arrivals.sort_unstable();
+    }
+    Ok((lanes, shadows))
+}
+
+/// The class of which the members are, where there are so many classes: of a shadow, that of which it is the shadow.
+pub fn member(class: usize, classes: usize, shadows: &[usize]) -> usize {
+    let shadow = class.checked_sub(classes).and_then(|nth| shadows.get(nth));
+    shadow.copied().unwrap_or(class)
+}
+
+/// Gives deliveries that are apart from their class's arrivals to a shadow of the class.
+fn shadows(lanes: &mut [Lane], classes: &[Class]) -> Vec<usize> {
+    let mut shadows: Vec<usize> = Vec::new();
+    for lane in lanes {
+        let arriving = lane.arriving();
+        for (class, site) in &mut lane.deliveries {
+            let sites = &classes[*class].flow.sites;
+            let arrives = |at: &usize| matches!(sites[*at].kind, Kind::Arrive { .. });
+            if !arriving.contains(class) || bytes::together(sites, *site).iter().any(arrives) {
+                continue;
+            }
+            let nth = match shadows.iter().position(|of| of == class) {
+                Some(nth) => nth,
+                None => {
+                    let nth = shadows.len();
+                    shadows.push(*class);
+                    nth
+                }
+            };
+            *class = exact::together(classes.len(), nth);
+        }
+        lane.deliveries.sort_unstable();
+    }
+    shadows
+}
+
+/// The lanes, with deliveries that are among no arrivals.
+fn of_uses(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsupported> {
     let mut moving: Vec<Vec<bool>> = protocol
         .objects
         .iter()
@@ -140,20 +197,7 @@ pub fn lanes(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsupp
             _ => return Err(Unsupported::at(this.span, "this operation")),
         }
     }
-    let mut lanes: Vec<Lane> = lanes.into_values().collect();
-    for lane in &mut lanes {
-        let arriving = lane.arriving();
-        let mut brought = lane.deliveries.clone();
-        brought.retain(|(class, _)| !arriving.contains(class));
-        lane.bringing = brought.iter().map(|(class, _)| *class).collect();
-        lane.bringing.dedup();
-        brought.retain(|(class, site)| {
-            bytes::together(&classes[*class].flow.sites, *site).last() == Some(site)
-        });
-        lane.arrivals.extend(brought);
-        lane.arrivals.sort_unstable();
-    }
-    Ok(lanes)
+    Ok(lanes.into_values().collect())
 }
 
 /// Every operation, with its class and position.

@@ -107,6 +107,7 @@ impl Rule<'_> {
                                         scene: own.scene.clone(),
                                         ..place.clone()
                                     };
+                                    let by = self.member(by);
                                     for (place, low) in self.rank(by, &place, weights)? {
                                         let rise = fits(high.plus(-1, &low))?;
                                         let rise = fits(rise.less(1))?;

@@ -51,6 +51,8 @@ pub struct Rule<'p> {
     pub classes: Vec<Class>,
     /// What they meet at.
     pub lanes: Vec<Lane>,
+    /// Which classes have a shadow: see [`super::bytes`].
+    shadows: Vec<usize>,
     /// What is known of the parameters.
     pub(super) scene: Scene,
     /// Conditions that are left out: see [`guards`].
@@ -87,7 +89,7 @@ impl<'p> Rule<'p> {
         }
         let mut classes = class::classes(protocol, &[])?;
         let guards = guards::unguard(&mut classes, unguarded)?;
-        let lanes = lanes::lanes(protocol, &classes)?;
+        let (lanes, shadows) = lanes::lanes(protocol, &classes)?;
         let mut scene = Scene::new(protocol)?;
         if let Some(extent) = copies.extent {
             // Without a copy there is nobody, and nothing to show.
@@ -97,6 +99,7 @@ impl<'p> Rule<'p> {
             protocol,
             classes,
             lanes,
+            shadows,
             scene,
             guards,
             ends: Vec::new(),
@@ -105,8 +108,18 @@ impl<'p> Rule<'p> {
         Ok(rule)
     }
 
+    /// The class of which the members of a class or a shadow are.
+    pub fn member(&self, class: usize) -> usize {
+        lanes::member(class, self.classes.len(), &self.shadows)
+    }
+
+    /// The class, or that of which it is the shadow.
+    pub(super) fn class(&self, class: usize) -> &Class {
+        &self.classes[self.member(class)]
+    }
+
     pub(super) fn site(&self, class: usize, site: usize) -> &Site {
-        &self.classes[class].flow.sites[site]
+        &self.class(class).flow.sites[site]
     }
 
     fn quote(&self, span: Span) -> String {
@@ -118,7 +131,7 @@ impl<'p> Rule<'p> {
     /// The operation in its role's words.
     pub fn words(&self, class: usize, site: usize) -> String {
         let quote = self.quote(self.site(class, site).span);
-        format!("`{quote}` of {}", self.classes[class].name)
+        format!("`{quote}` of {}", self.class(class).name)
     }
 
     /// Declarations mean something, and classes have sizes.
@@ -356,7 +369,7 @@ impl<'p> Rule<'p> {
                     "{} goes through its elements in turn",
                     self.words(class, site)
                 );
-                for at in self.scene.at(&self.classes[class], site)? {
+                for at in self.scene.at(self.class(class), site)? {
                     for (at, nth) in at.done(lane.arrivals_of(class))? {
                         self.element(lane, &at, &nth, &name, &what, &mut all)?;
                         if matches!(
@@ -485,15 +498,12 @@ impl<'p> Rule<'p> {
             // Whoever arrives there at all arrives so often.
             for by in this.arriving() {
                 let name = format!("exists_c{class}_s{site}_by{by}");
-                let what = format!(
-                    "{words} is for arrivals that {} make",
-                    self.classes[by].name
-                );
-                let total = scene::before(&self.classes[by], Place::End, this.arrivals_of(by))?;
+                let what = format!("{words} is for arrivals that {} make", self.class(by).name);
+                let total = scene::before(self.class(by), Place::End, this.arrivals_of(by))?;
                 for at in self.scene.at(&self.classes[class], site)? {
                     for (mut at, number) in self.awaited(this, &at, class, lag)? {
                         at.scene.know(number.clone());
-                        for scene in at.scene.inhabited(&self.classes[by])? {
+                        for scene in at.scene.inhabited(self.class(by))? {
                             for (scene, total) in scene.value(&total, &Env::new())? {
                                 let left = fits(total.plus(-1, &number))?;
                                 let left = fits(left.less(1))?;

@@ -5,6 +5,8 @@
 //! - `if n == 1 { wait b[0] .. } else { for i in 0..n { wait b[i % 2] .. } }` is what stands behind the `else`, since that
 //!   is the same where `n` is 1.
 //!
+//! - `if n >= 1 { arrive a  for i in 0..n { .. } }` is `if n >= 1 { arrive a }  for i in 0..n { .. }`.
+//!
 //! Compilers write such branches where they unroll a loop, or write its first or last round apart.
 
 use std::collections::BTreeMap;
@@ -61,13 +63,60 @@ pub fn straighten(lines: &mut Vec<Line>, ranges: &Ranges) {
                 } else if let Some(mut one) = by_parity(condition, then, otherwise) {
                     all.append(&mut one);
                 } else {
-                    all.push(line);
+                    all.extend(around_loops(line));
                 }
             }
             _ => all.push(line),
         }
     }
     *lines = all;
+}
+
+/// Whether a condition fails only where a loop does not run.
+pub fn spares(condition: &Condition, count: &Number) -> bool {
+    match condition {
+        Condition::AtLeastZero(number) => {
+            count.minus(&Number::constant(1)).as_ref() == Some(number)
+        }
+        Condition::NotZero(number) => count == number || count.times(-1).as_ref() == Some(number),
+        _ => false,
+    }
+}
+
+/// A branch with loops that do not run where its condition fails: these loops, and the branch for what is before and behind.
+fn around_loops(line: Line) -> Vec<Line> {
+    let Line::If {
+        condition,
+        then,
+        otherwise,
+        location,
+    } = &line
+    else {
+        return vec![line];
+    };
+    let mut varies = false;
+    condition.each(&mut |number| {
+        varies |= number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_)));
+    });
+    let spared = |line: &Line| matches!(line, Line::For { count, .. } if spares(condition, count));
+    let declares = |line: &Line| matches!(line, Line::Let { .. });
+    if varies || !otherwise.is_empty() || !then.iter().any(spared) || then.iter().any(declares) {
+        return vec![line];
+    }
+    let mut all = Vec::new();
+    for run in then.chunk_by(|one, other| !spared(one) && !spared(other)) {
+        if run.iter().any(spared) {
+            all.extend_from_slice(run);
+            continue;
+        }
+        all.push(Line::If {
+            condition: condition.clone(),
+            then: run.to_vec(),
+            otherwise: Vec::new(),
+            location: location.clone(),
+        });
+    }
+    all
 }
 
 fn bounds(number: &Number, ranges: &Ranges) -> Option<Range> {

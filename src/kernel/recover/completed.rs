@@ -9,7 +9,8 @@
 //! each of 4 warps: arrive bar; sync 1; ..; wait bar
 //! ```
 //!
-//! Such waits are taken out, and the arrivals of mbarriers for which nobody waits then.
+//! Such waits are taken out where no wait for the same mbarrier stays further down, and the arrivals of mbarriers for which
+//! nobody waits then.
 //!
 //! The barrier is one that has a fixed number and is named only by warps that all wait there, as many as it counts. Each
 //! generation of it then has each of these warps once, so the n-th time of one warp is the n-th time of every other.
@@ -131,12 +132,25 @@ fn group_without_completed(
     if !launched || !seen.iter().all(|other| same(first, other)) {
         return;
     }
-    let count = waits(first, ring).len();
-    let mut open = vec![false; count];
+    let objects = waits(first, ring);
+    let mut open = vec![false; objects.len()];
     follow(first, &mut Vec::new(), (ring, together), &mut 0, &mut open);
+    keep_before(&objects, &mut open);
     for at in of_group {
         let mut number = 0;
         take_out(&mut roles[at].lines, ring, &mut number, &open);
+    }
+}
+
+/// Where a wait for an mbarrier stays, those before it do, so that phases are waited for one by one from the first on.
+fn keep_before(objects: &[Object], open: &mut [bool]) {
+    for at in (0..objects.len()).rev() {
+        let (before, rest) = open.split_at_mut(at);
+        if rest.first() == Some(&true) {
+            for (other, open) in objects.iter().zip(before) {
+                *open |= may_be_one(other, &objects[at]);
+            }
+        }
     }
 }
 

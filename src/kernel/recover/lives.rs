@@ -256,6 +256,19 @@ impl<'a> Life<'a> {
         }
     }
 
+    /// Whether the role of another life meets this one behind a line of this one and before a line of its own.
+    pub(super) fn met_between(&self, line: usize, other: &Self, use_of: usize) -> bool {
+        let met = |mine: &[Meeting], theirs: &[Meeting]| {
+            let first = mine
+                .iter()
+                .position(|meeting| meeting.is_certain() && meeting.before > line);
+            first
+                .is_some_and(|at| Meeting::are_same(mine, theirs, at) && theirs[at].behind < use_of)
+        };
+        met(&self.of_cluster, &other.of_cluster)
+            || self.role.rank == other.role.rank && met(&self.of_cta, &other.of_cta)
+    }
+
     /// The last line of this role with a use of the mbarriers whose life ends.
     fn last_use(&self, end: &Use<'_>) -> Option<usize> {
         let uses = self.uses.iter().filter(|one| {

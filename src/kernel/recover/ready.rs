@@ -3,10 +3,20 @@
 //! They are if every initialisation is done once, under no condition, before its warp meets others, and if every use comes
 //! behind a meeting that its initialisation precedes: of the CTA for its own mbarriers, of the cluster for all. A warp has
 //! met the cluster behind its wait, and everybody's initialisations precede that if they precede their arrivals.
+//!
+//! An mbarrier that is initialised further down, under no condition, is ready as well if every use of it comes behind a
+//! meeting that the initialisation is before. Nobody can tell then whether that was done at the beginning.
+
+use std::collections::BTreeMap;
 
 use crate::ir::VariableId;
 use crate::recover::family::each;
 use crate::recover::family::object_of;
+use crate::recover::lives::Life;
+use crate::recover::lives::Place;
+use crate::recover::lives::lives;
+use crate::recover::lower::Inputs;
+use crate::recover::shape::Shape;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
@@ -36,6 +46,49 @@ pub fn ready_before_use(
         role.lines
             .iter()
             .all(|line| met.passes(line, role.rank, threads))
+    })
+}
+
+/// Whether every mbarrier is initialised once, under no condition, and used behind a meeting that this is before.
+pub fn initialised_before_use(
+    roles: &[Role],
+    inputs: &Inputs,
+    shape: Shape,
+    declared: &dyn Fn(VariableId) -> Option<u32>,
+) -> bool {
+    let lives = lives(roles, inputs, shape);
+    let mut begun: BTreeMap<Place, (usize, usize)> = BTreeMap::new();
+    for (number, life) in lives.iter().enumerate() {
+        for one in &life.uses {
+            if !matches!(one.action, Action::Init { .. }) {
+                continue;
+            }
+            let always = matches!(life.role.lines.get(one.line), Some(Line::Action { .. }));
+            let mut places = one.places.iter();
+            let (Some(place), None) = (places.next(), places.next()) else {
+                return false;
+            };
+            let again = begun.insert(*place, (number, one.line)).is_some();
+            if !always || again || one.repeated || life.role.warps.len() > 1 {
+                return false;
+            }
+        }
+    }
+    let is_ready = |place: &Place, life: &Life<'_>, line: usize| {
+        declared(place.1).is_some()
+            || begun
+                .get(place)
+                .is_some_and(|(number, begin)| lives[*number].met_between(*begin, life, line))
+    };
+    lives.iter().all(|life| {
+        life.uses.iter().all(|one| {
+            let begins = matches!(one.action, Action::Init { .. });
+            let ready = || {
+                let mut places = one.places.iter();
+                places.all(|place| is_ready(place, life, one.line))
+            };
+            begins || !one.places.is_empty() && ready()
+        })
     })
 }
 

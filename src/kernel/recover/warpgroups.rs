@@ -7,7 +7,8 @@
 //! one phase of an mbarrier at which the four warps arrive when they close it. These mbarriers are a ring of at least as
 //! many as there are groups in flight at once. So the group that had the place before has been waited for, no phase is
 //! missed, and no wait is lapped. A wait for a group before the first looks for the phase before the first, which
-//! mbarriers take as completed.
+//! mbarriers take as completed. As groups are done in order, `wgmma.wait_group n` waits for all that may be in flight but the
+//! last `n`, one after the other.
 //!
 //! This is written into the kernel itself, so recovery and interpreter read one text.
 //!
@@ -314,8 +315,10 @@ impl<'a> Change<'a> {
                 match step(&operation)? {
                     Some(Step::Commit) if flight.open => self.close(&operation, &mut new),
                     // Otherwise there is nothing to wait for.
-                    Some(Step::Wait(left)) if left < flight.groups => {
-                        self.wait(left, &operation, &mut new);
+                    Some(Step::Wait(left)) => {
+                        for left in (left..flight.groups).rev() {
+                            self.wait(left, &operation, &mut new);
+                        }
                     }
                     _ => {}
                 }
@@ -435,7 +438,7 @@ impl<'a> Change<'a> {
         out.push(computed(self.closed, Compute::Add, next, at));
     }
 
-    /// All groups but the last so many are waited for.
+    /// The last group but so many is waited for.
     fn wait(&mut self, left: u32, wait: &Operation, out: &mut Vec<Operation>) {
         let at = &wait.location;
         let constant = |n: u32| Operand::Constant(u128::from(n));

@@ -6,10 +6,10 @@
 
 mod deviation;
 pub(super) mod multipliers;
+mod ranks;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -25,25 +25,15 @@ use crate::certificate::order::artefact::End;
 use crate::certificate::order::artefact::Lag;
 use crate::certificate::order::artefact::Link;
 use crate::certificate::order::artefact::Order;
-use crate::certificate::order::artefact::Product;
-use crate::certificate::order::artefact::Rank;
-use crate::certificate::order::artefact::Weight;
-use crate::certificate::order::cases;
-use crate::certificate::order::cases::Env;
 use crate::certificate::order::ends;
 use crate::certificate::order::guards;
-use crate::certificate::order::polynomial::Monomial;
-use crate::certificate::order::polynomial::Polynomial;
-use crate::certificate::order::polynomial::Unknown;
 use crate::certificate::order::positivity::Proof;
 use crate::certificate::order::positivity::Sequent;
-use crate::certificate::order::ranks::Part;
 use crate::certificate::order::rule::Claim;
 use crate::certificate::order::rule::Rule;
 use crate::fresh;
 use crate::protocol::Protocol;
 use multipliers::Effort;
-use multipliers::Row;
 
 /// The lags that are tried, the usual ones first.
 const LAGS: [i64; 4] = [0, 1, -1, 2];
@@ -280,7 +270,7 @@ impl Search<'_> {
         for _ in 0..=MAX_LINKS {
             let mut longer = Vec::new();
             for chain in chains {
-                let end = chain.last().map_or(class, |link| link.class);
+                let end = rule.member(chain.last().map_or(class, |link| link.class));
                 let may_end = match lapped {
                     true => end == class,
                     false => rule.lanes[lane].waits_of(end).next().is_some(),
@@ -315,190 +305,9 @@ impl Search<'_> {
         };
         Err(format!("it could not be shown that {words} {what}"))
     }
-
-    /// Ranks that rise where they have to.
-    fn ranks(&self, lag: &dyn Fn(usize, usize) -> Option<i64>) -> Result<Vec<Rank>, String> {
-        (self.tell)("looking for ranks");
-        for more in [false, true] {
-            let monomials = self.monomials(more)?;
-            if let Some(ranks) = self.ranks_over(&monomials, lag)? {
-                return Ok(ranks);
-            }
-        }
-        Err("there is no order of this form in which nobody waits for who comes later".to_owned())
-    }
-
-    /// What weights may be sums of: 1, how often inner loops go around, and the sizes of lanes.
-    fn monomials(&self, sizes: bool) -> Result<Vec<Monomial>, String> {
-        let mut all = BTreeSet::from([Monomial::new()]);
-        let mut add = |of: &Polynomial| {
-            let over_parameters = |m: &&Monomial| {
-                let mut unknowns = m.iter();
-                unknowns.all(|unknown| matches!(unknown, Unknown::Param(_)))
-            };
-            let terms = of.terms().map(|(monomial, _)| monomial);
-            all.extend(terms.filter(over_parameters).cloned());
-        };
-        for class in &self.rule.classes {
-            for (at, this) in class.flow.loops.iter().enumerate() {
-                // How often it goes around in one iteration of each loop around it.
-                let mut product = Polynomial::number(1);
-                let around = this.outer.iter().skip(1).rev();
-                for at in [at].iter().chain(around).take(this.outer.len()) {
-                    let trips = cases::value(&class.flow.loops[*at].trips, &Env::new());
-                    let Some((_, trips)) = trips.ok().and_then(|mut cases| cases.pop()) else {
-                        break;
-                    };
-                    product = cases::fits(product.times(&trips)).map_err(uncovered)?;
-                    add(&product);
-                }
-            }
-        }
-        if sizes {
-            for lane in &self.rule.lanes {
-                for (_, size) in cases::value(&lane.size, &Env::new()).map_err(uncovered)? {
-                    add(&size);
-                }
-            }
-        }
-        Ok(all.into_iter().collect())
-    }
-
-    fn ranks_over(
-        &self,
-        monomials: &[Monomial],
-        lag: &dyn Fn(usize, usize) -> Option<i64>,
-    ) -> Result<Option<Vec<Rank>>, String> {
-        let numbers = RefCell::new(BTreeMap::new());
-        let weights = |class: usize, part: Part| {
-            let mut numbers = numbers.borrow_mut();
-            let next = numbers.len();
-            let first = *numbers.entry((class, part)).or_insert(next) * monomials.len();
-            let mut sum = Polynomial::default();
-            for (nth, monomial) in monomials.iter().enumerate() {
-                let mut term = Polynomial::unknown(Unknown::Coefficient(first + nth));
-                for unknown in monomial {
-                    term = cases::fits(term.times(&Polynomial::unknown(*unknown)))?;
-                }
-                sum = cases::fits(sum.plus(1, &term))?;
-            }
-            Ok(sum)
-        };
-        let claims = self.rule.ranks(&weights, lag).map_err(uncovered)?;
-        let mut program = Program::default();
-        for claim in &claims {
-            self.stop()?;
-            program
-                .add(&claim.sequent)
-                .ok_or("a number in the search for ranks is too large")?;
-        }
-        let coefficients = numbers.borrow().len() * monomials.len();
-        let Some(values) = program.solve(coefficients) else {
-            return Ok(None);
-        };
-        let numbers = numbers.borrow();
-        let weight = |class: usize, part: Part| {
-            let Some(nth) = numbers.get(&(class, part)) else {
-                return Weight::default();
-            };
-            let all = monomials.iter().enumerate();
-            let product = |(at, monomial): (usize, &Monomial)| Product {
-                times: values[nth * monomials.len() + at],
-                of: monomial
-                    .iter()
-                    .filter_map(|unknown| match unknown {
-                        Unknown::Param(at) => Some(*at),
-                        _ => None,
-                    })
-                    .collect(),
-            };
-            Weight(all.map(product).filter(|p| p.times != 0).collect())
-        };
-        let classes = self.rule.classes.iter().enumerate();
-        let rank = |(class, this): (usize, &crate::certificate::cut::class::Class)| {
-            let loops = 0..this.flow.loops.len();
-            let sites = 0..this.flow.sites.len();
-            Rank {
-                loops: loops.map(|at| weight(class, Part::Loop(at))).collect(),
-                sites: sites.map(|at| weight(class, Part::Site(at))).collect(),
-            }
-        };
-        Ok(Some(classes.map(rank).collect()))
-    }
 }
 
 /// What a claim says, in the middle of a sentence.
 fn said(claim: &Claim) -> &str {
     claim.meaning.trim_end_matches('.')
-}
-
-/// A linear program: multipliers for each of several sequents, and the coefficients that their
-/// goals share.
-#[derive(Default)]
-struct Program {
-    /// One per sequent and product of unknowns.
-    rows: Vec<Equation>,
-    multipliers: usize,
-}
-
-/// Numbers times multipliers and coefficients add up to a value.
-#[derive(Default)]
-struct Equation {
-    multipliers: Vec<(usize, i128)>,
-    coefficients: Vec<(usize, i128)>,
-    sum: i128,
-}
-
-impl Program {
-    /// Adds what has to hold of a sequent; `None` if a number does not fit.
-    fn add(&mut self, sequent: &Sequent) -> Option<()> {
-        let known = Sequent {
-            hypotheses: sequent.hypotheses.clone(),
-            goal: Polynomial::default(),
-        };
-        let (facts, _) = multipliers::with_lemmas(&known)?;
-        let single = (0..facts.len()).map(|at| vec![at]);
-        let mut of: Vec<Vec<usize>> = vec![Vec::new()];
-        of.extend(single);
-        of.extend(multipliers::with_parameters(&facts));
-        let mut rows: BTreeMap<Monomial, Equation> = BTreeMap::new();
-        for of in of {
-            for (monomial, times) in multipliers::product(&facts, &of).ok()?.terms() {
-                let row = rows.entry(monomial.clone()).or_default();
-                row.multipliers.push((self.multipliers, times));
-            }
-            self.multipliers += 1;
-        }
-        // The goal is the sum: what is left of it once the coefficients are taken out.
-        for (monomial, times) in sequent.goal.terms() {
-            let (coefficients, rest): (Vec<Unknown>, Vec<Unknown>) = monomial
-                .iter()
-                .partition(|unknown| matches!(unknown, Unknown::Coefficient(_)));
-            let row = rows.entry(rest).or_default();
-            match coefficients[..] {
-                [] => row.sum = row.sum.checked_add(times)?,
-                [Unknown::Coefficient(at)] => row.coefficients.push((at, times.checked_neg()?)),
-                _ => return None,
-            }
-        }
-        self.rows.extend(rows.into_values());
-        Some(())
-    }
-
-    /// Integers that will do as coefficients.
-    fn solve(&self, coefficients: usize) -> Option<Vec<i64>> {
-        let row = |equation: &Equation| {
-            let mut terms = equation.multipliers.clone();
-            let own = equation.coefficients.iter();
-            terms.extend(own.map(|(at, times)| (self.multipliers + at, *times)));
-            Row {
-                terms,
-                sum: equation.sum,
-            }
-        };
-        let rows: Vec<Row> = self.rows.iter().map(row).collect();
-        let values = multipliers::solve(&rows, self.multipliers, coefficients)?;
-        // Ranks may be multiplied by a positive number: what rises by 1 rises by as much or more.
-        multipliers::integers(&values[self.multipliers..])
-    }
 }

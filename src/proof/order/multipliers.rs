@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -43,6 +44,17 @@ pub fn prove(sequent: &Sequent, effort: Effort) -> Option<Proof> {
         refute(facts, &contrary)
     };
     let last = |sum| Step { lemma: None, sum };
+    // What is assumed cannot be.
+    let never = facts
+        .iter()
+        .position(|fact| fact.value().is_some_and(|value| value < 0));
+    if let Some(at) = never {
+        let once = Multiple {
+            times: 1,
+            of: vec![at],
+        };
+        return Some(Proof(vec![last(vec![once])]));
+    }
     if let Some(sum) = goal(facts) {
         return Some(Proof(vec![last(sum)]));
     }
@@ -149,7 +161,7 @@ fn combination(
         }
     }
     let rows: Vec<Row> = rows.into_values().collect();
-    let Some(values) = solve(&rows, of.len(), 0) else {
+    let Some(values) = solve(&rows, (of.len(), 0), 0..of.len()) else {
         return Ok(None);
     };
     let Some(values) = integers(&values) else {
@@ -171,8 +183,12 @@ pub struct Row {
     pub sum: i128,
 }
 
-/// Rational values of unknowns of which the first so many are not negative and the others free.
-pub fn solve(rows: &[Row], bounded: usize, free: usize) -> Option<Vec<(i64, i64)>> {
+/// Rational values of unknowns of which the first so many are not negative and the others free; those in `wanted` are given.
+pub fn solve(
+    rows: &[Row],
+    (bounded, free): (usize, usize),
+    wanted: Range<usize>,
+) -> Option<Vec<(i64, i64)>> {
     let left = reduced(rows, bounded)?;
     let solver = z3::Solver::new_for_logic("QF_LRA")?;
     let mut params = z3::Params::new();
@@ -202,7 +218,7 @@ pub fn solve(rows: &[Row], bounded: usize, free: usize) -> Option<Vec<(i64, i64)
     }
     let model = solver.get_model()?;
     let value = |unknown: &Real| model.eval(unknown, true)?.as_rational();
-    unknowns.iter().map(value).collect()
+    unknowns.get(wanted)?.iter().map(value).collect()
 }
 
 /// The rows without the unknowns that can only be 0; `None` if one of the rows cannot hold.

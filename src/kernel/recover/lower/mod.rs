@@ -25,6 +25,7 @@ use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
+use crate::recover::branches::spares;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -408,16 +409,9 @@ impl Lowerer<'_> {
 
 /// Whether lines do nothing where a condition fails: loops whose count is then 0.
 fn only_loops(lines: &[Line], condition: &Condition) -> bool {
-    let is_skipped = |count: &Number| match condition {
-        Condition::AtLeastZero(number) => {
-            count.minus(&Number::constant(1)).as_ref() == Some(number)
-        }
-        Condition::NotZero(number) => count == number || count.times(-1).as_ref() == Some(number),
-        _ => false,
-    };
     !lines.is_empty()
         && lines.iter().all(|line| match line {
-            Line::For { count, .. } => is_skipped(count),
+            Line::For { count, .. } => spares(condition, count),
             Line::Let { .. } => true,
             _ => false,
         })
