@@ -5,6 +5,7 @@
 //! The protocols are those of `support/edited.rs`. Seeds count from 4,000,000. For longer runs see
 //! `support/campaign.rs`.
 
+use crate::support::apart_templates;
 use crate::support::cut_templates;
 use crate::support::order_edge_templates;
 use crate::support::order_end_templates;
@@ -141,6 +142,16 @@ fn what_it_proves_of_ends_and_multicasts_never_goes_wrong() {
 }
 
 #[test]
+fn what_it_proves_of_deliveries_apart_from_arrivals_never_goes_wrong() {
+    never_wrong(
+        Layer::Order,
+        &|seed| generate(&apart_templates::KERNELS, seed),
+        9_000_000,
+        CASES,
+    );
+}
+
+#[test]
 fn what_it_proves_of_random_rings_never_goes_wrong() {
     never_wrong(Layer::Order, &order_rings::generate, 7_000_000, CASES);
 }
@@ -188,7 +199,9 @@ fn a_delivery_of_nothing_may_take_part_in_another_generation() {
 #[test]
 fn the_order_rule_proves_all_its_templates() {
     let ends = order_end_templates::KERNELS.templates;
-    for template in order_templates::KERNELS.templates.iter().chain(ends) {
+    let apart = apart_templates::KERNELS.templates;
+    let all = order_templates::KERNELS.templates.iter();
+    for template in all.chain(ends).chain(apart) {
         let source = format!("protocol plain\n{template}");
         let protocol = text::load(source.as_bytes()).unwrap();
         // There is time for this, however busy the machine.

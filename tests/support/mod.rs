@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub mod agreement;
+pub mod apart_templates;
 pub mod binaries;
 pub mod campaign;
 pub mod case_templates;

@@ -192,7 +192,7 @@ impl Entry<'_> {
     }
 
     /// The protocol from its graph, where for a reason nothing is decided of [`Self::protocol`].
-    pub fn from_graph(&self, undecided: String) -> Option<Lifted> {
+    pub fn graph_protocol(&self, undecided: String) -> Option<Lifted> {
         match &self.form {
             Form::Path {
                 function,

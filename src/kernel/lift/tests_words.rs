@@ -221,5 +221,6 @@ fn a_barrier_behind_the_last_group_shows_that_it_is_complete() {
     let shown = text("bar.sync 1, 128;");
     assert_eq!(shown.matches("wait wgmma").count(), 1, "{shown}");
     let alone = text("");
-    assert_eq!(alone.matches("wait wgmma").count(), 2, "{alone}");
+    // In the loop there may be two groups in flight.
+    assert_eq!(alone.matches("wait wgmma").count(), 3, "{alone}");
 }

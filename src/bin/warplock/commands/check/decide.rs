@@ -249,7 +249,7 @@ impl Work<'_> {
         };
         let found = OnceCell::new();
         let lints = || found.get_or_init(|| kernels::linted(entry)).clone();
-        let from_graph = |undecided: String| entry.from_graph(undecided);
+        let from_graph = |undecided: String| entry.graph_protocol(undecided);
         let reason = match protocol {
             Ok(lifted) => {
                 let on_path = entry.has_graph() && lifted.recovery == Recovery::Path;
