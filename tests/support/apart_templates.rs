@@ -34,7 +34,7 @@ mbarrier full[2] { arrivals: 1 }
 named bar[2]
 role lead warp {
 for i in 0..N {
-expect full[i % 2] 8
+expect_tx full[i % 2] 8
 arrive full[i % 2]
 sync bar[0] 96
 async copy tile completes full[i % 2] 4
@@ -63,7 +63,7 @@ mbarrier full[2] { arrivals: 1 }
 named bar[2]
 role lead warp {
 if N >= 1 {
-expect full[0] 4
+expect_tx full[0] 4
 arrive full[0]
 }
 sync bar[0] 96
@@ -74,7 +74,7 @@ for i in 0..N {
 wait full[i % 2] (i / 2) % 2
 sync bar[1] 96
 if N > i + 1 {
-expect full[(i + 1) % 2] 4
+expect_tx full[(i + 1) % 2] 4
 arrive full[(i + 1) % 2]
 }
 sync bar[0] 96
@@ -97,7 +97,7 @@ mbarrier full[2] { arrivals: 2 }
 named bar[2]
 role lead warp {
 for i in 0..N {
-expect full[i % 2] 8
+expect_tx full[i % 2] 8
 arrive full[i % 2]
 sync bar[0] 64
 async copy tile completes full[i % 2] 4
@@ -108,7 +108,7 @@ sync bar[1] 64
 }
 role help warp {
 for i in 0..N {
-expect full[i % 2] 4
+expect_tx full[i % 2] 4
 async copy tile completes full[i % 2] 4
 arrive full[i % 2]
 sync bar[0] 64

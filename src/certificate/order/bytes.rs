@@ -4,7 +4,7 @@
 //! such arrival. Otherwise, as with a multicast copy, a class may *bring* bytes to a lane without arriving there. What
 //! one of its members delivers without waiting in between is numbered, ordered and ranked like an arrival
 //! ([`super::lanes`]), so that all of it lands in the generation that it is meant for. It only does not count as one.
-//! Then every member expects or delivers the same each time, and the sum over all members is 0.
+//! Then every member expects or delivers the same each time, equally often, and the sum over all members is 0.
 //!
 //! A class that arrives at a lane may bring bytes to it apart from its arrivals, as where a barrier stands between:
 //!
@@ -22,6 +22,8 @@ use super::rule::Claim;
 use super::rule::Rule;
 use super::rule::equal;
 use super::rule::push;
+use super::scene;
+use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Site;
 use crate::certificate::exact;
@@ -146,6 +148,30 @@ impl Rule<'_> {
         }
         for (scene, sum) in self.scene.value(&sum, &none)? {
             equal(all, &name, &what, &scene, &sum)?;
+        }
+        self.totals(nth, lane, all)
+    }
+
+    /// Whoever expects or brings bytes does so equally often over the whole run, so that none are left in the end.
+    fn totals(&self, nth: usize, lane: &Lane, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
+        let object = &self.protocol.objects[lane.object];
+        let name = format!("totals_l{nth}");
+        let what = format!(
+            "bytes are delivered to `{}` as often as they are expected",
+            object.name
+        );
+        let total =
+            |class: usize| scene::before(self.class(class), Place::End, lane.arrivals_of(class));
+        let arriving = lane.arriving();
+        for (first, other) in arriving.iter().zip(arriving.iter().skip(1)) {
+            let apart = Expr::binary(BinaryOp::Sub, total(*first)?, total(*other)?);
+            for scene in self.scene.inhabited(self.class(*first))? {
+                for scene in scene.inhabited(self.class(*other))? {
+                    for (scene, apart) in scene.value(&apart, &Env::new())? {
+                        equal(all, &name, &what, &scene, &apart)?;
+                    }
+                }
+            }
         }
         Ok(())
     }

@@ -184,6 +184,12 @@ fn mbarriers_are_declared_where_they_are_ready_before_use() {
         (1, format!("{INIT}bar.sync 0;\n{ARRIVE}"), true),
         (1, format!("{INIT}bar.sync 0, 32;\n{ARRIVE}"), false),
         (1, format!("bar.sync 0;\n{INIT}{ARRIVE}"), false),
+        (1, format!("bar.sync 0;\n{INIT}bar.sync 0;\n{ARRIVE}"), true),
+        (
+            1,
+            format!("bar.sync 0;\n{ARRIVE}{INIT}bar.sync 0;\n{ARRIVE}"),
+            false,
+        ),
         (2, format!("{INIT}{cluster}{peer}"), true),
         (2, format!("{INIT}bar.sync 0;\n{peer}"), false),
         (2, late, false),

@@ -197,6 +197,27 @@ fn a_second_life_is_an_mbarrier_of_its_own() {
     assert!(lives("").is_err());
 }
 
+#[test]
+fn a_store_over_an_mbarrier_is_refused() {
+    let code = |store: &str| {
+        let code = format!(
+            ".shared .align 8 .b64 other;\n@%p1 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;\n{store}\n\
+             @%p1 mbarrier.arrive.shared.b64 _, [%r2];"
+        );
+        entry(1, &code).map(|_| ())
+    };
+    let refused = Err("this writes data over an mbarrier, which is undefined".to_owned());
+    assert_eq!(code("st.shared.u32 [%r2+4], 0;"), refused);
+    assert_eq!(code("atom.shared.add.u32 %r5, [%r2], 1;"), refused);
+    // A computed place of a variable that is one mbarrier.
+    let computed = "and.b32 %r5, %r1, 1;\nshl.b32 %r6, %r5, 2;\nadd.u32 %r7, %r2, %r6;\nst.shared.u32 [%r7], 0;";
+    assert_eq!(code(computed), refused);
+    assert_eq!(code("mov.u32 %r5, other;\nst.shared.u32 [%r5], 0;"), Ok(()));
+    let ended = "bar.sync 0;\n@%p1 mbarrier.inval.shared.b64 [%r2];\nst.shared.u32 [%r2], 0;\nret;";
+    let ended = format!("@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n{ended}");
+    assert_eq!(code(&ended), Ok(()));
+}
+
 /// The four warps of a warpgroup close two groups of multiplications in each of `n` rounds. They wait for the first in the round
 /// and for the last of all behind the loop.
 fn multiplied(meet: &str) -> String {

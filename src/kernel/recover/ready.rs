@@ -29,9 +29,19 @@ struct Met<'a> {
     cluster: bool,
 }
 
-/// Whether mbarriers are ready before they are used, where a CTA has so many threads, in whole warps.
-/// Those of variables that `declared` knows are ready from the launch on.
-pub fn ready_before_use(
+/// Whether all mbarriers are ready before they are used. Those of variables that `declared` knows are ready from the launch on.
+pub fn are_ready(
+    roles: &[Role],
+    inputs: &Inputs,
+    shape: Shape,
+    declared: &dyn Fn(VariableId) -> Option<u32>,
+) -> bool {
+    ready_before_use(roles, i128::from(shape.warps()) * 32, declared)
+        || initialised_before_use(roles, inputs, shape, declared)
+}
+
+/// Whether they are so behind the first meeting, where a CTA has so many threads, in whole warps.
+fn ready_before_use(
     roles: &[Role],
     threads: i128,
     declared: &dyn Fn(VariableId) -> Option<u32>,
@@ -50,7 +60,7 @@ pub fn ready_before_use(
 }
 
 /// Whether every mbarrier is initialised once, under no condition, and used behind a meeting that this is before.
-pub fn initialised_before_use(
+fn initialised_before_use(
     roles: &[Role],
     inputs: &Inputs,
     shape: Shape,

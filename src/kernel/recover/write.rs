@@ -15,8 +15,7 @@ use crate::recover::lower::Inputs;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
-use crate::recover::ready::initialised_before_use;
-use crate::recover::ready::ready_before_use;
+use crate::recover::ready::are_ready;
 use crate::recover::registers::Registers;
 use crate::recover::shape::Shape;
 use crate::recover::sketch::Action;
@@ -96,8 +95,7 @@ pub fn text(
         let variable = kernel.variables.get(variable.0 as usize);
         variable.and_then(|variable| variable.arrivals)
     };
-    let early = ready_before_use(&roles, i128::from(shape.warps()) * 32, &declared)
-        || initialised_before_use(&roles, inputs, shape, &declared);
+    let early = are_ready(&roles, inputs, shape, &declared);
     let mut families = families(&roles, &declared, &|role, atomic| {
         inputs.range_of(atomic, &all[role])
     })?;
