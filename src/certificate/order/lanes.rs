@@ -68,7 +68,7 @@ fn of(uses: &[(usize, usize)], class: usize) -> impl Iterator<Item = usize> {
     own.map(|(_, site)| *site)
 }
 
-/// The lanes of a protocol, and the classes that have a shadow (see [`bytes`]). The first of these is numbered as if it came
+/// The lanes of a protocol, and the classes that have a shadow (see `bytes.rs`). The first of these is numbered as if it came
 /// behind the last class.
 ///
 /// # Errors
