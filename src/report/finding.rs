@@ -135,7 +135,7 @@ impl Finding {
     /// instructions.
     pub fn decided_instead(&mut self, undecided: &str) {
         self.notes.push(format!(
-            "recovered from the control-flow graph, as of what the instructions give nothing was decided: {undecided}"
+            "recovered from the control-flow graph; of the protocol that the instructions give, nothing was decided: {undecided}"
         ));
     }
 

@@ -81,6 +81,14 @@ impl Meeting {
         matches!(self.bare, Line::Action { .. })
     }
 
+    /// Whether two roles certainly meet behind a line of the first one and before a line of the other.
+    pub(super) fn is_between(mine: &[Self], behind: usize, theirs: &[Self], before: usize) -> bool {
+        let first = mine
+            .iter()
+            .position(|meeting| meeting.is_certain() && meeting.before > behind);
+        first.is_some_and(|at| Self::are_same(mine, theirs, at) && theirs[at].behind < before)
+    }
+
     /// Whether two roles meet alike up to a meeting, which both have.
     pub(super) fn are_same(mine: &[Self], theirs: &[Self], at: usize) -> bool {
         let bare = |meetings: &[Self]| -> Option<Vec<Line>> {
@@ -258,13 +266,8 @@ impl<'a> Life<'a> {
 
     /// Whether the role of another life meets this one behind a line of this one and before a line of its own.
     pub(super) fn met_between(&self, line: usize, other: &Self, use_of: usize) -> bool {
-        let met = |mine: &[Meeting], theirs: &[Meeting]| {
-            let first = mine
-                .iter()
-                .position(|meeting| meeting.is_certain() && meeting.before > line);
-            first
-                .is_some_and(|at| Meeting::are_same(mine, theirs, at) && theirs[at].behind < use_of)
-        };
+        let met =
+            |mine: &[Meeting], theirs: &[Meeting]| Meeting::is_between(mine, line, theirs, use_of);
         met(&self.of_cluster, &other.of_cluster)
             || self.role.rank == other.role.rank && met(&self.of_cta, &other.of_cta)
     }

@@ -1,6 +1,7 @@
 //! From a kernel to its roles over integers, and to their text: a slice of the graph is walked with terms, what loops carry
 //! is solved, and what the warps do is lowered, put together and written.
 
+mod addresses;
 mod alike;
 mod bits;
 mod branches;

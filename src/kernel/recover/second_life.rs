@@ -148,9 +148,6 @@ impl Life<'_> {
         if met(before?)?.before > line {
             return Some(false);
         }
-        let behind = theirs
-            .iter()
-            .position(|meeting| meeting.is_certain() && meeting.before > border.begin);
-        (met(behind?)?.behind < line).then_some(true)
+        Meeting::is_between(theirs, border.begin, mine, line).then_some(true)
     }
 }

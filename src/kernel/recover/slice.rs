@@ -22,6 +22,7 @@ use crate::ir::Special;
 use crate::ir::Synchronization;
 use crate::ir::Terminator;
 use crate::ir::VariableId;
+use crate::recover::addresses::Addresses;
 use crate::recover::graph::Graph;
 use crate::recover::operands::read;
 
@@ -136,11 +137,12 @@ impl Slice {
                 }
             }
         }
+        let addresses = Addresses::new(kernel);
         shared_stores.retain(|(at, index)| {
             let Some(address) = written_place(&kernel.blocks[*at].operations[*index]) else {
                 return false;
             };
-            let fixed = is_fixed(kernel, &definitions, address, MOST_STEPS);
+            let fixed = addresses.is_fixed(address);
             if !fixed {
                 slice.scattered.extend(bases(kernel, &definitions, address));
             }
@@ -255,9 +257,6 @@ impl Slice {
     }
 }
 
-/// How many operations an address is followed back.
-const MOST_STEPS: u32 = 16;
-
 /// Whether addresses of a space may be of shared memory.
 pub fn is_shared(space: Space) -> bool {
     matches!(space, Space::Shared | Space::Cluster | Space::Generic)
@@ -299,34 +298,6 @@ fn bases(
         }
     }
     found
-}
-
-/// Whether an address is computed from the addresses of variables and constants only.
-fn is_fixed(
-    kernel: &Kernel,
-    definitions: &[Vec<(usize, usize)>],
-    address: Operand,
-    steps: u32,
-) -> bool {
-    let Operand::Register(register) = address else {
-        return true;
-    };
-    let found = definitions.get(register.0 as usize).map(Vec::as_slice);
-    let (Some([(at, index)]), Some(steps)) = (found, steps.checked_sub(1)) else {
-        return false;
-    };
-    let operation = &kernel.blocks[*at].operations[*index];
-    operation.guard.is_none()
-        && match &operation.kind {
-            OperationKind::AddressOf { .. } => true,
-            OperationKind::Compute { operands, .. } => operands
-                .iter()
-                .all(|operand| is_fixed(kernel, definitions, *operand, steps)),
-            OperationKind::ConvertAddress { address, .. } => {
-                is_fixed(kernel, definitions, *address, steps)
-            }
-            _ => false,
-        }
 }
 
 /// Where a loop reads the memory that decides how long it goes on, if no way out counts instead.

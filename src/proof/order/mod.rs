@@ -181,7 +181,7 @@ impl Search<'_> {
         order.ranks = self.ranks(&lag)?;
         (self.tell)("looking for multipliers");
         for claim in order::claims(self.protocol, &order).map_err(uncovered)? {
-            let proof = self.shown(&claim)?;
+            let proof = self.shown(&claim.sequent)?;
             let unshown = || format!("no multipliers were found that show that {}", said(&claim));
             order
                 .proofs
@@ -190,15 +190,15 @@ impl Search<'_> {
         Ok(order)
     }
 
-    /// Multipliers that show a claim.
-    fn shown(&self, claim: &Claim) -> Result<Option<Proof>, String> {
+    /// Multipliers that show a sequent.
+    fn shown(&self, sequent: &Sequent) -> Result<Option<Proof>, String> {
         self.stop()?;
-        if let Some(known) = self.shown.borrow().get(&claim.sequent) {
+        if let Some(known) = self.shown.borrow().get(sequent) {
             return Ok(known.clone());
         }
-        let proof = multipliers::prove(&claim.sequent, Effort::Lemmas);
+        let proof = multipliers::prove(sequent, Effort::Lemmas);
         let mut shown = self.shown.borrow_mut();
-        shown.insert(claim.sequent.clone(), proof.clone());
+        shown.insert(sequent.clone(), proof.clone());
         Ok(proof)
     }
 
@@ -215,7 +215,7 @@ impl Search<'_> {
 
     fn all_shown(&self, claims: &[Claim]) -> Result<(), String> {
         for claim in claims {
-            if self.shown(claim)?.is_none() {
+            if self.shown(&claim.sequent)?.is_none() {
                 return Err(format!("it could not be shown that {}", said(claim)));
             }
         }

@@ -99,12 +99,9 @@ impl Search<'_> {
             let mut missed = Vec::new();
             let mut left = Vec::new();
             for claim in others {
-                let known = Claim {
-                    sequent: Sequent {
-                        hypotheses: claim.sequent.hypotheses.clone(),
-                        goal: with_values(&claim.sequent.goal, &values).ok_or(TOO_LARGE)?,
-                    },
-                    ..claim.clone()
+                let known = Sequent {
+                    hypotheses: claim.sequent.hypotheses.clone(),
+                    goal: with_values(&claim.sequent.goal, &values).ok_or(TOO_LARGE)?,
                 };
                 match self.shown(&known)? {
                     Some(_) => left.push(claim),
@@ -135,20 +132,15 @@ impl Search<'_> {
             _ => 0,
         };
         let ranges = unknowns.iter().map(|unknown| {
-            let least = least(unknown);
-            (least..=least + TRIED)
-                .map(|value| (*unknown, value))
-                .collect::<Vec<_>>()
+            let (unknown, least) = (*unknown, least(unknown));
+            (least..=least + TRIED).map(move |value| (unknown, value))
         });
         let mut points = ranges.multi_cartesian_product();
-        let holds = |at: &BTreeMap<Unknown, i128>| {
+        points.any(|point| {
+            let at: BTreeMap<Unknown, i128> = point.into_iter().collect();
             let mut all = sequent.hypotheses.iter();
-            all.all(|fact| value_at(fact, at).is_none_or(|value| value >= 0))
-        };
-        match unknowns.is_empty() {
-            true => holds(&BTreeMap::new()),
-            false => points.any(|point| holds(&point.into_iter().collect())),
-        }
+            all.all(|fact| value_at(fact, &at).is_none_or(|value| value >= 0))
+        })
     }
 
     fn ranks_over(

@@ -222,8 +222,8 @@ fn solved(rises: &[Rise], unknowns: usize) -> Option<Vec<i64>> {
                 Row { terms, sum: *by }
             })
             .collect();
-        let values = multipliers::solve(&rows, (slack, unknowns), 0..slack + unknowns)?;
-        let values = multipliers::integers(values.get(slack..)?)?;
+        let values = multipliers::solve(&rows, (slack, unknowns), slack..slack + unknowns)?;
+        let values = multipliers::integers(&values)?;
         let short = |(terms, by): &Rise| {
             let rise: i128 = terms
                 .iter()

@@ -18,7 +18,6 @@ use warplock::report::expect;
 use warplock::report::finding;
 use warplock::text::Narrowing;
 use warplock::verdict;
-
 use warplock::verdict::Shared;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
@@ -50,8 +49,7 @@ impl Work<'_> {
         shared: &Shared,
         expected: Option<(&Protocol, &Expectation)>,
     ) -> Result<(), Failure> {
-        let (timeout, recovered_in) = (self.order.timeout, self.recovered_in);
-        let left = timeout.saturating_sub(recovered_in);
+        let left = self.order.timeout.saturating_sub(self.recovered_in);
         // What narrows this protocol may mean another thing in the other one, or nothing.
         let both = property == Property::Deadlock && *narrowing == Narrowing::default();
         let Some(or_else) = self.or_else.filter(|_| both) else {
@@ -92,16 +90,14 @@ impl Work<'_> {
                 return work.told(second, property, expected);
             }
         }
-        // What was decided in less time than it had is not decided better in more.
+        // What ended before its time was up is not decided better in more.
         let rest = within(left);
-        let again = first.decision.elapsed >= left / 5 && rest > left / 4;
-        match again {
-            true => {
-                let last = self.decided(bytes, property, narrowing, shared, rest)?;
-                self.told(last, property, expected)
-            }
-            false => self.told(first, property, expected),
-        }
+        let last = if first.decision.elapsed >= left / 5 && rest > left / 4 {
+            self.decided(bytes, property, narrowing, shared, rest)?
+        } else {
+            first
+        };
+        self.told(last, property, expected)
     }
 
     /// Decides a property of the protocol in a text, in some time.

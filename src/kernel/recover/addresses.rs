@@ -1,0 +1,125 @@
+//! From where an address comes: followed back through operations that assign their registers once and always.
+
+use std::collections::BTreeSet;
+
+use crate::ir::Compute;
+use crate::ir::Kernel;
+use crate::ir::Operand;
+use crate::ir::OperationKind;
+use crate::ir::RegisterId;
+use crate::ir::VariableId;
+
+/// How many operations an address is followed back.
+const MOST_STEPS: u32 = 16;
+
+pub struct Addresses<'a> {
+    /// What assigns a register, if that is one operation, and always.
+    definitions: Vec<Option<&'a OperationKind>>,
+}
+
+impl<'a> Addresses<'a> {
+    pub fn new(kernel: &'a Kernel) -> Self {
+        let mut definitions = vec![None; kernel.registers.len()];
+        let mut several: BTreeSet<RegisterId> = BTreeSet::new();
+        for operation in kernel.blocks.iter().flat_map(|block| &block.operations) {
+            for register in operation.kind.results() {
+                let Some(place) = definitions.get_mut(register.0 as usize) else {
+                    continue;
+                };
+                if place.replace(&operation.kind).is_some() || operation.guard.is_some() {
+                    several.insert(register);
+                }
+            }
+        }
+        for register in several {
+            definitions[register.0 as usize] = None;
+        }
+        Self { definitions }
+    }
+
+    fn definition(&self, operand: Operand) -> Option<&'a OperationKind> {
+        match operand {
+            Operand::Register(register) => *self.definitions.get(register.0 as usize)?,
+            Operand::Constant(_) => None,
+        }
+    }
+
+    /// Whether an address is computed from the addresses of variables and constants only.
+    pub fn is_fixed(&self, operand: Operand) -> bool {
+        self.is_fixed_in(operand, MOST_STEPS)
+    }
+
+    fn is_fixed_in(&self, operand: Operand, steps: u32) -> bool {
+        if let Operand::Constant(_) = operand {
+            return true;
+        }
+        let (Some(kind), Some(steps)) = (self.definition(operand), steps.checked_sub(1)) else {
+            return false;
+        };
+        match kind {
+            OperationKind::AddressOf { .. } => true,
+            OperationKind::Compute { operands, .. } => operands
+                .iter()
+                .all(|operand| self.is_fixed_in(*operand, steps)),
+            OperationKind::ConvertAddress { address, .. } => self.is_fixed_in(*address, steps),
+            _ => false,
+        }
+    }
+
+    /// The variable and the offset in bytes of an address that is the same for all threads.
+    pub fn place(&self, operand: Operand) -> Option<(VariableId, u64)> {
+        self.place_in(operand, MOST_STEPS)
+    }
+
+    fn place_in(&self, operand: Operand, steps: u32) -> Option<(VariableId, u64)> {
+        let steps = steps.checked_sub(1)?;
+        match self.definition(operand)? {
+            OperationKind::AddressOf { variable, .. } => Some((*variable, 0)),
+            OperationKind::ConvertAddress { address, .. } => self.place_in(*address, steps),
+            OperationKind::Compute {
+                compute, operands, ..
+            } => match (compute, operands.as_slice()) {
+                (Compute::Copy | Compute::Convert { .. }, [address]) => {
+                    self.place_in(*address, steps)
+                }
+                (
+                    Compute::Add,
+                    [address, Operand::Constant(offset)] | [Operand::Constant(offset), address],
+                ) => {
+                    let (variable, before) = self.place_in(*address, steps)?;
+                    let offset = before.checked_add(u64::try_from(*offset).ok()?)?;
+                    Some((variable, offset))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The one variable in which an address lies that is a sum with its address.
+    pub fn base(&self, operand: Operand) -> Option<VariableId> {
+        self.base_in(operand, MOST_STEPS)
+    }
+
+    fn base_in(&self, operand: Operand, steps: u32) -> Option<VariableId> {
+        let steps = steps.checked_sub(1)?;
+        match self.definition(operand)? {
+            OperationKind::AddressOf { variable, .. } => Some(*variable),
+            OperationKind::ConvertAddress { address, .. } => self.base_in(*address, steps),
+            OperationKind::Compute {
+                compute: Compute::Copy | Compute::Convert { .. } | Compute::Add | Compute::Subtract,
+                operands,
+                ..
+            } => {
+                let mut bases = operands
+                    .iter()
+                    .filter_map(|part| self.base_in(*part, steps));
+                match (bases.next(), bases.next()) {
+                    (Some(base), None) => Some(base),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
