@@ -131,11 +131,10 @@ pub struct Kernel {
 }
 
 impl Finding {
-    /// Says that the protocol was recovered from the control-flow graph, as nothing was decided of the one along the
-    /// instructions.
+    /// Says that the protocol was recovered from the control-flow graph, since the one along the instructions was not decided.
     pub fn decided_instead(&mut self, undecided: &str) {
         self.notes.push(format!(
-            "recovered from the control-flow graph; of the protocol that the instructions give, nothing was decided: {undecided}"
+            "decided from the control-flow graph, since following the instructions led to no verdict: {undecided}"
         ));
     }
 
