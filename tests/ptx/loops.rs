@@ -512,7 +512,7 @@ fn a_place_of_a_signed_number() {
     insta::assert_snapshot!(ring(4, begin, place, &moved(0), &moved(1)), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 first waits for ring_bar[1] with parity 1 (line 70). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 48). A first wait for a completion uses parity 0
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 first waits for ring_bar[1] with parity 1 (line 70). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 48), after its own first wait, for ring_bar_32[1] with parity 1 (line 46), had passed at once, too. One of these two waits is for the wrong parity or comes too early
     --- stderr
     ");
 }

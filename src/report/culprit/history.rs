@@ -21,6 +21,19 @@ pub struct Phase {
     pub delivers: Option<(StmtId, i64)>,
     /// The last statement that expected some.
     pub expects: Option<(StmtId, i64)>,
+    /// A wait for parity 1 that passed at once on a new mbarrier, and behind which its member arrived here.
+    pub after: Option<AtOnce>,
+}
+
+/// A wait for parity 1 that passed before its mbarrier had completed any phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtOnce {
+    /// Who waited.
+    pub member: usize,
+    /// The mbarrier.
+    pub cell: CellId,
+    /// The wait.
+    pub stmt: StmtId,
 }
 
 impl Phase {
@@ -49,6 +62,7 @@ impl History {
     /// Runs a schedule, up to an action that cannot happen.
     pub fn of(instance: &Instance, schedule: &[Action]) -> History {
         let mut cells: FxHashMap<CellId, Vec<Phase>> = FxHashMap::default();
+        let mut at_once: FxHashMap<usize, AtOnce> = FxHashMap::default();
         let mut state = step::initial_with_history(instance);
         for action in schedule {
             let Some((stmt, cell)) = step::works_on(instance, &state, *action) else {
@@ -68,7 +82,9 @@ impl History {
                 break;
             }
             let phases = cells.entry(cell).or_insert_with(|| vec![Phase::default()]);
+            let first = phases.len() == 1;
             if let Some(open) = phases.last_mut() {
+                let arrived = open.came.len();
                 match (landing.map(|l| l.delivery), op.map(|op| op.kind)) {
                     (Some(Delivery::Bytes(bytes)), _) | (None, Some(OpKind::CompleteTx(bytes))) => {
                         open.delivered = open.delivered.saturating_add(bytes);
@@ -81,7 +97,13 @@ impl History {
                     ) => open.came.push((member, 1, stmt)),
                     (None, Some(OpKind::Arrive(count))) => open.came.push((member, count, stmt)),
                     (None, Some(OpKind::ExpectTx(bytes))) => open.expects = Some((stmt, bytes)),
+                    (None, Some(OpKind::WaitParity(true))) if first => {
+                        at_once.insert(member, AtOnce { member, cell, stmt });
+                    }
                     (None, _) => {}
+                }
+                if open.came.len() > arrived {
+                    open.after = at_once.get(&member).copied().or(open.after);
                 }
             }
             if state.history[cell.0 as usize] != before {

@@ -42,7 +42,21 @@ impl Teller<'_> {
                 Some(at) => out.line(at),
                 None => out,
             };
-            return out.text(". A first wait for a completion uses parity 0");
+            // Whoever completed the phase may itself have gone ahead of a completion.
+            let ahead = over.iter().filter_map(|phase| phase.after);
+            let other = ahead
+                .last()
+                .filter(|o| o.member != waiter && o.cell != op.cell);
+            return match other {
+                Some(ahead) => out
+                    .text(format!(
+                        ", after its own first wait, for {} with parity 1",
+                        self.instance().cell_name(ahead.cell)
+                    ))
+                    .line(self.line_of(ahead.stmt))
+                    .text(", had passed at once, too. One of these two waits is for the wrong parity or comes too early"),
+                None => out.text(". A first wait for a completion uses parity 0"),
+            };
         }
         let out = text(format!(
             "{name} is lapped: it still waits for phase {awaited} of {cell}"
