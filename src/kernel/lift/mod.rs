@@ -136,4 +136,6 @@ fn launches(validation: &Validation, parameters: &[(u32, String)]) -> Vec<Launch
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_loops;
+#[cfg(test)]
 mod tests_words;

@@ -27,12 +27,62 @@ impl Graph {
         let loops = Loops::of(&edges, &Dominators::of(&edges));
         let postdominators = Dominators::of_exits(&edges);
         let deciders = control_dependence(kernel, &edges, &postdominators);
-        Self {
+        let mut graph = Self {
             edges,
             postdominators,
             loops,
             deciders,
+        };
+        graph.depend_within_iterations();
+        graph
+    }
+
+    /// Adds to the deciders the branches that decide whether a block is executed *in this iteration*.
+    ///
+    /// Control dependence asks whether a block is executed at all. In `for (;;) { if (c) continue; b; if (d) break; }` all ways
+    /// out pass `b`, so that nothing decides about it, though `c` says in which iterations it comes.
+    fn depend_within_iterations(&mut self) {
+        let mut added = Vec::new();
+        for (_, natural) in self.loops.iter() {
+            for at in &natural.blocks {
+                let join = self.join(*at);
+                if self.successors(*at).len() > 1 && self.comes_round(natural, *at, join) {
+                    let (behind, _) = self.behind_in(natural, *at, None);
+                    added.extend(behind.into_iter().map(|block| (block, *at)));
+                }
+            }
         }
+        for (block, at) in added {
+            self.deciders[block.0 as usize].insert(at);
+        }
+    }
+
+    /// Whether the sides of a branch meet at `join` in a later iteration of a loop only: the next one can begin before.
+    pub fn comes_round(&self, natural: &Loop, at: BlockId, join: Option<BlockId>) -> bool {
+        match join.filter(|join| natural.contains(*join) && *join != natural.header) {
+            Some(join) => self.behind_in(natural, at, Some(join)).1,
+            None => false,
+        }
+    }
+
+    /// The blocks of a loop behind `from` in the same iteration, up to `until`, and whether the next iteration can begin.
+    fn behind_in(
+        &self,
+        natural: &Loop,
+        from: BlockId,
+        until: Option<BlockId>,
+    ) -> (BTreeSet<BlockId>, bool) {
+        let mut seen = BTreeSet::new();
+        let mut round = false;
+        let mut work = self.successors(from).to_vec();
+        while let Some(at) = work.pop() {
+            if at == natural.header {
+                round = true;
+            } else if natural.contains(at) && Some(at) != until && seen.insert(at) {
+                work.extend(self.successors(at));
+            }
+        }
+        (seen, round)
     }
 
     pub fn successors(&self, of: BlockId) -> &[BlockId] {

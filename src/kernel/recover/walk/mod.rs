@@ -340,9 +340,26 @@ impl Walker<'_> {
     /// From a branch that decides nothing to where its sides meet.
     fn skip(&mut self, at: BlockId, path: &mut Path) -> Result<Option<BlockId>> {
         let join = self.graph.join(at);
+        if let Some(natural) = self.innermost()
+            && self.graph.comes_round(natural, at, join)
+        {
+            let location = &self.kernel.blocks[at.0 as usize].location;
+            return refuse(
+                "what is not followed decides whether the rest of an iteration is left out",
+                location,
+            );
+        }
         let blocks = self.graph.between(at, join);
         self.forget(&blocks, path)?;
         Ok(join)
+    }
+
+    /// The innermost loop that is walked.
+    fn innermost(&self) -> Option<&Loop> {
+        let frame = self.frames.last()?;
+        self.graph
+            .headed_by(frame.header)
+            .map(|(_, natural)| natural)
     }
 
     /// What blocks without events assign is unknown behind them.
@@ -594,16 +611,15 @@ impl Walker<'_> {
             })
     }
 
-    /// Where the sides of a branch meet, if that is inside of the innermost loop.
+    /// Where the sides of a branch meet, if that is inside of the innermost loop and in the same iteration.
     fn join(&self, at: BlockId) -> Option<BlockId> {
         let join = self.graph.join(at)?;
-        match self.frames.last() {
-            Some(frame) => {
-                let (_, natural) = self.graph.headed_by(frame.header)?;
-                natural.contains(join).then_some(join)
-            }
-            None => Some(join),
+        if self.frames.is_empty() {
+            return Some(join);
         }
+        let natural = self.innermost()?;
+        let meets = natural.contains(join) && !self.graph.comes_round(natural, at, Some(join));
+        meets.then_some(join)
     }
 
     /// A branch that all lanes take alike, as a term says.

@@ -1,0 +1,32 @@
+//! Loops some of whose iterations leave out what the others do.
+
+use super::tests::entry;
+
+/// The rest of an iteration that some iterations leave out is not taken for granted, however late the first of them is.
+///
+/// All ways out of the loop pass the barrier, but the iteration with `i == 40000` does not.
+#[test]
+fn an_iteration_that_goes_on_early_is_not_a_whole_one() {
+    let code = |skipped: &str| {
+        format!(
+            "mov.u32 %r4, 0;\nhead:\nsetp.eq.u32 %p2, %r4, 40000;\n{skipped}\nbarrier.sync 1, 64;\n\
+             setp.ge.u32 %p3, %r4, %r3;\n@%p3 bra out;\nnext:\nadd.u32 %r4, %r4, 1;\nbra head;\nout:"
+        )
+    };
+    let whole = entry(1, &code("")).unwrap();
+    assert!(whole.text.contains("for i in 0..n + 1 {"), "{}", whole.text);
+    let found = entry(1, &code("@%p2 bra next;")).map(|lift| lift.text);
+    assert_eq!(
+        found,
+        Err("a loop is left in several places, or in none".to_owned())
+    );
+}
+
+/// A branch that decides nothing but which iterations come to another branch is followed all the same.
+#[test]
+fn an_iteration_that_leaves_a_switch_out_is_told_apart() {
+    let code = "mov.u32 %r4, 0;\nhead:\nsetp.eq.u32 %p2, %r4, 3;\n@%p2 bra next;\nbarrier.sync 1, 64;\nnext:\n\
+         add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, 8;\n@%p3 bra head;";
+    let text = entry(1, code).unwrap().text;
+    assert!(text.contains("!= 3"), "{text}");
+}
