@@ -239,6 +239,10 @@ pub enum StmtKind {
         name: Name,
         value: Expr,
     },
+    Let {
+        name: Name,
+        value: Expr,
+    },
     Access {
         verb: &'static str,
         target: Cell,

@@ -140,14 +140,37 @@ tokens! {
 }
 
 impl Token {
-    /// Whether it is a word that cannot be a name.
+    /// Whether it is a word with a meaning of its own. Some of them may be names, too.
     pub(super) fn is_reserved_word(self) -> bool {
         Token::FIXED
             .iter()
             .any(|(text, token)| *token == self && text.starts_with(|c: char| c.is_alphabetic()))
     }
 
-    /// Whether it begins a declaration.
+    /// Whether it can be a name: a name, or a word that means something only where no name can
+    /// stand.
+    pub(super) fn may_be_name(self) -> bool {
+        use Token::*;
+        matches!(
+            self,
+            Name | Order
+                | At
+                | Assuming
+                | Backing
+                | Completes
+                | Count
+                | Launch
+                | Reads
+                | Resident
+                | Row
+                | Then
+                | Warp
+                | Where
+                | Writes
+        )
+    }
+
+    /// Whether it begins a declaration. A `let` may begin a statement, too.
     pub(super) fn begins_item(self) -> bool {
         use Token::*;
         matches!(
@@ -178,6 +201,7 @@ impl Token {
         matches!(
             self,
             Wait | Arrive
+                | Let
                 | Sync
                 | Accumulate
                 | Read

@@ -566,7 +566,7 @@ fn wrong_numbers_of_things() {
     insta::assert_snapshot!(worded(r"protocol p
 param N in 1..
 pattern visits[N, N, N]
-pattern flat[N]
+pattern flat[N, N, N, N, N]
 semaphore s[N] = 0
 let f(x) = x
 role r {
@@ -576,12 +576,12 @@ role r {
     for m in row(visits, 0) {}
     if visits[0, 0] {}
 }"), @r#"
-    Error: `flat` has 1 coordinate
+    Error: `flat` has 5 coordinates
        ╭─[ p.wlk:4:1 ]
        │
-     4 │ pattern flat[N]
-       │ ───────┬───────  
-       │        ╰───────── expected 2 to 4 coordinates
+     4 │ pattern flat[N, N, N, N, N]
+       │ ─────────────┬─────────────  
+       │              ╰─────────────── expected 1 to 4 coordinates
     ───╯
     Error: `s` has 1 index, not 0
        ╭─[ p.wlk:8:5 ]
@@ -636,17 +636,17 @@ role r {
 #[test]
 fn reserved_words_and_stray_characters() {
     insta::assert_snapshot!(worded(r"protocol p
-param count in 1..
+param fence in 1..
 semaphore s = 0;
 role r {
     wiat s == 0
     s += 1 & 2
 }
 rolle q {}"), @r#"
-    Error: `count` is a reserved word
+    Error: `fence` is a reserved word
        ╭─[ p.wlk:2:7 ]
        │
-     2 │ param count in 1..
+     2 │ param fence in 1..
        │       ──┬──  
        │         ╰──── expected the parameter's name
        │ 

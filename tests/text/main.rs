@@ -10,5 +10,6 @@ mod format;
 mod limits;
 mod meaning;
 mod memory;
+mod names;
 mod properties;
 mod reference;

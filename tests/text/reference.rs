@@ -5,7 +5,7 @@ use warplock::text;
 const REFERENCE: &str = include_str!("../../docs/language.md");
 
 /// Words of the grammar that mean something in one place and are names elsewhere.
-const IN_ONE_PLACE: [&str; 24] = [
+const IN_ONE_PLACE: [&str; 38] = [
     "arrivals",
     "explicit",
     "mandatory",
@@ -30,6 +30,20 @@ const IN_ONE_PLACE: [&str; 24] = [
     "done",
     "waiting",
     "passes",
+    "assuming",
+    "at",
+    "backing",
+    "completes",
+    "count",
+    "launch",
+    "order",
+    "reads",
+    "resident",
+    "row",
+    "then",
+    "warp",
+    "where",
+    "writes",
 ];
 
 fn examples() -> Vec<&'static str> {
@@ -67,6 +81,11 @@ fn the_reserved_words_are_those_of_the_reference() {
     let mut sorted = words.clone();
     sorted.sort_unstable();
     assert_eq!(words, sorted);
+    for word in IN_ONE_PLACE {
+        let reserved = words.contains(&word);
+        let source = format!("protocol p role r {{ var {word} = 0 }}");
+        assert_eq!(text::load(source.as_bytes()).is_err(), reserved, "`{word}`");
+    }
     // Every other word of the grammar is reserved, too.
     let (_, grammar) = REFERENCE.split_once("```ebnf").unwrap();
     for quoted in grammar.split('"').skip(1).step_by(2) {

@@ -132,6 +132,7 @@ fn statement(lines: &mut Lines<'_>, stmt: &Stmt) {
             format!("{} {sign} {}", cell_text(cell), expression(value))
         }
         StmtKind::Var { name, value } => format!("var {} = {}", name.text, expression(value)),
+        StmtKind::Let { name, value } => format!("let {} = {}", name.text, expression(value)),
         StmtKind::Access { verb, target } => format!("{verb} {}", cell_text(target)),
         StmtKind::Return => "return".to_owned(),
         StmtKind::Break => "break".to_owned(),
@@ -217,7 +218,8 @@ fn iteration(over: &Iteration) -> String {
                 RowOrder::Descending => " descending",
                 RowOrder::Any => " any order",
             };
-            format!("row({}, {}){order}", pattern.text, list(row))
+            let separator = if row.is_empty() { "" } else { ", " };
+            format!("row({}{separator}{}){order}", pattern.text, list(row))
         }
     }
 }

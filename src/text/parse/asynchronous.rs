@@ -36,7 +36,7 @@ impl Parser<'_> {
             false => None,
         };
         let pool = matches!(operation, Operation::Acquire | Operation::Release);
-        let backing = match pool && self.eat(Token::Backing) {
+        let backing = match pool && self.clause(Token::Backing) {
             true => self.targets()?,
             false => Vec::new(),
         };
@@ -51,10 +51,13 @@ impl Parser<'_> {
     /// `async copy ...` or another verb.
     pub(super) fn asynchronous(&mut self) -> Parsed<StmtKind> {
         self.bump();
+        if self.peek() != Token::Name && self.peek().may_be_name() {
+            return Err(self.unexpected("`copy` or another kind of work"));
+        }
         let verb = self.name("`copy` or another kind of work")?;
         if verb.text == "copy" {
             let target = self.cell("what is copied to")?;
-            let completes = match self.eat(Token::Completes) {
+            let completes = match self.clause(Token::Completes) {
                 true => {
                     let cell = self.cell("an mbarrier")?;
                     Some(Box::new((cell, self.expr()?)))
@@ -63,14 +66,14 @@ impl Parser<'_> {
             };
             return Ok(StmtKind::Copy { target, completes });
         }
-        if self.peek() == Token::Completes {
+        if self.peek() == Token::Completes && !self.begins_update() {
             return Err(self.unexpected("`reads`, `writes` or the next statement"));
         }
-        let reads = match self.eat(Token::Reads) {
+        let reads = match self.clause(Token::Reads) {
             true => self.targets()?,
             false => Vec::new(),
         };
-        let writes = match self.eat(Token::Writes) {
+        let writes = match self.clause(Token::Writes) {
             true => self.targets()?,
             false => Vec::new(),
         };
@@ -79,6 +82,11 @@ impl Parser<'_> {
             reads,
             writes,
         })
+    }
+
+    /// Takes the word of a clause unless it is a name that begins the next statement.
+    fn clause(&mut self, word: Token) -> bool {
+        !(self.peek() == word && self.begins_update()) && self.eat(word)
     }
 
     fn targets(&mut self) -> Parsed<Vec<Cell>> {
@@ -95,7 +103,7 @@ impl Parser<'_> {
         // A `read` before a name is the next statement, unless that name begins an assignment.
         let read = self.peek() == Token::Read && {
             self.bump();
-            let alone = self.peek() != Token::Name || self.begins_update();
+            let alone = !self.peek().may_be_name() || self.begins_update();
             if !alone {
                 self.at -= 1;
             }

@@ -9,7 +9,6 @@ use crate::protocol::BinaryOp;
 use crate::protocol::Span;
 use crate::text::ast::Expr;
 use crate::text::ast::ExprKind;
-use crate::text::ast::Name;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::operators::COMPARISON;
 use crate::text::operators::infix;
@@ -104,8 +103,8 @@ impl Parser<'_> {
                 self.expect(Token::CloseParen, "an operator or `)`")?;
                 Ok(inner)
             }
-            Token::Name => self.named(),
-            Token::Count => self.count(),
+            Token::Count if self.lexeme(1).token == Token::OpenParen => self.count(),
+            token if token.may_be_name() => self.named(),
             Token::If => self.choice(),
             _ => Err(self.unexpected("an expression")),
         }
@@ -119,15 +118,9 @@ impl Parser<'_> {
         } else if self.eat(Token::OpenBracket) {
             ExprKind::Visits(name, self.list(Token::CloseBracket, Self::expr)?)
         } else if self.eat(Token::Dot) {
-            // `count` is a reserved word.
-            let field = match self.peek() {
-                Token::Count => {
-                    let span = self.bump().span;
-                    let text = self.slice(span).to_owned();
-                    Name { text, span }
-                }
-                Token::Name => self.name("a name")?,
-                _ => return Err(self.unexpected("`index`, `phase` or `count`")),
+            let field = match self.peek().may_be_name() {
+                true => self.name("a name")?,
+                false => return Err(self.unexpected("`index`, `phase` or `count`")),
             };
             ExprKind::Field(name, field)
         } else {

@@ -271,7 +271,7 @@ impl Parser<'_> {
     fn pattern(&mut self) -> Parsed<ItemKind> {
         let name = self.name("the pattern's name")?;
         self.expect(Token::OpenBracket, "`[`")?;
-        let defined = self.peek() == Token::Name && self.lexeme(1).token == Token::In;
+        let defined = self.peek().may_be_name() && self.lexeme(1).token == Token::In;
         let shape = if defined {
             let coordinates = self.list(Token::CloseBracket, Self::index)?;
             self.expect(Token::Equal, "`=` and the condition")?;
@@ -331,9 +331,9 @@ impl Parser<'_> {
     }
 
     fn mbarrier(&mut self) -> Parsed<ItemKind> {
-        let named = self.peek() == Token::Name
+        let named = self.peek().may_be_name()
             && self.lexeme(1).token == Token::OpenBracket
-            && self.lexeme(2).token == Token::Name
+            && self.lexeme(2).token.may_be_name()
             && self.lexeme(3).token == Token::In;
         let (name, indices, extents) = if named {
             let name = self.name("a name")?;

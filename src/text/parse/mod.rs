@@ -193,7 +193,7 @@ impl<'s> Parser<'s> {
 
     fn name(&mut self, what: &str) -> Parsed<Name> {
         let Lexeme { token, span } = self.lexeme(0);
-        if token == Token::Name {
+        if token.may_be_name() {
             self.bump();
             return Ok(Name {
                 text: self.slice(span).to_owned(),

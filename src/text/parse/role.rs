@@ -101,7 +101,7 @@ impl Parser<'_> {
             Token::Ascending => LaunchOrder::Ascending,
             Token::Descending => LaunchOrder::Descending,
             Token::Any => LaunchOrder::Any,
-            Token::Name => return self.launch_keys(),
+            token if token.may_be_name() => return self.launch_keys(),
             _ => return Err(self.unexpected("`ascending`, `descending`, `any` or an index")),
         };
         self.bump();

@@ -26,6 +26,11 @@ const LOOKAHEAD: usize = 256;
 const RED: &str = "red";
 const ST: &str = "st";
 
+/// Whether it begins a declaration and no statement.
+fn ends_block(token: Token) -> bool {
+    token.begins_item() && !token.begins_statement()
+}
+
 /// A statement without qualifiers.
 fn plain(span: Span, kind: StmtKind) -> Stmt {
     Stmt {
@@ -43,7 +48,7 @@ impl Parser<'_> {
         loop {
             match self.peek() {
                 Token::CloseBrace => break,
-                token if token == Token::End || token.begins_item() => {
+                token if token == Token::End || ends_block(token) => {
                     return Err(self.unclosed(open));
                 }
                 _ => {
@@ -82,7 +87,7 @@ impl Parser<'_> {
             let token = self.peek();
             match token {
                 Token::End => return,
-                _ if token.begins_item() => return,
+                _ if ends_block(token) => return,
                 Token::OpenBrace => open += 1,
                 Token::CloseBrace if open == 0 => return,
                 Token::CloseBrace => {
@@ -103,7 +108,7 @@ impl Parser<'_> {
 
     /// Whether `name =`, `name +=` or the same with indices stands here.
     pub(super) fn begins_update(&self) -> bool {
-        if self.peek() != Token::Name {
+        if !self.peek().may_be_name() {
             return false;
         }
         if self.begins_qualified() {
@@ -199,6 +204,7 @@ impl Parser<'_> {
                 let value = self.expr()?;
                 StmtKind::Var { name, value }
             }
+            Token::Let => self.local()?,
             Token::Return => {
                 self.bump();
                 StmtKind::Return
@@ -213,7 +219,7 @@ impl Parser<'_> {
                 qualifiers = self.qualifiers()?;
                 self.qualified_update(adds)?
             }
-            Token::Name => self.update()?,
+            token if token.may_be_name() => self.update()?,
             _ => return Err(self.unexpected("a statement or `}`")),
         };
         Ok(Stmt {
@@ -227,9 +233,8 @@ impl Parser<'_> {
     fn begins_count(&self) -> bool {
         match self.peek() {
             Token::Int | Token::OpenParen | Token::Minus | Token::Not => true,
-            Token::Count | Token::True | Token::False => true,
-            Token::Name => !self.begins_update(),
-            _ => false,
+            Token::True | Token::False => true,
+            token => token.may_be_name() && !self.begins_update(),
         }
     }
 
@@ -346,6 +351,23 @@ impl Parser<'_> {
         })
     }
 
+    /// `let name = value`.
+    fn local(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        let name = self.name("a name for the value")?;
+        if self.peek() == Token::OpenParen {
+            let found = "a `let` inside a role has no parameters";
+            return Err(self.fail(
+                Diagnostic::error(self.span(), found)
+                    .label("expected `=`")
+                    .hint("a function is declared outside the roles"),
+            ));
+        }
+        self.token(Token::Equal)?;
+        let value = self.expr()?;
+        Ok(StmtKind::Let { name, value })
+    }
+
     fn access(&mut self, verb: &'static str) -> Parsed<StmtKind> {
         self.bump();
         let target = self.cell("what it works on")?;
@@ -365,6 +387,7 @@ impl Parser<'_> {
                     "read",
                     "write",
                     "var",
+                    "let",
                     "if",
                     "for",
                     "return",
@@ -457,7 +480,7 @@ impl Parser<'_> {
         let name = self.name("a name for the loop variable")?;
         self.token(Token::In)?;
         let over = match self.peek() {
-            Token::Row => self.row()?,
+            Token::Row if self.lexeme(1).token == Token::OpenParen => self.row()?,
             _ => {
                 let lo = self.expr()?;
                 self.half_open()?;
@@ -485,8 +508,13 @@ impl Parser<'_> {
         let start = self.bump().span.start;
         self.token(Token::OpenParen)?;
         let pattern = self.name("a pattern")?;
-        self.expect(Token::Comma, "`,` and the row's coordinate")?;
-        let row = self.list(Token::CloseParen, Self::expr)?;
+        let row = match self.eat(Token::CloseParen) {
+            true => Vec::new(),
+            false => {
+                self.expect(Token::Comma, "`,` and the row's coordinate")?;
+                self.list(Token::CloseParen, Self::expr)?
+            }
+        };
         let span = self.since(start);
         let order = match self.peek() {
             Token::Ascending => RowOrder::Ascending,

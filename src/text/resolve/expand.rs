@@ -108,10 +108,11 @@ impl<'f> Resolver<'f> {
         false
     }
 
-    /// The argument that a parameter of a `let` stands for.
+    /// What a parameter of a `let`, or a `let` inside a role, stands for.
     pub(super) fn argument(&mut self, at: usize, span: Span) -> Typed {
-        let Binding::Argument(value, used) = &mut self.locals[at].binding else {
-            return Typed::unknown();
+        let (value, used) = match &mut self.locals[at].binding {
+            Binding::Argument(value, used) | Binding::Named(value, used) => (value, used),
+            _ => return Typed::unknown(),
         };
         let first = !*used;
         *used = true;

@@ -131,7 +131,7 @@ impl<'f> Resolver<'f> {
                     Binding::Fixed(id, _) | Binding::Variable(id) => {
                         Typed::leaf(Expr::Var(id), Type::Int)
                     }
-                    Binding::Argument(..) => self.argument(at, span),
+                    Binding::Named(..) | Binding::Argument(..) => self.argument(at, span),
                     Binding::Pipeline(..) => self.bare_pipeline(name, span),
                 };
             }

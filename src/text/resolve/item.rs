@@ -178,7 +178,7 @@ impl<'f> Resolver<'f> {
             }
         };
         let extents: Vec<protocol::Expr> = extents;
-        if !(2..=MAX_INDICES).contains(&extents.len()) {
+        if !(1..=MAX_INDICES).contains(&extents.len()) {
             self.report(
                 Diagnostic::error(
                     span,
@@ -188,7 +188,7 @@ impl<'f> Resolver<'f> {
                         counted(extents.len(), "coordinate", "coordinates")
                     ),
                 )
-                .label(format!("expected 2 to {MAX_INDICES} coordinates")),
+                .label(format!("expected 1 to {MAX_INDICES} coordinates")),
             );
         }
         let id = PatternId(self.protocol.patterns.len());

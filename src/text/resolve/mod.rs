@@ -11,6 +11,7 @@ mod claim;
 mod expand;
 mod expr;
 mod item;
+mod local;
 mod memory;
 mod names;
 mod pipeline;

@@ -22,6 +22,9 @@ pub(super) const BUILT_IN: [&str; 4] = ["min", "max", "ceil_div", "abs"];
 /// The functions that make a pipeline state, the producer's first.
 pub(super) const PIPELINES: [&str; 2] = ["producer", "consumer"];
 
+/// The words that mean something of their own in front of a parenthesis.
+const LOOPED: [&str; 2] = ["count", "row"];
+
 /// The name of the parameter that `resident 1..` declares.
 pub(super) const RESIDENT: &str = "R";
 
@@ -71,6 +74,8 @@ pub(super) enum Binding {
     Variable(VarId),
     /// A pipeline state: the variable that counts its advances, and what it is.
     Pipeline(VarId, Box<Pipeline>),
+    /// A `let` inside a role: what it stands for, and whether it was used before.
+    Named(Box<Typed>, bool),
     /// A parameter of a `let`: the argument, and whether it was used before.
     Argument(Box<Typed>, bool),
 }
@@ -99,7 +104,9 @@ impl<'f> Resolver<'f> {
             let name = match &item.kind {
                 ItemKind::Param { name, .. } | ItemKind::Pattern { name, .. } => name,
                 ItemKind::Let(it) => {
-                    if PIPELINES.contains(&it.name.text.as_str()) && !it.params.is_empty() {
+                    let name = it.name.text.as_str();
+                    let called = PIPELINES.contains(&name) || LOOPED.contains(&name);
+                    if called && !it.params.is_empty() {
                         self.report_built_in(&it.name);
                     }
                     &it.name

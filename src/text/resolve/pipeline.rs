@@ -153,6 +153,7 @@ impl<'f> Resolver<'f> {
                 Binding::Pipeline(var, pipeline) => return Some((*var, pipeline.clone())),
                 Binding::Fixed(_, what) => what,
                 Binding::Variable(_) => "a variable",
+                Binding::Named(..) => "a `let`",
                 Binding::Argument(..) => "a parameter of a `let`",
             },
             Meaning::Global(other) => other.kind(),

@@ -14,6 +14,7 @@ use crate::protocol::Span;
 use crate::protocol::Stmt;
 use crate::protocol::StmtId;
 use crate::protocol::StmtKind;
+use crate::protocol::VarId;
 use crate::protocol::Work;
 use crate::text::ast;
 use crate::text::ast::Block;
@@ -78,6 +79,7 @@ impl<'f> Resolver<'f> {
                     vec![moves(self), data(self)]
                 }
             }
+            ast::StmtKind::Let { name, value } => self.local(name, value, span),
             _ => vec![self.numbered(span, |r| r.stmt_kind(stmt))],
         }
     }
@@ -159,7 +161,7 @@ impl<'f> Resolver<'f> {
             }
             ast::StmtKind::Advance { name } => self.advance(name),
             // Resolved as no statement of its own.
-            ast::StmtKind::Elect { .. } => StmtKind::Return,
+            ast::StmtKind::Elect { .. } | ast::StmtKind::Let { .. } => StmtKind::Return,
             ast::StmtKind::Repeat { count, body } => {
                 let hi = self.int(count, Reach::All);
                 let var = self.fresh("repeat", stmt.span);
@@ -401,6 +403,7 @@ impl<'f> Resolver<'f> {
             Binding::Variable(var) => (var, None),
             Binding::Fixed(var, what) => (var, Some(what)),
             Binding::Pipeline(..) => return self.assigned_pipeline(name, declared),
+            Binding::Named(..) => (VarId(0), Some("a `let`")),
             Binding::Argument(..) => return StmtKind::Return,
         };
         if let Some(what) = fixed {

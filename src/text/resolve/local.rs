@@ -1,0 +1,83 @@
+//! `let` inside a role: a name for a value.
+//!
+//! The value is taken where the `let` stands. Where it could not be another further down, the name
+//! stands for the expression itself, so that proofs see through it.
+
+use super::Reach;
+use super::Resolver;
+use super::Type;
+use super::Typed;
+use super::names::Binding;
+use super::names::Local;
+use crate::protocol::BinaryOp;
+use crate::protocol::Expr;
+use crate::protocol::Span;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+use crate::text::ast;
+use crate::text::ast::Name;
+
+impl<'f> Resolver<'f> {
+    /// `let name = value`, as the statements that it takes: none, or one that keeps the value.
+    pub(super) fn local(&mut self, name: &'f Name, value: &'f ast::Expr, span: Span) -> Vec<Stmt> {
+        let value = self.expr(value, Reach::All);
+        self.check_free(name);
+        if value.ty == Type::Unknown || self.keeps_its_value(&value.expr) {
+            self.name_value(name, value);
+            return Vec::new();
+        }
+        let var = self.fresh(&name.text, name.span);
+        let kept = Typed::leaf(Expr::Var(var), Type::Int);
+        let (number, kept) = match value.ty {
+            Type::Bool => {
+                let number = Expr::If(
+                    Box::new(value.expr),
+                    Box::new(Expr::Int(1)),
+                    Box::new(Expr::Int(0)),
+                );
+                let (none, truth) = (Typed::leaf(Expr::Int(0), Type::Int), Type::Bool);
+                let holds = self.build(span, truth, [kept, none], |[a, b]| {
+                    Expr::Binary(BinaryOp::Ne, a, b)
+                });
+                (number, holds)
+            }
+            _ => (value.expr, kept),
+        };
+        self.name_value(name, kept);
+        vec![self.numbered(span, |_| StmtKind::Assign { var, value: number })]
+    }
+
+    fn name_value(&mut self, name: &'f Name, value: Typed) {
+        self.locals.push(Local {
+            name: &name.text,
+            span: name.span,
+            binding: Binding::Named(Box::new(value), false),
+        });
+    }
+
+    /// Whether an expression is defined and has the same value wherever a name for it may stand.
+    fn keeps_its_value(&self, expr: &Expr) -> bool {
+        let changes = |var: VarId| {
+            self.locals.iter().any(|local| match &local.binding {
+                Binding::Variable(other) | Binding::Pipeline(other, _) => *other == var,
+                Binding::Fixed(..) | Binding::Named(..) | Binding::Argument(..) => false,
+            })
+        };
+        let kept = |e: &Expr| self.keeps_its_value(e);
+        match expr {
+            Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) => true,
+            Expr::Var(var) => !changes(*var),
+            Expr::Neg(e) | Expr::Not(e) => kept(e),
+            // Exclusive or is defined for 0 and 1 only.
+            Expr::Binary(BinaryOp::Xor, ..) => false,
+            Expr::Binary(BinaryOp::Div | BinaryOp::Mod, a, b) => {
+                kept(a) && matches!(**b, Expr::Int(divisor) if divisor > 0)
+            }
+            Expr::Binary(_, a, b) => kept(a) && kept(b),
+            Expr::If(c, a, b) => kept(c) && kept(a) && kept(b),
+            Expr::Visits(_, at) => at.iter().all(kept),
+            Expr::Count { lo, hi, body, .. } => kept(lo) && kept(hi) && kept(body),
+        }
+    }
+}
