@@ -3,8 +3,6 @@
 use super::case_split;
 use super::case_split::CaseSplit;
 use super::claims;
-use super::counting;
-use super::counting::Counting;
 use super::cut;
 use super::cut::artefact::Cut;
 use super::defined;
@@ -45,8 +43,6 @@ pub enum Argument {
     Turns(Turns),
     /// See [`super::cut`].
     Cut(Cut),
-    /// See [`super::counting`].
-    Counting(Counting),
     /// See [`super::order`].
     Order(Order),
     /// See [`super::separation`].
@@ -67,7 +63,6 @@ impl Argument {
             Argument::CaseSplit(_)
             | Argument::Kernel(_)
             | Argument::Cut(_)
-            | Argument::Counting(_)
             | Argument::Order(_)
             | Argument::Separation(_)
             | Argument::Exhaustive(_) => None,
@@ -85,7 +80,6 @@ impl Argument {
             Argument::Ticket(ticket) => ticket::obligations(protocol, ticket),
             Argument::Turns(turns) => turns::obligations(protocol, turns),
             Argument::Cut(cut) => cut::obligations(protocol, cut),
-            Argument::Counting(counting) => counting::obligations(protocol, counting),
             Argument::Order(order) => order::obligations(protocol, order),
             Argument::Separation(parts) => separation::obligations(protocol, parts),
             Argument::CaseSplit(split) => case_split::obligations(protocol, split),
@@ -146,7 +140,6 @@ impl Argument {
             Argument::Ticket(_) => "ticket",
             Argument::Turns(_) => "turn",
             Argument::Cut(_) => "cut",
-            Argument::Counting(_) => "counting",
             Argument::Order(_) => "order",
             Argument::Separation(_) => "separation",
             Argument::CaseSplit(_) => "case",
@@ -161,7 +154,6 @@ impl Argument {
             Argument::Ticket(_) => "ticket rule",
             Argument::Turns(_) => "turn rule",
             Argument::Cut(_) => "cut rule",
-            Argument::Counting(_) => "counting rule",
             Argument::Order(_) => "order rule",
             Argument::Separation(_) => "separation rule",
             Argument::CaseSplit(_) => "case rule",

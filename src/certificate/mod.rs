@@ -13,7 +13,6 @@
 pub mod argument;
 pub mod case_split;
 pub mod claims;
-pub mod counting;
 pub mod cut;
 pub mod defined;
 pub mod discharge;

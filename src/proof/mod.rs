@@ -5,7 +5,6 @@
 //! is written down as a certificate and checked from the protocol's text.
 
 mod case_split;
-pub mod counting;
 mod cut;
 pub mod empty;
 mod model;
@@ -86,8 +85,6 @@ pub enum Layer {
     Ticket,
     /// Numbered turns at every semaphore.
     Turns,
-    /// Counting members by place and lag, with an inductive invariant.
-    Counting,
     /// What CTAs share, and what each has of its own, one after the other.
     Separation,
     /// Small values of a parameter and all others, one after the other.
@@ -103,7 +100,6 @@ impl Layer {
             Layer::Cuts(_) => "cut",
             Layer::Ticket => "ticket",
             Layer::Turns => "turn",
-            Layer::Counting => "counting",
             Layer::Separation => "separation",
             Layer::CaseSplit(_) => "case",
         }
@@ -134,13 +130,10 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
         all.push(Layer::Separation);
     }
     all.push(if protocol.patterns.is_empty() {
-        Layer::Counting
+        Layer::CaseSplit(Property::Deadlock)
     } else {
         Layer::Cuts(Shows::Nothing)
     });
-    if protocol.patterns.is_empty() {
-        all.push(Layer::CaseSplit(Property::Deadlock));
-    }
     all
 }
 
@@ -201,14 +194,6 @@ fn search_until(
         Layer::Turns => turns::guess(protocol, &samples(), deadline, tell),
         Layer::Separation => separation::argue(protocol, limit, tell),
         Layer::CaseSplit(property) => case_split::argue(protocol, property, deadline, cancel, tell),
-        Layer::Counting => {
-            let limits = counting::Limits {
-                deadline,
-                cancel,
-                runs: true,
-            };
-            counting::guess(protocol, limits, tell)
-        }
     }
 }
 

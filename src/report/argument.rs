@@ -103,7 +103,6 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
         Argument::Ticket(ticket) => explain_ticket(protocol, ticket),
         Argument::Turns(turns) => explain_turns(protocol, turns),
         Argument::Cut(cut) => super::cuts::explain(protocol, cut),
-        Argument::Counting(counting) => super::counting::explain(protocol, counting),
         Argument::Order(order) => super::orders::explain(protocol, order),
         Argument::Separation(parts) => explain_separation(protocol, parts),
         Argument::CaseSplit(split) => explain_cases(protocol, split),

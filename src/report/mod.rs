@@ -8,7 +8,6 @@ pub mod argument;
 pub mod change;
 pub mod chart;
 pub mod cited;
-mod counting;
 pub mod csr;
 pub mod culprit;
 mod cuts;

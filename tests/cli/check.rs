@@ -435,7 +435,6 @@ role two {
     exit 0
     --- stdout
     reset.wlk: deadlock: PROVED for every N in 1..=3 and schedule: by exhaustive search of 35 states of 3 inputs at 3 points
-      notes: also tried: the counting rule: the proof rules do not cover a semaphore that is set
       assumptions:
         1 <= N <= 3
         a resident CTA that can go on eventually does
@@ -475,7 +474,7 @@ role thread {
        --> over.wlk:5
       5 |     arrive bar 2
       notes:
-        also tried: the order rule: it could not be shown that as many arrive at `bar` as it expects; the counting rule: a member can get more than 3 rounds ahead of another
+        also tried: the order rule: it could not be shown that as many arrive at `bar` as it expects
         129 states explored
       assumptions:
         N >= 1
@@ -640,7 +639,7 @@ fn a_bounded_protocol() {
     exit 3
     --- stdout
     bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: the proof rules do not cover a `break` under a condition that is not a range of the loop's variable
-      notes: also tried: the ticket rule: the proof rules do not cover `break`; the turn rule: the proof rules do not cover `break`; the counting rule: the proof rules do not cover `break`
+      notes: also tried: the ticket rule: the proof rules do not cover `break`; the turn rule: the proof rules do not cover `break`
       assumptions:
         N >= 1
         a resident CTA that can go on eventually does

@@ -262,13 +262,4 @@ role thread[t in 0..T] {
     (check-sat)
     --- stderr
     ");
-    let wrong = text.replace("wait bar 0", "wait bar 1");
-    folder.file("wrong.wlk", wrong);
-    let facts = ["export", "wrong.wlk", "--to", "horn", "--with-invariants"];
-    insta::assert_snapshot!(folder.run(&facts), @"
-    exit 2
-    --- stdout
-    --- stderr
-    error: wrong.wlk: no facts to write: a run gets stuck at T = 3
-    ");
 }

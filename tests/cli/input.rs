@@ -117,7 +117,6 @@ fn completions_and_explanations_are_printed() {
       ticket-rule    How a protocol whose CTAs take turns in one order is proved free of deadlock
       turn-rule      How a protocol whose elements have orders of their own is proved free of deadlock
       cut-rule       How threads that meet at barriers are proved free of deadlock
-      counting-rule  How loops over barriers are proved by counting threads
       residency      What `resident` and the parameter R mean
 
     or a word that it prints:
@@ -153,7 +152,6 @@ fn completions_and_explanations_are_printed() {
         "ticket-rule",
         "turn-rule",
         "cut-rule",
-        "counting-rule",
         "residency",
         "REFUTED",
         "deadlock",

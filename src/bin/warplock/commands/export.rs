@@ -1,18 +1,12 @@
 //! `warplock export`: writes a protocol as the input of another verifier.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use clap::ValueEnum;
-use warplock::certificate::argument::Argument;
-use warplock::certificate::counting::Counting;
 use warplock::export::Refused;
 use warplock::export::horn;
 use warplock::export::promela;
-use warplock::proof;
-use warplock::proof::Guess;
-use warplock::proof::Layer;
 use warplock::protocol::Protocol;
 use warplock::report::style::Style;
 use warplock::semantics::unfold;
@@ -22,7 +16,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files;
 use crate::interrupt;
-use crate::options;
 use crate::session::Session;
 use crate::sources;
 
@@ -45,13 +38,6 @@ pub struct Arguments {
     /// given
     #[arg(long, value_name = "N")]
     pub window: Option<usize>,
-    /// With `horn`: look for a proof by the counting rule and write its facts as definitions, so that
-    /// nothing is left to be found
-    #[arg(long, conflicts_with = "window")]
-    pub with_invariants: bool,
-    /// Seconds to look for the proof
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = options::seconds)]
-    pub timeout: Duration,
     /// Write here instead of to standard output
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
@@ -104,26 +90,8 @@ fn clauses(arguments: &Arguments, style: Style) -> Result<String, Failure> {
     let name = sources::name_of(&arguments.concrete.file);
     let (protocol, _) =
         sources::narrowed(&arguments.concrete.file, &arguments.concrete.domain, style)?;
-    let written = if arguments.with_invariants {
-        let proof = facts(&protocol, arguments.timeout)
-            .map_err(|reason| Failure::input(format!("{name}: no facts to write: {reason}")))?;
-        horn::clauses_with(&protocol, &proof)
-    } else {
-        horn::clauses(&protocol, arguments.window)
-    };
-    written.map_err(|refused| cannot(&refused, &protocol, &name, style))
-}
-
-/// The facts of a proof, or why there is none.
-fn facts(protocol: &Protocol, limit: Duration) -> Result<Counting, String> {
-    let cancel = Some(&interrupt::CANCEL);
-    match proof::search(protocol, Layer::Counting, limit, cancel, &|_| {}) {
-        Guess::Found(Argument::Counting(proof)) | Guess::Fitting(Argument::Counting(proof)) => {
-            Ok(proof)
-        }
-        Guess::Found(_) | Guess::Fitting(_) => Err("the proof is one of another rule".to_owned()),
-        Guess::Nothing { reason, .. } => Err(reason),
-    }
+    horn::clauses(&protocol, arguments.window)
+        .map_err(|refused| cannot(&refused, &protocol, &name, style))
 }
 
 /// A refusal that points at the text, where it is about a place there.

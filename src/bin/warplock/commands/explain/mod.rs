@@ -34,8 +34,6 @@ pub enum Topic {
     TurnRule,
     /// How threads that meet at barriers are proved free of deadlock
     CutRule,
-    /// How loops over barriers are proved by counting threads
-    CountingRule,
     /// What `resident` and the parameter R mean
     Residency,
 }
@@ -84,7 +82,6 @@ impl Topic {
             Topic::TicketRule => TICKET_RULE.to_owned(),
             Topic::TurnRule => TURN_RULE.to_owned(),
             Topic::CutRule => CUT_RULE.to_owned(),
-            Topic::CountingRule => COUNTING_RULE.to_owned(),
             Topic::Residency => RESIDENCY.to_owned(),
         }
     }
@@ -173,17 +170,6 @@ another go on. A protocol of threads, barriers and counters never hangs if
 `warplock check --explain-proof` shows every cut: which member is held at which wait, and how far each
 of the others gets.
 docs/soundness.md has the complete argument.
-";
-
-const COUNTING_RULE: &str = "\
-Threads that run the same program are interchangeable, so a state says how many are at each place
-and how many rounds they are ahead of the slowest. A loop over barriers never hangs if there are
-facts that
-  - hold at the start and are preserved by every step, for any number of threads and rounds;
-  - keep everybody within a stated number of rounds of the slowest;
-  - exclude a state in which nobody can go on.
-
-`warplock check --explain-proof` shows the facts. docs/soundness.md has the complete argument.
 ";
 
 const TURN_RULE: &str = "\

@@ -128,30 +128,6 @@ impl<'p> System<'p> {
         })
     }
 
-    /// That an element has gone on by at least this many phases, or by the additions of this many
-    /// rounds, more than the base suggests.
-    pub fn at_least(&self, family: usize, ahead: &Term, value: i64) -> Term {
-        let value = term::int(value);
-        match self.resources.get(family) {
-            Some(Resource::Semaphore { growth, .. }) if *growth != term::int(0) => {
-                term::le(&term::apply("*", &[value, growth.clone()]), ahead)
-            }
-            _ => term::le(&value, ahead),
-        }
-    }
-
-    /// Whether a family's elements are semaphores.
-    pub fn is_semaphore(&self, family: usize) -> bool {
-        matches!(self.resources.get(family), Some(Resource::Semaphore { .. }))
-    }
-
-    /// The families at which a round has arrivals under a condition.
-    pub fn conditional(&self) -> Vec<usize> {
-        let ops = self.groups.iter().flat_map(|group| &group.round);
-        let conditional = |op: &&Op| !op.given.is_empty() && matches!(op.kind, OpKind::Arrive(_));
-        ops.filter(conditional).map(|op| op.family).collect()
-    }
-
     /// The name of each component of a state.
     pub fn state(&mut self, suffix: &str) -> State {
         let layout = self.layout.clone();
@@ -207,46 +183,6 @@ impl<'p> System<'p> {
             ahead: elements.clone(),
             pending: elements,
         }
-    }
-
-    /// What a state is at all: members are somewhere in their program, and a phase is not complete.
-    pub fn well_formed(&self, state: &State) -> Vec<Term> {
-        let zero = term::int(0);
-        let mut facts = vec![
-            term::le(&zero, &state.base),
-            term::le(&state.base, &self.rounds),
-        ];
-        for (group, locations) in state.counts.iter().enumerate() {
-            let head = self.layout.head(group);
-            let [_, round, _] = self.layout.groups[group];
-            for (location, lags) in locations.iter().enumerate() {
-                for (lag, count) in lags.iter().enumerate() {
-                    facts.push(term::le(&zero, count));
-                    let at = later(&state.base, lag);
-                    let place = if location < head {
-                        term::eq(&state.base, &zero)
-                    } else if location == head {
-                        term::le(&at, &self.rounds)
-                    } else if location < exact::together(head, round.max(1)) {
-                        term::lt(&at, &self.rounds)
-                    } else {
-                        term::eq(&at, &self.rounds)
-                    };
-                    facts.push(term::or([term::le(count, &zero), place]));
-                }
-            }
-            let total = term::sum(locations.iter().flatten().cloned());
-            facts.push(term::eq(&total, &self.sizes[group]));
-        }
-        for (resource, pending) in self.resources.iter().zip(&state.pending) {
-            for value in pending {
-                facts.push(match resource {
-                    Resource::Mbarrier { expected } => term::within(&zero, value, expected),
-                    Resource::Semaphore { .. } => term::eq(value, &zero),
-                });
-            }
-        }
-        facts
     }
 
     /// The environment of a round.

@@ -1,8 +1,8 @@
 //! Obligations about expressions: well defined, in range, and equal to their closed forms.
 
-use super::Rule;
 use super::cases::Case;
 use super::fold;
+use super::groundwork::Rule;
 use super::shape::Family;
 use super::shape::Group;
 use super::shape::Op;

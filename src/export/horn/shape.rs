@@ -23,7 +23,6 @@ use crate::protocol::Expr;
 use crate::protocol::ObjectId;
 use crate::protocol::ParamId;
 use crate::protocol::Span;
-use crate::protocol::StmtId;
 use crate::protocol::VarId;
 
 /// Rounds that a guess looks at.
@@ -98,8 +97,6 @@ impl Family {
 /// An operation in closed form.
 #[derive(Debug, Clone)]
 pub struct Op {
-    /// Which statement.
-    pub stmt: StmtId,
     /// Where it stands.
     pub span: Span,
     /// The conditions under which it is executed.
@@ -454,7 +451,6 @@ fn operation(
         }
     };
     Ok(Op {
-        stmt: raw.stmt,
         span: raw.span,
         given: raw.given.clone(),
         family,

@@ -21,7 +21,6 @@ use crate::protocol::Iteration;
 use crate::protocol::ObjectId;
 use crate::protocol::Span;
 use crate::protocol::Stmt;
-use crate::protocol::StmtId;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 
@@ -42,8 +41,6 @@ pub enum Phase {
 /// An operation on an mbarrier or a semaphore.
 #[derive(Debug, Clone)]
 pub struct Raw {
-    /// Which statement.
-    pub stmt: StmtId,
     /// Where it stands.
     pub span: Span,
     /// In which phase.
@@ -387,7 +384,6 @@ impl Walk<'_> {
             index.push(self.evaluate(expr, stmt.span)?);
         }
         self.program.raw.push(Raw {
-            stmt: stmt.id,
             span: stmt.span,
             phase: self.phase,
             given: self.given.clone(),

@@ -1,7 +1,6 @@
 //! A state of the system, and how many locations and elements it has.
 
 use crate::certificate::exact;
-use crate::certificate::term;
 use crate::certificate::term::Term;
 
 /// A state, as terms.
@@ -25,11 +24,6 @@ impl State {
             .chain(counts)
             .chain(self.ahead.iter().flatten())
             .chain(self.pending.iter().flatten())
-    }
-
-    /// That two states are the same.
-    pub fn equals(&self, other: &State) -> Term {
-        term::and(self.all().zip(other.all()).map(|(a, b)| term::eq(a, b)))
     }
 }
 

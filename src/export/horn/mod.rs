@@ -1,37 +1,42 @@
 //! A protocol with all its values as constrained Horn clauses in SMT-LIB 2.
 //!
-//! The clauses are those of the transition system of the counting rule
-//! ([`crate::certificate::counting`]): members are counted by place and round, rounds from the
-//! slowest member on, so that thread counts and trip counts stay unknowns. What is outside that
-//! system is refused.
+//! Members that run one program are counted by place and round, rounds from the slowest member on, so that thread
+//! counts and trip counts stay unknowns ([`system`]). What is outside that system is refused.
 //!
-//! For each system of groups that share barriers a predicate says which states can be reached, for
-//! which parameters. The start is in it, and so is whatever follows a state in it. Three things may
-//! not be: a stuck state; more arrivals than are expected; and a member further ahead than the
-//! window, since the system says nothing of that. Conditions 1 and 2 of the counting rule, under
-//! which the system is that of the protocol, are clauses without a predicate. `sat` then means that
-//! nothing hangs. `unsat` means that one of these is broken, and leaves open which: it is no
-//! counterexample.
-//!
-//! With the facts of a proof as definitions of the predicates, nothing is left to be found: the
-//! clauses say that the facts hold at the start, are kept by every step, and exclude the three.
+//! For each system of groups that share barriers a predicate says which states can be reached, for which parameters.
+//! The start is in it, and so is whatever follows a state in it. Three things may not be: a stuck state; more arrivals
+//! than are expected; and a member further ahead than the window, since the system says nothing of that. What has to
+//! hold for the system to be that of the protocol ([`groundwork`]) are clauses without a predicate. `sat` then means
+//! that nothing hangs. `unsat` means that one of these is broken, and leaves open which: it is no counterexample.
+
+mod cases;
+mod closed;
+mod enumerated;
+mod explain;
+mod fold;
+mod groundwork;
+mod shape;
+mod split;
+mod state;
+mod steps;
+mod system;
+mod walk;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Refused;
-use crate::certificate::counting;
-use crate::certificate::counting::Component;
-use crate::certificate::counting::Counting;
-use crate::certificate::counting::Invariant;
-use crate::certificate::counting::System;
-use crate::certificate::normal;
+use cases::Component;
+use cases::components;
+use state::State;
+use steps::Transition;
+use system::System;
+
 use crate::certificate::obligation::Obligation;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::certificate::translate::Translator;
-use crate::proof;
 use crate::protocol::Protocol;
 
 /// The clauses of a protocol. `window`: how many rounds a member may be ahead; if not given, what is
@@ -42,12 +47,12 @@ use crate::protocol::Protocol;
 /// Refuses a protocol outside the fragment, naming the construct.
 pub fn clauses(protocol: &Protocol, window: Option<usize>) -> Result<String, Refused> {
     let mut refused = None;
-    for enumerated in proof::counting::enumerations(protocol) {
-        match counting::components(protocol, &enumerated) {
+    for enumerated in enumerated::choices(protocol) {
+        match components(protocol, &enumerated) {
             Ok(components) => {
                 let windows = components.iter().map(|component| {
                     let usual = || component.usual_window();
-                    (window.unwrap_or_else(usual), None)
+                    window.unwrap_or_else(usual)
                 });
                 return written(protocol, &enumerated, &components, windows);
             }
@@ -59,40 +64,18 @@ pub fn clauses(protocol: &Protocol, window: Option<usize>) -> Result<String, Ref
     Err(refused.unwrap_or_else(none).into())
 }
 
-/// The clauses of a protocol with the facts of a proof as definitions of the predicates.
-///
-/// # Errors
-///
-/// Refuses facts of another protocol, and facts that are kept only by several steps together.
-pub fn clauses_with(protocol: &Protocol, proof: &Counting) -> Result<String, Refused> {
-    let protocol = &normal::normal(protocol);
-    let components = counting::components(protocol, &proof.enumerated)?;
-    if components.len() != proof.systems.len() {
-        return Err(Unsupported::whole("facts about another number of systems").into());
-    }
-    if let Some(deep) = proof.systems.iter().find(|system| system.depth > 1) {
-        let reason = format!(
-            "the facts are kept only if they held for {} states, which no clause says",
-            deep.depth
-        );
-        return Err(Unsupported::whole(reason).into());
-    }
-    let windows = proof.systems.iter().map(|one| (one.window, Some(one)));
-    written(protocol, &proof.enumerated, &components, windows)
-}
-
-fn written<'a>(
+fn written(
     protocol: &Protocol,
     enumerated: &[usize],
     components: &[Component],
-    windows: impl Iterator<Item = (usize, Option<&'a Invariant>)>,
+    windows: impl Iterator<Item = usize>,
 ) -> Result<String, Refused> {
     let mut writer = Writer::default();
-    for obligation in counting::groundwork(protocol, enumerated)? {
+    for obligation in groundwork::groundwork(protocol, enumerated)? {
         writer.groundwork(&obligation)?;
     }
-    for (nth, (component, (window, invariant))) in components.iter().zip(windows).enumerate() {
-        writer.system(protocol, nth, component, window, invariant)?;
+    for (nth, (component, window)) in components.iter().zip(windows).enumerate() {
+        writer.system(protocol, nth, component, window)?;
     }
     let (declarations, clauses) = (writer.declarations, writer.clauses);
     Ok(format!(
@@ -125,25 +108,19 @@ impl Writer {
         nth: usize,
         component: &Component,
         window: usize,
-        invariant: Option<&Invariant>,
     ) -> Result<(), Unsupported> {
         let mut system = component.system(protocol, window)?;
         let state = system.state("");
         let transitions = system.transitions(&state)?;
         let start = system.start();
         let facts = system.facts.clone();
-        let definition = match invariant {
-            Some(invariant) => Some(system.holds(invariant, &state)?),
-            None => None,
-        };
         let axioms = system.terms.axioms()?;
         let all = || {
             let guards = transitions.iter().map(|t| t.guard.clone());
             let next = transitions.iter().filter_map(|t| t.next.as_ref().ok());
             let next = next.flat_map(|next| next.all().cloned().collect::<Vec<_>>());
             let fixed = facts.iter().chain(&axioms).cloned();
-            let defined = definition.iter().flatten().cloned();
-            let all: Vec<Term> = guards.chain(next).chain(fixed).chain(defined).collect();
+            let all: Vec<Term> = guards.chain(next).chain(fixed).collect();
             all
         };
         let names = names(&system.terms.declarations(), &all())?;
@@ -153,12 +130,8 @@ impl Writer {
             let arguments = params.iter().cloned().chain(values.cloned());
             term::apply(&predicate, &arguments.collect::<Vec<_>>())
         };
-        let place: Vec<Term> = params.iter().chain(state.all()).cloned().collect();
-        self.declare(
-            &predicate,
-            &place,
-            definition.map(|holds| (facts.clone(), holds)),
-        );
+        let place: Vec<&Term> = params.iter().chain(state.all()).collect();
+        self.declare(&predicate, place.len());
         let here = reached(&mut state.all());
         let mut body = facts;
         body.extend(axioms.iter().cloned());
@@ -185,41 +158,18 @@ impl Writer {
         Ok(())
     }
 
-    fn stuck(
-        &self,
-        system: &System<'_>,
-        state: &counting::State,
-        transitions: &[counting::Transition],
-    ) -> Term {
+    fn stuck(&self, system: &System<'_>, state: &State, transitions: &[Transition]) -> Term {
         let guards = transitions.iter().map(|t| t.guard.clone());
         term::and([system.unfinished(state), term::not(term::or(guards))])
     }
 
-    fn declare(
-        &mut self,
-        predicate: &str,
-        place: &[Term],
-        definition: Option<(Vec<Term>, Vec<Term>)>,
-    ) {
+    fn declare(&mut self, predicate: &str, places: usize) {
+        let sorts = vec!["Int"; places].join(" ");
         // Writing to a string cannot fail.
-        let _ = match definition {
-            None => {
-                let sorts = vec!["Int"; place.len()].join(" ");
-                writeln!(
-                    self.declarations,
-                    "(declare-fun {predicate} ({sorts}) Bool)"
-                )
-            }
-            Some((facts, holds)) => {
-                let arguments: Vec<String> = place.iter().map(|x| format!("({x} Int)")).collect();
-                let holds = term::and(facts.into_iter().chain(holds));
-                let arguments = arguments.join(" ");
-                writeln!(
-                    self.declarations,
-                    "(define-fun {predicate} ({arguments}) Bool {holds})"
-                )
-            }
-        };
+        let _ = writeln!(
+            self.declarations,
+            "(declare-fun {predicate} ({sorts}) Bool)"
+        );
     }
 
     fn clause(&mut self, meaning: &str, names: &[String], body: Vec<Term>, head: &Term) {

@@ -1,7 +1,6 @@
 //! What the rule treats one by one: combinations of values of the enumerated parameters, and per
 //! combination the systems, groups that share families directly or through others.
 
-use super::MAX_WINDOW;
 use super::fold::Known;
 use super::shape;
 use super::shape::Family;
@@ -15,6 +14,9 @@ use crate::protocol::Domain;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
+
+/// The largest window.
+const MAX_WINDOW: usize = 64;
 
 /// More combinations of parameter values than this are not treated one by one.
 const MAX_CASES: usize = 64;
@@ -65,7 +67,7 @@ pub(super) struct Case {
     pub(super) components: Vec<Component>,
 }
 
-/// The systems of a protocol, in the order of [`super::Counting::systems`].
+/// The systems of a protocol, for one combination of values after the other.
 ///
 /// # Errors
 ///
