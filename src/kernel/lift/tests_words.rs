@@ -245,3 +245,26 @@ fn a_barrier_behind_the_last_group_shows_that_it_is_complete() {
     // In the loop there may be two groups in flight.
     assert_eq!(alone.matches("wait wgmma").count(), 3, "{alone}");
 }
+
+/// Lanes read words of their own, though the walk has one name for them: what a vote says of all need not be what each has read.
+#[test]
+fn a_vote_about_words_from_memory_says_nothing_of_the_own_word() {
+    let voted = "setp.ne.u32 %p2, %r5, 0;\nvote.sync.any.pred %p3, %p2, -1;\n@!%p3 bra next;\n@%p2 bra next;\n\
+         mbarrier.arrive.shared.b64 _, [%r2];\nnext:";
+    let init = "@%p1 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;";
+    let here = entry(1, &format!("{init}\nld.global.u32 %r5, [%rd1];\n{voted}"));
+    assert_eq!(here.map(|lift| lift.text), Err(UNKNOWN.to_owned()));
+    let carried = |from: &str| {
+        let code = format!(
+            "{init}\nmov.u32 %r4, 0;\nmov.u32 %r5, 0;\nhead:\n{voted}\n{from}\nadd.u32 %r4, %r4, 1;\n\
+             setp.lt.u32 %p5, %r4, 5;\n@%p5 bra head;"
+        );
+        entry(1, &code).map(|lift| lift.text)
+    };
+    assert_eq!(
+        carried("ld.global.u32 %r5, [%rd1];"),
+        Err("what lanes do together depends on what a loop carries and memory decides, which may differ between lanes".to_owned())
+    );
+    let known = carried("mov.u32 %r5, %r3;").unwrap();
+    assert!(!known.contains("arrive"), "{known}");
+}

@@ -35,6 +35,7 @@ use crate::recover::tree::in_time;
 use crate::recover::unrolled::roll;
 use crate::recover::walk::Place;
 use crate::recover::walk::Purpose;
+use crate::recover::walk::differs;
 use crate::recover::walk::walk;
 
 /// The roles of a kernel, and what they are made of.
@@ -65,6 +66,8 @@ pub fn warps(shape: Shape) -> impl Iterator<Item = Place> {
     (0..shape.ctas()).flat_map(of_rank)
 }
 
+const DIFFERS: &str = "what lanes do together depends on what a loop carries and memory decides, which may differ between lanes";
+
 /// How often the warps are walked, each time with the words that they were found to hand over to each other.
 const MOST_WALKS: usize = 6;
 
@@ -92,10 +95,22 @@ pub fn trees(
             }
         }
         if !arena.shared_words.asked || arena.shared_words.are_settled() {
+            let unlike = differs(arena);
+            if purpose == Purpose::Together {
+                arena.trusts_memory |= unlike.is_some();
+                return obstacle.map_or(Ok(trees), Err);
+            }
+            let obstacle = obstacle.or_else(|| {
+                unlike.map(|location| Obstacle {
+                    reason: DIFFERS.to_owned(),
+                    location,
+                })
+            });
             return obstacle.map_or(Ok(trees), Err);
         }
         arena.shared_words.again();
         arena.parities.clear();
+        arena.alike.clear();
         arena.looked_ahead = false;
         arena.events = 0;
         arena.trusts_memory = false;

@@ -231,6 +231,8 @@ pub struct Arena {
     pub looked_ahead: bool,
     /// What waits take for a parity and may be other than 0 and 1.
     pub parities: Vec<(TermId, Location)>,
+    /// What is taken for the same number in every lane of a warp, and where.
+    pub alike: Vec<(TermId, Location)>,
     /// Whether lanes are taken to go the same way where memory decides.
     pub trusts_memory: bool,
     /// What warps hand over to each other in shared memory.

@@ -334,13 +334,16 @@ impl Walker<'_> {
                 lane,
                 clamp,
                 ..
-            } => self.shuffle(*mode, *result, *valid, [*value, *lane, *clamp], mask, path),
+            } => {
+                let operands = [*value, *lane, *clamp];
+                self.shuffle(*mode, *result, *valid, operands, mask, path, location);
+            }
             Synchronization::Vote {
                 mode,
                 result,
                 predicate,
                 ..
-            } => self.vote(*mode, *result, *predicate, mask, path),
+            } => self.vote(*mode, *result, *predicate, mask, path, location),
             Synchronization::Match {
                 result, predicate, ..
             } => {
@@ -503,13 +506,14 @@ impl Walker<'_> {
         [value, lane, clamp]: [Operand; 3],
         mask: u32,
         path: &mut Path,
+        location: &Location,
     ) {
         let value = self.operand(value, 32, &path.state);
         let offset = self.operand(lane, 32, &path.state);
         let clamp = self.operand(clamp, 32, &path.state);
         // Where all lanes hold the same, it does not matter which one is read. What nothing is known of may differ.
-        let known =
-            valid.is_none() && matches!(value, Value::Uniform(term) if !self.is_opaque(term));
+        let known = valid.is_none()
+            && matches!(value, Value::Uniform(term) if self.is_alike(term, location));
         let mut results = [TermId::default(); 32];
         let mut valids = [TermId::default(); 32];
         for (at, slot) in results.iter_mut().enumerate() {
@@ -546,7 +550,8 @@ impl Walker<'_> {
             };
             (*slot, valids[at]) = match source {
                 Some((from, fits))
-                    if mask >> from & 1 == 1 && !self.is_opaque(lane_of(&value, from as usize)) =>
+                    if mask >> from & 1 == 1
+                        && self.is_alike(lane_of(&value, from as usize), location) =>
                 {
                     (
                         lane_of(&value, from as usize),
@@ -570,12 +575,17 @@ impl Walker<'_> {
         predicate: Operand,
         mask: u32,
         path: &mut Path,
+        location: &Location,
     ) {
         let value = self.operand(predicate, 1, &path.state);
         let active: Vec<usize> = (0..32).filter(|lane| mask >> lane & 1 == 1).collect();
         let terms: Vec<TermId> = active.iter().map(|lane| lane_of(&value, *lane)).collect();
         let truths: Option<Vec<bool>> = terms.iter().map(|term| self.terms.truth(*term)).collect();
-        let same = terms.windows(2).all(|pair| pair[0] == pair[1]);
+        let same = terms.windows(2).all(|pair| pair[0] == pair[1])
+            && (truths.is_some()
+                || terms
+                    .first()
+                    .is_none_or(|term| self.is_alike(*term, location)));
         let term = match (truths, mode) {
             (Some(truths), VoteMode::Ballot) => {
                 let bits = active

@@ -1,5 +1,7 @@
 //! Whether the lanes that carry something out together are all there.
 
+use std::collections::BTreeSet;
+
 use super::Path;
 use super::Result;
 use super::Walker;
@@ -12,11 +14,27 @@ use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::Synchronization;
 use crate::recover::slice::mask_of;
+use crate::recover::term::Atom;
+use crate::recover::term::TermId;
+use crate::recover::tree::Arena;
 use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
 
 impl Walker<'_> {
+    /// Whether a term is one number in whichever lane. What is read from memory need not be; that a loop carries no such thing
+    /// is looked at when the walk is over ([`differs`]).
+    pub(super) fn is_alike(&mut self, term: TermId, location: &Location) -> bool {
+        if self.is_opaque(term) {
+            return false;
+        }
+        let carried = |atom: &Atom| matches!(atom, Atom::Phi(_));
+        if self.terms.atoms(term).iter().any(carried) {
+            self.alike.push((term, location.clone()));
+        }
+        true
+    }
+
     /// What a warp does as a whole needs all lanes that have not ended.
     pub(super) fn whole(
         &self,
@@ -124,6 +142,29 @@ impl Walker<'_> {
         }
         Ok(())
     }
+}
+
+/// Where a term was taken for the same number in every lane, though a loop carries there what nothing is known of.
+pub fn differs(arena: &Arena) -> Option<Location> {
+    let unlike = |term: TermId| {
+        let mut seen = BTreeSet::new();
+        let mut work = vec![term];
+        while let Some(term) = work.pop() {
+            for atom in arena.terms.atoms(term).iter() {
+                match atom {
+                    Atom::Opaque(_) => return true,
+                    Atom::Phi(phi) if seen.insert(*phi) => {
+                        let phi = &arena.phis[*phi as usize];
+                        work.extend([phi.first, phi.next]);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        false
+    };
+    let mut found = arena.alike.iter().filter(|(term, _)| unlike(*term));
+    found.next().map(|(_, location)| location.clone())
 }
 
 /// Whether every lane that is here is in its own mask, and all lanes of a mask that have not ended are here with the same one.

@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+pub use lanes::differs;
+
 use crate::cfg::Loop;
 use crate::ir::BlockId;
 use crate::ir::Compute;
@@ -152,6 +154,7 @@ struct Walker<'a> {
     looked_ahead: &'a mut bool,
     over: Option<fn() -> bool>,
     parities: &'a mut Vec<(TermId, Location)>,
+    alike: &'a mut Vec<(TermId, Location)>,
     trusts_memory: &'a mut bool,
     shared_words: &'a mut SharedWords,
     /// The block that is walked, and which of its operations.
@@ -193,6 +196,7 @@ pub fn walk(
         looked_ahead: &mut arena.looked_ahead,
         over: arena.over,
         parities: &mut arena.parities,
+        alike: &mut arena.alike,
         trusts_memory: &mut arena.trusts_memory,
         shared_words: &mut arena.shared_words,
         here: (BlockId(0), 0),
@@ -655,6 +659,9 @@ impl Walker<'_> {
                 "whether this is done depends on a value that is read from memory or not followed",
                 location,
             );
+        }
+        if first == second && first.iter().any(acts) {
+            self.is_alike(term, location);
         }
         self.decide(term, first, second, events, out, location)?;
         let (Some(path), Some(join)) = (merged, join) else {
