@@ -145,6 +145,9 @@ impl Member<'_, '_> {
 
     /// That the generation before that of the arrival to come is complete.
     fn in_turn(&mut self, lane: usize) -> Result<Vec<Term>, Unsupported> {
+        if !self.system().in_turn(lane) {
+            return Ok(Vec::new());
+        }
         let arrived = self.counter(Counter::Arrived(lane))?;
         let size = self.world.size(lane);
         let first = term::lt(&arrived, &size);

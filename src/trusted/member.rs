@@ -84,7 +84,7 @@ pub struct Member<'a, 'p> {
     /// Begins the name of every constant.
     tag: &'static str,
     constants: Vec<String>,
-    /// Whether the program divides: otherwise nothing is asked that quotients of counters are needed for.
+    /// Whether the program divides: otherwise quotients of counters by numbers are not needed.
     divides: bool,
     /// Products that occur in facts and ranks: all factors but the last, and the last.
     products: BTreeSet<(Vec<Term>, Term)>,
@@ -354,7 +354,8 @@ impl<'a, 'p> Member<'a, 'p> {
         let mut all = vec![term::le(&zero, &value), term::le(&zero, &turn)];
         if self.system().lanes[lane].moving().is_some() {
             all.push(term::within(&zero, &at, &size));
-            if self.divides {
+            // Where the size is a number, the solver needs no product.
+            if self.divides || !size.is_literal() {
                 let product = term::product([turn.clone(), size.clone()]);
                 all.push(term::eq(&value, &term::sum([product, at.clone()])));
                 self.pairs.insert([value, size, turn, at]);

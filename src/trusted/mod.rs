@@ -21,18 +21,19 @@
 //!
 //! # Obligations
 //!
-//! 1. *(declarations)* Sizes are at least 1, and a generation takes one arrival of each member that arrives at the
-//!    lane: the number that an mbarrier or a split-phase barrier declares, that each use of a named barrier gives, and
-//!    that the value awaited of a semaphore is made of (`world.rs`).
+//! 1. *(declarations)* A lane without elements counts as one of size 1: by 3 nobody comes to an act there. A generation
+//!    takes one arrival of each member that arrives at the lane: the number that an mbarrier or a split-phase barrier
+//!    declares, that each use of a named barrier gives, and that the value awaited of a semaphore is made of (`world.rs`).
 //! 2. *(a member by itself)* Every expression is defined where it is evaluated. The facts about a loop hold when it
 //!    is reached and after each iteration. `w >= a - less` for the pairs of lanes that the certificate lists, at the
 //!    start and after every arrival (`member.rs`, `acts.rs`).
-//! 3. *(numbers)* Arrival `a` is at element `a mod S`; wait `w` is at element `w mod S`, and its parity is that of
+//! 3. *(numbers)* Elements exist. Arrival `a` is at element `a mod S`; wait `w` is at element `w mod S`, and its parity is that of
 //!    generation `(w - lag * S) div S + 1`. A wait for the own last arrival is for number `a - 1`.
 //! 4. *(bytes)* Who expects bytes at a lane is of a class that arrives there. A member expects bytes of a number before
 //!    its own arrival of that number, and delivers them itself, each time at least one and never more than are missing.
 //!    Before a wait, at the end and at the next arrival of the lane nothing is missing.
-//! 5. *(in turn)* Who makes arrival `a >= S`, or expects bytes of it, knows that number `a - S` is done.
+//! 5. *(in turn)* Who makes arrival `a >= S`, or expects bytes of it, knows that number `a - S` is done. This is not
+//!    asked of a semaphore that nobody waits for, on whose value nothing depends.
 //! 6. *(not lapped)* For each class `c` that waits by parity there is a class that arrives at the lane, has members, and
 //!    knows at its arrival `a` that everybody in `c` has passed the wait for number `a - S`. Or `c` itself arrives, and
 //!    each member has passed its own wait.
@@ -51,7 +52,7 @@
 //! which does not depend on others.
 //!
 //! *Claim.* In every state that a run comes to: (i) what has completed at an element is the done numbers of that
-//! element, and these are its first ones; (ii) a wait that has been passed was for a number below 0 or a done one. At
+//! element, and these are its first ones, unless it is of a semaphore that nobody waits for; (ii) a wait that has been passed was for a number below 0 or a done one. At
 //! the start this holds. Take the first step that breaks it.
 //!
 //! All numbers below `w - lag * S` of a member's passed waits are done, by (ii), as waits are numbered without

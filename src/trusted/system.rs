@@ -258,6 +258,12 @@ impl<'p> System<'p> {
         })
     }
 
+    /// Whether it matters in which order a lane is arrived at: not so for a semaphore that nobody waits for.
+    pub fn in_turn(&self, lane: usize) -> bool {
+        let waits = |class: &Class| counted(&class.body).contains(&Counter::Awaited(lane));
+        !matches!(self.kind(lane), ObjectKind::Semaphore(_)) || self.classes.iter().any(waits)
+    }
+
     /// The kind of a lane's object.
     pub fn kind(&self, lane: usize) -> &'p ObjectKind {
         &self.protocol.objects[self.lanes[lane].object].kind

@@ -18,6 +18,7 @@ use super::system::System;
 use super::term;
 use super::term::Term;
 use super::unsupported::Unsupported;
+use crate::protocol::BinaryOp;
 use crate::protocol::Domain;
 use crate::protocol::Expr;
 use crate::protocol::Initial;
@@ -195,14 +196,19 @@ impl<'a, 'p> World<'a, 'p> {
         for (number, lane) in self.system.lanes.iter().enumerate() {
             let object = &self.system.protocol.objects[lane.object];
             let mut names = self.names();
+            let mut goals = Vec::new();
             let size = match lane.moving() {
-                Some(at) => names.term(&object.extents[at])?,
+                Some(at) if self.is_positive(&object.extents[at]) => {
+                    let size = names.term(&object.extents[at])?;
+                    goals.push(term::le(&term::int(1), &size));
+                    size
+                }
+                Some(at) => {
+                    let extent = names.term(&object.extents[at])?;
+                    self.size_or_one(number, &extent)
+                }
                 None => term::int(1),
             };
-            let mut goals = Vec::new();
-            if lane.moving().is_some() {
-                goals.push(term::le(&term::int(1), &size));
-            }
             let arriving = self.arriving(number);
             if let ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } =
                 &object.kind
@@ -218,6 +224,34 @@ impl<'a, 'p> World<'a, 'p> {
             self.sizes.push(size);
         }
         Ok(())
+    }
+
+    /// The size of a lane, or 1 where it has no elements: then nobody comes to an act there, since its element exists.
+    fn size_or_one(&mut self, lane: usize, extent: &Term) -> Term {
+        let one = term::int(1);
+        let name = format!("size_{lane}");
+        let size = term::name(&name);
+        let value = term::ite(&term::le(&one, extent), extent, &one);
+        self.facts.push(term::eq(&size, &value));
+        self.facts.push(term::le(&one, &size));
+        self.constants.push(name);
+        size
+    }
+
+    /// Whether an extent is seen to be at least 1. What is not may be so all the same.
+    fn is_positive(&self, extent: &Expr) -> bool {
+        match extent {
+            Expr::Int(value) => *value >= 1,
+            Expr::Param(id) => match self.system.protocol.params.get(id.0).map(|p| &p.domain) {
+                Some(Domain::AtLeast(lo) | Domain::Range(lo, _)) => *lo >= 1,
+                Some(Domain::Set(values)) => values.iter().all(|value| *value >= 1),
+                None => false,
+            },
+            Expr::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min, a, b) => {
+                self.is_positive(a) && self.is_positive(b)
+            }
+            _ => false,
+        }
     }
 
     /// How many members arrive at a lane.

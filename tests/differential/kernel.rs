@@ -34,6 +34,7 @@ use crate::support::campaign::number;
 use crate::support::cut_rule::grid;
 use crate::support::cut_templates;
 use crate::support::edited::generate;
+use crate::support::kernel_templates;
 use crate::support::library;
 use crate::support::order_edge_templates;
 use crate::support::order_rings;
@@ -61,6 +62,12 @@ fn what_it_accepts_of_chains_of_rings_never_goes_wrong() {
 fn what_it_accepts_at_its_edges_never_goes_wrong() {
     let edited = |seed| generate(&order_edge_templates::KERNELS, seed);
     never_wrong(Layer::Kernel, &edited, 16_000_000, PART);
+}
+
+#[test]
+fn what_it_accepts_of_empty_families_and_counters_never_goes_wrong() {
+    let edited = |seed| generate(&kernel_templates::KERNELS, seed);
+    never_wrong(Layer::Kernel, &edited, 18_000_000, CASES);
 }
 
 #[test]

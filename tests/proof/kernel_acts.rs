@@ -42,6 +42,24 @@ fn who_waits_and_who_arrives() {
         .check();
 }
 
+/// A counter beside the place, which nobody waits for until somebody does.
+#[test]
+fn who_adds_where_nobody_waits() {
+    let counted = PAIR.replace("mbarrier full", "semaphore seen[2] = 0 mbarrier full");
+    let counted = counted.replace("arrive empty", "arrive empty seen[0] += 1");
+    Kernel::new(&counted, found(&counted))
+        .texts(
+            "
+        seen[0] += 1 -> seen[0] += 1 seen[0] += 1 => kept
+        seen[0] += 1 -> seen[0] += 2 => amount
+        seen[0] += 1 -> seen[2] += 1 => element
+        seen[0] += 1 -> seen[0] += 1 ; role producer { -> role producer { seen[0] += 1 => unfit
+        semaphore seen[2] = 0 -> mbarrier seen[2] { arrivals: 1 } ; seen[0] += 1 -> arrive seen[0] => in_turn
+        ",
+        )
+        .check();
+}
+
 /// Elements that are gone through by number.
 const RING: &str = "protocol ring
 param N in 0..

@@ -195,7 +195,15 @@ fn declarations_and_domains() {
         role -> mbarrier b { arrivals: N } role ; s >= 1 } -> s >= 1 } role q[i in 0..N] { arrive b } => accepted
         role -> mbarrier b { arrivals: max(1, N - 1) } role ; s >= 1 } -> s >= 1 } role q[i in 0..N - 1] { arrive b } => expected
         N in 1.. -> N in {1, 4} ; role -> mbarrier b { arrivals: (N - 2) * (N - 2) } role ; s >= 1 } -> s >= 1 } role q[i in 0..N - 2][j in 0..N - 2] { arrive b } => expected
-        role -> mbarrier b[N - 1] { arrivals: 1 } role ; s >= 1 } -> s >= 1 } role q { if N > 1 { arrive b[N - N] } } => expected
+        role -> mbarrier b[N - 1] { arrivals: 1 } role ; s >= 1 } -> s >= 1 } role q { if N > 1 { arrive b[N - N] } } => accepted
+        role -> mbarrier b[N - 1] { arrivals: 1 } role ; s >= 1 } -> s >= 1 } role q { arrive b[N - N] } => element
+        role -> mbarrier b[N - 1] { arrivals: 1 } role ; s >= 1 } -> s >= 1 } role q { if N > 1 { arrive b[N - N] arrive b[1] } } => element, in_turn
+        role -> mbarrier b[N - 1] { arrivals: 1 } role ; s >= 1 } -> s >= 1 } role q { if N > 2 { arrive b[N - N] arrive b[1] } } => accepted
+        role -> mbarrier b[N - 1] { arrivals: 1 } role ; s >= 1 } -> s >= 1 } role q { if N > 2 { arrive b[N - N] arrive b[1] arrive b[2] } } => element, in_turn
+        role -> mbarrier b[max(1, N - 5)] { arrivals: 1 } role ; s >= 1 } -> s >= 1 } role q { arrive b[N - N] } => accepted
+        role -> mbarrier b[N * (N - 1)] { arrivals: 1 } role ; s >= 1 } -> s >= 1 } role q { arrive b[N - N] } => element
+        N in 1.. -> N in 0.. ; role -> mbarrier b[N] { arrivals: 1 } role ; s >= 1 } -> s >= 1 } role q { arrive b[N - N] } => element
+        N in 1.. -> N in {0, 4} ; role -> mbarrier b[N] { arrivals: 1 } role ; s >= 1 } -> s >= 1 } role q { arrive b[N - N] } => element
         role -> mbarrier b { arrivals: N - 1 } role ; s >= 1 } -> s >= 1 } role q[i in 0..N - 1] { arrive b } => declared, expected
         ").check();
 }

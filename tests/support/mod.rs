@@ -22,6 +22,7 @@ pub mod generator;
 pub mod init_templates;
 pub mod interactions;
 pub mod kernel_rows;
+pub mod kernel_templates;
 pub mod language;
 pub mod length_templates;
 pub mod library;

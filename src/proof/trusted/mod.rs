@@ -93,7 +93,9 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
     certificate.lags = search.lags()?;
     for class in 0..classes.len() {
         for lane in 0..search.system.lanes.len() {
-            search.in_turn(&mut certificate, class, lane)?;
+            if search.system.in_turn(lane) {
+                search.in_turn(&mut certificate, class, lane)?;
+            }
             search.not_lapped(&mut certificate, class, lane)?;
         }
     }
