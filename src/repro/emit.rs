@@ -187,8 +187,10 @@ pub fn lock_scheme(
     instance: &Instance,
     schedule: &[Action],
 ) -> Option<LockScheme> {
-    schemes::Turns::of(instance)?;
-    if instance.members.len() != tiles.n_blocks() || instance.cells.len() != tiles.m_blocks() {
+    if !schemes::takes_turns(instance)
+        || instance.members.len() != tiles.n_blocks()
+        || instance.cells.len() != tiles.m_blocks()
+    {
         return None;
     }
     let mut locks = Vec::with_capacity(tiles.len());

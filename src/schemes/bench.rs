@@ -1,14 +1,6 @@
-//! An instance on the bench: run again and again with other numbers of resident CTAs.
+//! A scheme on the bench: run again and again with other numbers of resident CTAs.
 //!
 //! The arguments why one run speaks for all are in [`super::judge`]; here is what they need run.
-
-use crate::protocol::Comparison;
-use crate::semantics::greedy::run_greedy;
-use crate::semantics::instance::Instance;
-use crate::semantics::instance::LaunchPlan;
-use crate::semantics::instance::OpKind;
-use crate::semantics::step;
-use crate::semantics::step::State;
 
 use super::judge::Fate;
 use super::judge::Judgement;
@@ -16,14 +8,18 @@ use super::judge::Outcome;
 use super::judge::Residency;
 use super::judge::RowTile;
 use super::judge::Shown;
-use super::load;
-use super::load::Turns;
+use super::lock::LaunchChoice;
+use super::run::Plan;
+use super::run::State;
+use super::run::run;
 use super::shape::Shape;
-use super::shape::least_repeated;
+use super::visits::Turns;
+use super::visits::Visits;
 
-/// An instance and what is known about its turns.
+/// What the CTAs do and what is known about their turns.
 pub(super) struct Bench {
-    pub(super) instance: Instance,
+    pub(super) visits: Visits,
+    pub(super) plan: Plan,
     pub(super) turns: Turns,
     pub(super) shapes: Vec<Shape>,
     /// Per row tile, the least repeated value.
@@ -31,23 +27,23 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    pub(super) fn new(instance: Instance) -> Option<Bench> {
-        let turns = Turns::of(&instance)?;
+    pub(super) fn new(visits: Visits, launch: LaunchChoice) -> Bench {
+        let turns = Turns::of(&visits);
         let mut scratch = Vec::new();
         let all = 0..turns.m_blocks();
-        let shapes = all.clone().map(|m| Shape::of(turns.at(m), &mut scratch));
-        let shapes = shapes.collect();
-        let repeated = all.map(|m| least_repeated(turns.at(m), &mut scratch));
-        Some(Bench {
-            shapes,
-            repeated: repeated.collect(),
-            instance,
+        let (shapes, repeated) = all.map(|m| Shape::of(turns.at(m), &mut scratch)).unzip();
+        let all = visits.n_blocks().max(1);
+        Bench {
+            plan: Plan::new(launch, visits.n_blocks(), all),
+            visits,
             turns,
-        })
+            shapes,
+            repeated,
+        }
     }
 
     pub(super) fn n_blocks(&self) -> usize {
-        self.instance.members.len()
+        self.visits.n_blocks()
     }
 
     /// Whether every turn at every row tile has exactly one owner.
@@ -55,20 +51,15 @@ impl Bench {
         self.shapes.iter().all(|shape| *shape == Shape::Turns)
     }
 
-    /// Changes how CTAs start; `None` keeps the order of the instance.
-    pub(super) fn plan(&mut self, order: Option<Vec<usize>>, resident: usize) {
-        if let Some(plan) = self.instance.roles[0].launch.as_mut() {
-            plan.resident = Some(resident.max(1));
-            if order.is_some() {
-                plan.order = order;
-            }
-        }
+    /// Changes the order in which CTAs start.
+    pub(super) fn start_in(&mut self, order: Vec<usize>) {
+        self.plan.order = order;
     }
 
-    /// Runs the instance to its end.
+    /// Runs to the end.
     pub(super) fn run(&mut self, resident: usize) -> State {
-        self.plan(None, resident);
-        run_greedy(&self.instance, None).state
+        self.plan.resident = resident.max(1);
+        run(&self.visits, &self.plan, None)
     }
 
     /// The verdict for one number of resident CTAs.
@@ -97,7 +88,7 @@ impl Bench {
     pub(super) fn every(mut self) -> Judgement {
         let all = self.n_blocks().max(1);
         let least = self.run(1);
-        if step::is_finished(&self.instance, &least) {
+        if least.is_finished() {
             let fates = vec![Fate::Completes; self.shapes.len()];
             return self.judgement(
                 Outcome::Completes,
@@ -109,7 +100,7 @@ impl Bench {
             );
         }
         let most = self.run(all);
-        let residency = match step::is_finished(&self.instance, &most) {
+        let residency = match most.is_finished() {
             true => Residency::From(self.least_sufficient(1, all)),
             false => Residency::Never,
         };
@@ -143,7 +134,7 @@ impl Bench {
         while completes - hangs > 1 {
             let middle = hangs + (completes - hangs) / 2;
             let state = self.run(middle);
-            match step::is_finished(&self.instance, &state) {
+            match state.is_finished() {
                 true => completes = middle,
                 false => hangs = middle,
             }
@@ -160,29 +151,12 @@ impl Bench {
         if !self.has_repeats() {
             return state.clone();
         }
-        let mut pessimist = self.instance.clone();
-        for member in &mut pessimist.members {
-            for op in &mut member.ops {
-                let from = self.repeated[op.cell.0 as usize];
-                if let OpKind::Wait(Comparison::Equal, lock) = &mut op.kind
-                    && from.is_some_and(|from| *lock >= from)
-                {
-                    // Semaphores are never negative here.
-                    *lock = -1;
-                }
-            }
-        }
-        if let Some(LaunchPlan {
-            resident: places, ..
-        }) = pessimist.roles[0].launch.as_mut()
-        {
-            *places = Some(resident);
-        }
-        run_greedy(&pessimist, None).state
+        self.plan.resident = resident.max(1);
+        run(&self.visits, &self.plan, Some(&self.repeated))
     }
 
     pub(super) fn outcome(&self, state: &State) -> Outcome {
-        match step::is_finished(&self.instance, state) {
+        match state.is_finished() {
             true => Outcome::Completes,
             false => Outcome::Hangs,
         }
@@ -191,7 +165,7 @@ impl Bench {
     /// Whether all visitors of a row tile have taken their turn.
     pub(super) fn done(&self, state: &State, m: usize) -> bool {
         let turns = self.turns.at(m).iter();
-        turns.into_iter().all(|turn| load::is_taken(state, turn))
+        turns.into_iter().all(|turn| state.is_taken(turn))
     }
 
     pub(super) fn judgement(
@@ -208,24 +182,22 @@ impl Bench {
             RowTile {
                 fate,
                 shape: self.shapes[m],
-                taken: turns.filter(|turn| load::is_taken(&state, turn)).count(),
+                taken: turns.filter(|turn| state.is_taken(turn)).count(),
             }
         });
-        let plan = self.instance.roles[0].launch.as_ref();
-        let order = plan.and_then(|plan| plan.order.clone());
-        let launch = order.unwrap_or_else(|| (0..self.n_blocks()).collect());
+        let launch = self.plan.order.iter().map(|n| *n as u32);
         Judgement {
             outcome,
             residency,
             tiles: tiles.collect(),
             shown: Shown {
                 resident,
-                launch: launch.into_iter().map(|n| n as u32).collect(),
+                launch: launch.collect(),
                 remark,
                 state,
             },
+            visits: self.visits,
             turns: self.turns,
-            instance: self.instance,
         }
     }
 }

@@ -5,11 +5,8 @@
 //! without an owner, at a value already passed, at CTAs that never start, or in a cycle.
 
 use super::judge::Judgement;
-use super::load;
-use super::load::Turn;
-use crate::semantics::instance::OpKind;
-use crate::semantics::step;
-use crate::semantics::step::CellState;
+use super::visits::Turn;
+use super::visits::Visit;
 
 /// A CTA that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,23 +49,19 @@ impl Judgement {
     /// What a CTA waits for at the end of the run shown; `None` if it finished or never started.
     pub fn waiting(&self, n: u32) -> Option<Waiting> {
         let state = &self.shown.state;
-        let op = step::next_op(&self.instance, state, n as usize)?;
-        let (OpKind::Wait(_, wants), CellState::Semaphore(now)) =
-            (op.kind, &state.cells[op.cell.0 as usize])
-        else {
-            return None;
-        };
+        let done = state.progress(n as usize)?;
+        let Visit { m, lock } = self.visits.get(n as usize, done)?;
         Some(Waiting {
             n,
-            m: op.cell.0,
-            wants,
-            now: *now,
+            m,
+            wants: lock,
+            now: state.value(m as usize),
         })
     }
 
     /// Every CTA that is blocked at the end of the run shown, ascending.
     pub fn blocked(&self) -> impl Iterator<Item = Waiting> + '_ {
-        (0..self.instance.members.len() as u32).filter_map(|n| self.waiting(n))
+        (0..self.visits.n_blocks() as u32).filter_map(|n| self.waiting(n))
     }
 
     /// The blocked CTA with the smallest index whose wait has no owner behind it, or the first
@@ -113,10 +106,10 @@ impl Judgement {
                 false => Reason::Passed,
             };
         }
-        let is_owner = |turn: &&Turn| turn.lock == waiting.now && !load::is_taken(state, turn);
+        let is_owner = |turn: &&Turn| turn.lock == waiting.now && !state.is_taken(turn);
         match self.turns.at(waiting.m as usize).iter().find(is_owner) {
             None => Reason::NoOwner,
-            Some(turn) => match load::progress(state, turn.n as usize) {
+            Some(turn) => match state.progress(turn.n as usize) {
                 Some(_) => Reason::Blocked(turn.n),
                 None => Reason::NotStarted(turn.n),
             },

@@ -3,12 +3,8 @@
 //! Meaningful where every turn has exactly one owner. The relation has one pair per visited tile
 //! at most, and everything here is linear in that.
 
-use std::collections::BTreeMap;
-
 use super::bench::Bench;
-
-/// Row orders, by CTA: which row tiles it visits first.
-pub(super) type FirstTiles = BTreeMap<usize, Vec<u32>>;
+use super::visits::FirstTiles;
 
 /// The visitors of every row tile, in the order of their turns.
 pub(super) fn in_turn(bench: &Bench) -> impl Iterator<Item = Vec<u32>> + '_ {

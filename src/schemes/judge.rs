@@ -1,7 +1,7 @@
 //! The verdict on a scheme at concrete arrays: which row tiles complete, under which schedules
 //! and for which numbers of resident CTAs.
 //!
-//! Everything that runs here runs in the reference semantics; what is added is the argument why
+//! Runs are those of the reference semantics ([`super::run`]); what is added is the argument why
 //! one run speaks for all of them. A lock that leaves no open order (see [`super::open`] for
 //! those) is judged so:
 //!
@@ -20,20 +20,24 @@
 //! the first: everything before it has happened, so its wait's turn has come, and it cannot have
 //! passed by, because below the least repeated value only the owner moves a turn on.
 
+use crate::protocol::Protocol;
 use crate::protocol::RowOrder;
 use crate::semantics::error::RunError;
-use crate::semantics::instance::Instance;
-use crate::semantics::step::State;
 use crate::tensors::BlockSparse;
+use crate::tensors::torch::LockScheme;
 use crate::text::Diagnostic;
 
 use super::bench::Bench;
-use super::load;
-use super::load::Turns;
 use super::lock::LaunchChoice;
 use super::open;
+use super::run::Plan;
+use super::run::State;
+use super::run::run;
 use super::shape::Shape;
 use super::template::Scheme;
+use super::visits::TurnLoop;
+use super::visits::Turns;
+use super::visits::Visits;
 
 /// Why a scheme could not be judged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -119,10 +123,10 @@ pub struct Judgement {
     pub residency: Residency,
     /// Every row tile.
     pub tiles: Vec<RowTile>,
-    /// The turns of the run shown.
+    /// What every CTA does in the run shown.
+    pub visits: Visits,
+    /// The same by row tile.
     pub turns: Turns,
-    /// The instance of the run shown.
-    pub instance: Instance,
     /// The run shown.
     pub shown: Shown,
 }
@@ -137,8 +141,38 @@ pub fn judge(
     resident: Option<usize>,
 ) -> Result<Judgement, SchemeError> {
     let protocol = scheme.protocol().map_err(SchemeError::Expression)?;
-    let instance = load::instance(tiles, scheme.order, &protocol).map_err(SchemeError::Run)?;
-    let Some(bench) = Bench::new(instance) else {
+    let visits = visits(tiles, scheme, &protocol)?;
+    let bench = Bench::new(visits, scheme.launch);
+    let resident = resident.map(|resident| resident.max(1));
+    let open = scheme.order == RowOrder::Any || scheme.launch == LaunchChoice::Any;
+    Ok(match (open, resident) {
+        (true, _) => open::judge(bench, tiles, scheme, &protocol, resident),
+        (false, Some(resident)) => bench.fixed(resident),
+        (false, None) => bench.every(),
+    })
+}
+
+/// Whether a scheme completes at concrete arrays for every number of resident CTAs. This is less
+/// work than to judge it where no order is open.
+///
+/// # Errors
+/// As for [`judge`](judge()).
+pub fn always_completes(tiles: &BlockSparse, scheme: &Scheme) -> Result<bool, SchemeError> {
+    if scheme.order == RowOrder::Any || scheme.launch == LaunchChoice::Any {
+        return Ok(judge(tiles, scheme, None)?.residency == Residency::Every);
+    }
+    let protocol = scheme.protocol().map_err(SchemeError::Expression)?;
+    let visits = visits(tiles, scheme, &protocol)?;
+    let plan = Plan::new(scheme.launch, visits.n_blocks(), 1);
+    Ok(run(&visits, &plan, None).is_finished())
+}
+
+fn visits(
+    tiles: &BlockSparse,
+    scheme: &Scheme,
+    protocol: &Protocol,
+) -> Result<Visits, SchemeError> {
+    let Some(turn) = TurnLoop::of(protocol) else {
         let message = "this is not one expression: the protocol it makes does more than to wait \
                        for a turn and to pass it on";
         let span = crate::protocol::Span {
@@ -149,11 +183,17 @@ pub fn judge(
             span, message,
         )]));
     };
-    let resident = resident.map(|resident| resident.max(1));
-    let open = scheme.order == RowOrder::Any || scheme.launch == LaunchChoice::Any;
-    Ok(match (open, resident) {
-        (true, _) => open::judge(bench, tiles, scheme, &protocol, resident),
-        (false, Some(resident)) => bench.fixed(resident),
-        (false, None) => bench.every(),
-    })
+    Visits::new(tiles, scheme.order, protocol, &turn).map_err(SchemeError::Run)
+}
+
+impl Judgement {
+    /// The locks and the launch of the run shown, where it visits rows as the arrays list them.
+    pub fn lock_scheme(&self, tiles: &BlockSparse) -> Option<LockScheme> {
+        let as_listed = (0..tiles.n_blocks()).all(|n| tiles.row(n) == self.visits.row(n));
+        as_listed.then(|| LockScheme {
+            locks: self.visits.locks().to_vec(),
+            launch: self.shown.launch.iter().map(|n| *n as usize).collect(),
+            resident: self.shown.resident.max(1),
+        })
+    }
 }

@@ -1,8 +1,9 @@
 //! Lock schemes at concrete block-sparse arrays: does this kernel hang on these tensors?
 //!
 //! A [`Scheme`] is a lock with the orders of rows and of CTAs; it stands for a protocol whose
-//! text can be shown. [`judge`](judge()) runs that protocol in the reference semantics and says
-//! for every row tile whether it completes, with the argument why this holds for all schedules.
+//! text can be shown. [`judge`](judge()) runs that protocol as the reference semantics does and
+//! says for every row tile whether it completes, with the argument why this holds for all
+//! schedules.
 //! [`chain`] explains a hang.
 //!
 //! `docs/csr.md` documents the command that shows this.
@@ -14,8 +15,11 @@ mod judge;
 mod load;
 mod lock;
 mod open;
+mod run;
 mod shape;
 mod template;
+mod value;
+mod visits;
 
 pub use judge::Fate;
 pub use judge::Judgement;
@@ -24,14 +28,18 @@ pub use judge::Residency;
 pub use judge::RowTile;
 pub use judge::SchemeError;
 pub use judge::Shown;
+pub use judge::always_completes;
 pub use judge::judge;
-pub use load::Turn;
-pub use load::Turns;
-pub use load::is_taken;
-pub use load::progress;
+pub use load::instance;
+pub use load::takes_turns;
 pub use lock::LaunchChoice;
 pub use lock::Lock;
 pub use lock::NAMED;
 pub use lock::Named;
+pub use run::State;
 pub use shape::Shape;
 pub use template::Scheme;
+pub use visits::Turn;
+pub use visits::Turns;
+pub use visits::Visit;
+pub use visits::Visits;

@@ -25,16 +25,10 @@ use crate::protocol::Protocol;
 use crate::protocol::RowOrder;
 use crate::semantics::explore;
 use crate::semantics::explore::SearchEnd;
-use crate::semantics::input::Input;
-use crate::semantics::input::OrderKey;
-use crate::semantics::instance::OpKind;
 use crate::semantics::step;
-use crate::semantics::step::State;
-use crate::semantics::unfold;
 use crate::tensors::BlockSparse;
 
 use super::bench::Bench;
-use super::follow::FirstTiles;
 use super::follow::cycle;
 use super::follow::followers;
 use super::follow::in_turn;
@@ -45,8 +39,10 @@ use super::judge::Outcome;
 use super::judge::Residency;
 use super::load;
 use super::lock::LaunchChoice;
+use super::run::State;
 use super::shape::Shape;
 use super::template::Scheme;
+use super::visits::FirstTiles;
 
 /// How many states are explored where no argument decides.
 const STATES: u64 = 300_000;
@@ -54,6 +50,7 @@ const STATES: u64 = 300_000;
 struct Question<'a> {
     tiles: &'a BlockSparse,
     protocol: &'a Protocol,
+    order: RowOrder,
     rows_open: bool,
     launch_open: bool,
     resident: Option<usize>,
@@ -70,6 +67,7 @@ pub(super) fn judge(
     let question = Question {
         tiles,
         protocol,
+        order: scheme.order,
         rows_open: scheme.order == RowOrder::Any,
         launch_open: scheme.launch == LaunchChoice::Any,
         resident,
@@ -78,7 +76,7 @@ pub(super) fn judge(
     if !bench.is_exact() {
         let resident = resident.unwrap_or(all);
         if question.launch_open {
-            bench.plan(Some((0..bench.n_blocks()).collect()), resident);
+            bench.start_in((0..bench.n_blocks()).collect());
         }
         let state = bench.run(resident);
         let remark = question.remark(" (any order hangs)", "");
@@ -100,9 +98,8 @@ impl Question<'_> {
         {
             return self.cyclic(bench, first);
         }
-        bench.plan(Some(self.ascending(&bench)), all);
         let state = bench.run(all);
-        if !step::is_finished(&bench.instance, &state) {
+        if !state.is_finished() {
             let resident = self.resident.unwrap_or(all);
             let state = bench.run(resident);
             return self.hangs(bench, state, resident, Residency::Never, String::new());
@@ -120,27 +117,16 @@ impl Question<'_> {
     /// Rows that close a cycle of waits: it hangs however many are resident.
     fn cyclic(&self, mut bench: Bench, first: FirstTiles) -> Judgement {
         let resident = self.resident.unwrap_or(bench.n_blocks().max(1));
-        let order = self.ascending(&bench);
-        if let Some(mut twisted) = self.with_rows(&bench, first) {
-            twisted.plan(Some(order.clone()), resident);
-            let state = twisted.run(resident);
-            if !step::is_finished(&twisted.instance, &state) {
-                let remark = "rows in an order that closes a cycle of waits".to_owned();
-                return self.hangs(twisted, state, resident, Residency::Never, remark);
-            }
+        let mut twisted = with_rows(&bench, &first);
+        let state = twisted.run(resident);
+        if !state.is_finished() {
+            let remark = "rows in an order that closes a cycle of waits".to_owned();
+            return self.hangs(twisted, state, resident, Residency::Never, remark);
         }
-        bench.plan(Some(order), resident);
         let state = bench.run(resident);
         let why = "turns at different row tiles are in different orders, and the row order that \
                    should close a cycle of waits did not hang";
         self.unknown(bench, state, resident, why.to_owned())
-    }
-
-    /// The launch order of the scheme, or the ascending one where it is open.
-    fn ascending(&self, bench: &Bench) -> Vec<usize> {
-        let plan = bench.instance.roles[0].launch.as_ref();
-        let order = plan.and_then(|plan| plan.order.clone());
-        order.unwrap_or_else(|| (0..bench.n_blocks()).collect())
     }
 
     /// Whether nobody ever waits for a CTA that may start later.
@@ -149,8 +135,8 @@ impl Question<'_> {
             return !followers.contains(&true);
         }
         let mut position = vec![0; bench.n_blocks()];
-        for (at, n) in self.ascending(bench).into_iter().enumerate() {
-            position[n] = at;
+        for (at, n) in bench.plan.order.iter().enumerate() {
+            position[*n] = at;
         }
         in_turn(bench).all(|owners| {
             let positions = owners.iter().map(|n| position[*n as usize]);
@@ -166,7 +152,7 @@ impl Question<'_> {
         {
             let rest = (0..bench.n_blocks()).filter(|n| *n != first);
             let order = std::iter::once(first).chain(rest).collect();
-            bench.plan(Some(order), 1);
+            bench.start_in(order);
             remark = format!("cta {first} starts first");
         }
         let state = bench.run(1);
@@ -190,10 +176,7 @@ impl Question<'_> {
             true => {
                 let first = waiting_first(&bench);
                 let blockers = first.keys().copied().collect();
-                match self.with_rows(&bench, first) {
-                    Some(twisted) => (twisted, blockers),
-                    None => (bench, blockers),
-                }
+                (with_rows(&bench, &first), blockers)
             }
             false => {
                 let blockers = held_back(&mut bench, followers);
@@ -205,9 +188,9 @@ impl Question<'_> {
         blockers.iter().for_each(|n| is_blocker[*n] = true);
         let rest = (0..all).filter(|n| !is_blocker[*n]);
         let order = blockers.iter().copied().chain(rest).collect();
-        bench.plan(Some(order), resident);
+        bench.start_in(order);
         let state = bench.run(resident);
-        if !step::is_finished(&bench.instance, &state) {
+        if !state.is_finished() {
             let names: Vec<String> = blockers.iter().take(8).map(usize::to_string).collect();
             let remark = format!("ctas {} start first", names.join(", "));
             return self.hangs(bench, state, resident, residency, remark);
@@ -218,9 +201,8 @@ impl Question<'_> {
     /// Open rows, fixed launch order, some but not all resident.
     fn rows(&self, mut bench: Bench, resident: usize) -> Judgement {
         let residency = Residency::Fixed(resident);
-        let order = self.ascending(&bench);
         let state = bench.run(resident);
-        if !step::is_finished(&bench.instance, &state) {
+        if !state.is_finished() {
             let remark = "rows as the arrays list them".to_owned();
             return self.hangs(bench, state, resident, residency, remark);
         }
@@ -244,12 +226,9 @@ impl Question<'_> {
             ),
         ];
         for (rows, remark) in tried {
-            let Some(mut other) = self.with_rows(&bench, rows) else {
-                continue;
-            };
-            other.plan(Some(order.clone()), resident);
+            let mut other = with_rows(&bench, &rows);
             let state = other.run(resident);
-            if !step::is_finished(&other.instance, &state) {
+            if !state.is_finished() {
                 return self.hangs(other, state, resident, residency, remark.to_owned());
             }
         }
@@ -269,9 +248,12 @@ impl Question<'_> {
         if self.rows_open {
             return self.unknown(bench, state, resident, why);
         }
-        let mut free = bench.instance.clone();
+        let Ok(mut free) = load::instance(self.tiles, self.order, self.protocol) else {
+            return self.unknown(bench, state, resident, why);
+        };
         if let Some(plan) = free.roles[0].launch.as_mut() {
             plan.order = None;
+            plan.resident = Some(resident);
         }
         let options = explore::Options {
             max_states: STATES,
@@ -281,7 +263,7 @@ impl Question<'_> {
         match (found.stuck, found.end) {
             (Some(trace), _) => {
                 let order: Vec<usize> = launches(&trace, bench.n_blocks());
-                bench.plan(Some(order), resident);
+                bench.start_in(order);
                 let state = bench.run(resident);
                 let remark = "a launch order found by trying them all".to_owned();
                 self.hangs(bench, state, resident, Residency::Fixed(resident), remark)
@@ -291,27 +273,6 @@ impl Question<'_> {
             }
             _ => self.unknown(bench, state, resident, why),
         }
-    }
-
-    /// The same scheme with other rows first; `None` if that makes no instance.
-    fn with_rows(&self, bench: &Bench, first: FirstTiles) -> Option<Bench> {
-        let stmt = self.protocol.roles.first()?.body.first()?.id.0;
-        let mut input: Input = load::input(self.tiles, RowOrder::Any, self.protocol, 1);
-        input.params[2] = bench.n_blocks().max(1) as i64;
-        for (n, first) in first {
-            let rest = self.tiles.row(n).iter().filter(|m| !first.contains(m));
-            let row: Vec<i64> = first.iter().chain(rest).copied().map(i64::from).collect();
-            let key = OrderKey::Loop {
-                stmt,
-                role: 0,
-                member: vec![n as i64],
-                run: 0,
-            };
-            input.orders.insert(key, row);
-        }
-        let mut other = Bench::new(unfold::instantiate(self.protocol, &input).ok()?)?;
-        other.plan(Some(self.ascending(bench)), bench.n_blocks());
-        Some(other)
     }
 
     fn remark(&self, launch: &str, rows: &str) -> String {
@@ -375,24 +336,22 @@ impl Question<'_> {
 
 /// The CTAs that block when those that follow nobody are held back.
 fn held_back(bench: &mut Bench, followers: &[bool]) -> Vec<usize> {
-    let kept = bench.instance.clone();
-    for (n, follows) in followers.iter().enumerate() {
-        let first = bench.instance.members[n].ops.first_mut();
-        if let (false, Some(op)) = (follows, first)
-            && let OpKind::Wait(_, lock) = &mut op.kind
-        {
-            // Semaphores are never negative here.
-            *lock = -1;
-        }
-    }
+    let kept = bench.visits.clone();
+    bench.visits.hold_back(|n| !followers[n]);
     let state = bench.run(followers.len());
-    let blocked = (0..followers.len()).filter(|n| {
-        let ops = bench.instance.members[*n].ops.len();
-        followers[*n] && load::progress(&state, *n).is_none_or(|done| done * 2 < ops)
-    });
-    let blocked = blocked.collect();
-    bench.instance = kept;
-    blocked
+    bench.visits = kept;
+    let is_blocked = |n: &usize| {
+        let progress = state.progress(*n);
+        followers[*n] && progress.is_none_or(|done| done < bench.visits.count(*n))
+    };
+    (0..followers.len()).filter(is_blocked).collect()
+}
+
+/// The same scheme with other tiles first in some rows.
+fn with_rows(bench: &Bench, first: &FirstTiles) -> Bench {
+    let mut other = Bench::new(bench.visits.with_first(first), LaunchChoice::Any);
+    other.start_in(bench.plan.order.clone());
+    other
 }
 
 /// The order in which a run starts CTAs, then the others.

@@ -13,7 +13,7 @@
 //!   looked, the other waits for a value that is gone; when both look first, both pass. The
 //!   schedule decides.
 
-use super::load::Turn;
+use super::visits::Turn;
 
 /// What the lock values at one row tile are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +36,15 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The shape of some turns; `scratch` is overwritten.
-    pub fn of(turns: &[Turn], scratch: &mut Vec<i64>) -> Shape {
+    /// The shape of some turns, and the least value that two of them share: from it on the
+    /// schedule matters. `scratch` is overwritten.
+    pub(super) fn of(turns: &[Turn], scratch: &mut Vec<i64>) -> (Shape, Option<i64>) {
         scratch.clear();
         scratch.extend(turns.iter().map(|turn| turn.lock));
         scratch.sort_unstable();
         let negative = scratch.first().copied().filter(|lock| *lock < 0);
+        let pair = scratch.windows(2).find(|pair| pair[0] == pair[1]);
+        let repeated = pair.map(|pair| pair[0]);
         let early = (0..).zip(scratch.iter()).find(|(at, lock)| *lock > at);
         if let Some(lock) = negative.or(early.map(|(_, lock)| *lock)) {
             let mut missing = 0;
@@ -50,22 +53,14 @@ impl Shape {
                     missing += 1;
                 }
             }
-            return Shape::Gap { lock, missing };
+            return (Shape::Gap { lock, missing }, repeated);
         }
-        match scratch.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Shape::Repeated { lock: pair[0] },
+        let shape = match repeated {
+            Some(lock) => Shape::Repeated { lock },
             None => Shape::Turns,
-        }
+        };
+        (shape, repeated)
     }
-}
-
-/// The least value that two visitors share: from it on the schedule matters.
-pub fn least_repeated(turns: &[Turn], scratch: &mut Vec<i64>) -> Option<i64> {
-    scratch.clear();
-    scratch.extend(turns.iter().map(|turn| turn.lock));
-    scratch.sort_unstable();
-    let pair = scratch.windows(2).find(|pair| pair[0] == pair[1]);
-    pair.map(|pair| pair[0])
 }
 
 #[cfg(test)]
@@ -81,7 +76,7 @@ mod tests {
                 lock: *lock,
             })
             .collect();
-        Shape::of(&turns, &mut Vec::new())
+        Shape::of(&turns, &mut Vec::new()).0
     }
 
     #[test]

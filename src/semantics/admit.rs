@@ -59,7 +59,8 @@ pub fn check_params(protocol: &Protocol, params: &[i64]) -> Result<(), RunError>
             return Err(RunError::at(fault, param.span));
         }
     }
-    let mut env = Env::new(protocol, params, &[], Limits::default().work);
+    let none: &[PatternData] = &[];
+    let mut env = Env::new(protocol, params, none, Limits::default().work);
     for assumption in &protocol.assumptions {
         let holds = env.truth(&assumption.condition);
         let fault = match holds {

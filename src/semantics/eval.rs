@@ -17,27 +17,28 @@ use crate::protocol::VarId;
 
 use super::error::Fault;
 use super::pattern::PatternData;
+use super::pattern::Visited;
 
 /// What names and patterns mean at the place where an expression is evaluated.
 #[derive(Debug, Clone)]
-pub struct Env<'a> {
+pub struct Env<'a, P = PatternData> {
     names: &'a [Var],
     params: &'a [i64],
-    patterns: &'a [PatternData],
+    patterns: &'a [P],
     vars: Vec<Option<i64>>,
     work: u64,
     work_limit: u64,
 }
 
-impl<'a> Env<'a> {
+impl<'a, P: Visited> Env<'a, P> {
     /// An environment with these parameter values and patterns and no bound name, in which
     /// evaluation may take `work_limit` units of work in total.
     pub fn new(
         protocol: &'a Protocol,
         params: &'a [i64],
-        patterns: &'a [PatternData],
+        patterns: &'a [P],
         work_limit: u64,
-    ) -> Env<'a> {
+    ) -> Env<'a, P> {
         Env {
             names: &protocol.vars,
             params,
@@ -113,8 +114,8 @@ impl<'a> Env<'a> {
                 self.value(branch)
             }
             Expr::Visits(pattern, at) => {
-                let at = self.values(at)?;
-                Ok(i64::from(self.pattern(*pattern)?.contains(&at)))
+                let visited = |pattern: &P, at: &[i64]| i64::from(pattern.contains(at));
+                self.ask(*pattern, at, visited)
             }
             Expr::Count { var, lo, hi, body } => {
                 let (lo, hi) = (self.value(lo)?, self.value(hi)?);
@@ -124,10 +125,29 @@ impl<'a> Env<'a> {
     }
 
     /// The pattern's entries.
-    pub fn pattern(&self, pattern: PatternId) -> Result<&'a PatternData, Fault> {
+    pub fn pattern(&self, pattern: PatternId) -> Result<&'a P, Fault> {
         self.patterns
             .get(pattern.0)
             .ok_or_else(|| Fault::Unset(format!("pattern {}", pattern.0)))
+    }
+
+    /// The answer of a pattern about coordinates. Few of them are kept off the heap: a lock is
+    /// evaluated at millions of tiles.
+    fn ask(
+        &mut self,
+        pattern: PatternId,
+        at: &[Expr],
+        answer: impl FnOnce(&P, &[i64]) -> i64,
+    ) -> Result<i64, Fault> {
+        let mut few = [0; 4];
+        let Some(slots) = few.get_mut(..at.len()) else {
+            let at = self.values(at)?;
+            return Ok(answer(self.pattern(pattern)?, &at));
+        };
+        for (slot, coordinate) in slots.iter_mut().zip(at) {
+            *slot = self.value(coordinate)?;
+        }
+        Ok(answer(self.pattern(pattern)?, slots))
     }
 
     fn count(&mut self, var: VarId, lo: i64, hi: i64, body: &Expr) -> Result<i64, Fault> {
@@ -139,8 +159,7 @@ impl<'a> Env<'a> {
         {
             // The counted name is ignored at `free`; it only needs some value.
             self.set(var, lo)?;
-            let at = self.values(at)?;
-            return Ok(self.pattern(*pattern)?.count(free, &at, lo, hi));
+            return self.ask(*pattern, at, |pattern, at| pattern.count(free, at, lo, hi));
         }
         let mut total = 0_i64;
         for value in lo..hi {

@@ -24,6 +24,7 @@ use super::error::RunError;
 use super::eval::Env;
 use super::input::Input;
 use super::instance::Instance;
+use super::pattern::PatternData;
 use super::unfold::Choice;
 use super::unfold::Limits;
 use super::unfold::check_params;
@@ -62,7 +63,8 @@ impl<'p> Inputs<'p> {
         bounds: &Bounds,
     ) -> Result<Inputs<'p>, RunError> {
         check_params(protocol, params)?;
-        let mut env = Env::new(protocol, params, &[], bounds.limits.work);
+        let none: &[PatternData] = &[];
+        let mut env = Env::new(protocol, params, none, bounds.limits.work);
         let limit = bounds.limits.cells;
         let mut tiles = Vec::new();
         for (position, pattern) in protocol.patterns.iter().enumerate() {

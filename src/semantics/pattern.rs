@@ -11,6 +11,26 @@ use std::sync::OnceLock;
 use super::admit::IndexValues;
 use super::error::Fault;
 
+/// What an expression asks of a pattern.
+pub trait Visited {
+    /// Whether these coordinates are visited; false outside the extents.
+    fn contains(&self, at: &[i64]) -> bool;
+
+    /// How many entries have coordinate `free` in `lo..hi` and the others as in `at`, whose
+    /// value at `free` is ignored.
+    fn count(&self, free: usize, at: &[i64], lo: i64, hi: i64) -> i64;
+}
+
+impl Visited for PatternData {
+    fn contains(&self, at: &[i64]) -> bool {
+        PatternData::contains(self, at)
+    }
+
+    fn count(&self, free: usize, at: &[i64], lo: i64, hi: i64) -> i64 {
+        PatternData::count(self, free, at, lo, hi)
+    }
+}
+
 /// The entries of one pattern at one input.
 #[derive(Debug, Clone)]
 pub struct PatternData {

@@ -136,6 +136,10 @@ impl Array {
 }
 
 fn decode(raw: &[u8], element: Element, big_endian: bool) -> i64 {
+    // What nearly every file holds.
+    if let (Element::Signed(4), false, Ok(raw)) = (element, big_endian, raw.try_into()) {
+        return i64::from(i32::from_le_bytes(raw));
+    }
     let mut bytes = [0u8; 8];
     for (to, from) in bytes.iter_mut().zip(raw) {
         *to = *from;

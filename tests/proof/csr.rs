@@ -6,6 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use warplock::protocol::RowOrder;
+use warplock::schemes;
 use warplock::schemes::Fate;
 use warplock::schemes::Judgement;
 use warplock::schemes::LaunchChoice;
@@ -17,8 +18,12 @@ use warplock::schemes::SchemeError;
 use warplock::schemes::Shape;
 use warplock::schemes::chain::Reason;
 use warplock::schemes::judge;
+use warplock::semantics::greedy::run_greedy;
+use warplock::semantics::instance::CellId;
 use warplock::semantics::instance::Instance;
+use warplock::semantics::instance::OpKind;
 use warplock::semantics::step;
+use warplock::semantics::step::CellState;
 use warplock::semantics::step::State;
 use warplock::tensors::BlockSparse;
 use warplock::tensors::ReadOptions;
@@ -164,15 +169,32 @@ fn ends(instance: &Instance) -> Vec<State> {
     ends
 }
 
-fn done(judgement: &Judgement, end: &State, m: usize) -> bool {
-    let turns = judgement.turns.at(m).iter();
-    turns
-        .into_iter()
-        .all(|turn| warplock::schemes::is_taken(end, turn))
+/// How many visits a CTA has made in a state of the reference semantics, a wait and its increment
+/// being one.
+fn progress(state: &State, n: usize) -> Option<usize> {
+    let operations = state.counters[n];
+    (operations != step::NOT_STARTED).then_some(operations as usize / 2)
 }
 
+fn done(judgement: &Judgement, end: &State, m: usize) -> bool {
+    let mut turns = judgement.turns.at(m).iter();
+    turns.all(|turn| {
+        let progress = progress(end, turn.n as usize);
+        progress.is_some_and(|done| done > turn.place as usize)
+    })
+}
+
+/// Small enough for every schedule.
 fn patterns() -> impl Strategy<Value = BlockSparse> {
-    (1usize..4, 1usize..4).prop_flat_map(|(n, m)| {
+    patterns_up_to(3)
+}
+
+fn wide_patterns() -> impl Strategy<Value = BlockSparse> {
+    patterns_up_to(9)
+}
+
+fn patterns_up_to(most: usize) -> impl Strategy<Value = BlockSparse> {
+    (1..=most, 1..=most).prop_flat_map(|(n, m)| {
         let rows = prop::collection::vec(
             (
                 0u32..1 << m,
@@ -199,12 +221,25 @@ fn locks() -> impl Strategy<Value = String> {
         (0..3, 1..4)
             .prop_map(|(a, c)| format!("(rank(n, m) + {a} * m) % min({c}, max(total(m), 1))")),
         Just("if m % 2 == 0 then rank(n, m) else total(m) - 1 - rank(n, m)".to_owned()),
+        // Counts that are not ranks: over other rows, other tiles, part of the range.
+        (0..3, 0..3).prop_map(|(a, b)| format!("rank(n + {a}, m + {b}) - rank({a}, m)")),
+        (0..4, 0..2).prop_map(|(a, b)| {
+            format!("count(k in {a}..m where visits[n + {b}, k]) + count(k in 1..M + 5 where visits[n, k])")
+        }),
+        Just("count(k in 0..N where visits[k, m] && visits[n, k])".to_owned()),
+        (0..3).prop_map(|a| format!("if visits[n + {a}, m - 1] then rank(n - 1, m) else {a}")),
     ]
 }
 
-/// The instance that a judgement is about, with the launch order and residency given.
-fn instance(judgement: &Judgement, launch: LaunchChoice, resident: usize) -> Instance {
-    let mut instance = judgement.instance.clone();
+/// The instance of a scheme in the reference semantics, with this launch order and residency.
+fn instance(
+    tiles: &BlockSparse,
+    scheme: &Scheme,
+    launch: LaunchChoice,
+    resident: usize,
+) -> Instance {
+    let protocol = scheme.protocol().expect("a lock");
+    let mut instance = schemes::instance(tiles, scheme.order, &protocol).expect("values");
     let plan = instance.roles[0].launch.as_mut().expect("a grid");
     plan.resident = Some(resident);
     let mut order: Vec<usize> = (0..instance.members.len()).collect();
@@ -244,7 +279,7 @@ proptest! {
         let mut surely_somewhere = vec![false; tiles.m_blocks()];
         for resident in 1..=all {
             let judgement = judge(&tiles, &scheme, Some(resident)).expect("a lock");
-            let instance = instance(&judgement, launch, resident);
+            let instance = instance(&tiles, &scheme, launch, resident);
             let ends = ends(&instance);
             let hangs = ends.iter().any(|end| !step::is_finished(&instance, end));
             prop_assert_eq!(hangs, judgement.outcome == Outcome::Hangs, "R = {}", resident);
@@ -281,6 +316,43 @@ proptest! {
     }
 
     #[test]
+    fn a_run_on_flat_lists_is_the_run_of_the_reference_semantics(
+        tiles in wide_patterns(),
+        lock in locks(),
+        descending: bool,
+        order in prop_oneof![
+            Just(RowOrder::Given), Just(RowOrder::Ascending), Just(RowOrder::Descending)
+        ],
+        resident in 1usize..9,
+    ) {
+        let launch = match descending {
+            true => LaunchChoice::Descending,
+            false => LaunchChoice::Ascending,
+        };
+        let scheme = Scheme { lock: Lock::new(&lock), order, launch };
+        let judgement = judge(&tiles, &scheme, Some(resident)).expect("a lock");
+        let instance = instance(&tiles, &scheme, launch, resident);
+        for (n, member) in instance.members.iter().enumerate() {
+            let waits = member.ops.iter().filter_map(|op| match op.kind {
+                OpKind::Wait(_, lock) => Some((op.cell, lock)),
+                _ => None,
+            });
+            let visits = judgement.visits.of(n).map(|visit| (CellId(visit.m), visit.lock));
+            prop_assert!(waits.eq(visits), "cta {}", n);
+        }
+        let reference = run_greedy(&instance, None).state;
+        let state = &judgement.shown.state;
+        for n in 0..tiles.n_blocks() {
+            prop_assert_eq!(state.progress(n), progress(&reference, n));
+        }
+        for m in 0..tiles.m_blocks() {
+            prop_assert_eq!(&CellState::Semaphore(state.value(m)), &reference.cells[m]);
+        }
+        prop_assert_eq!(state.started(), reference.started[0]);
+        prop_assert_eq!(state.is_finished(), step::is_finished(&instance, &reference));
+    }
+
+    #[test]
     fn open_launch_orders_are_decided_for_every_schedule(
         tiles in patterns(), lock in locks(), resident in 1usize..4,
     ) {
@@ -290,7 +362,7 @@ proptest! {
             launch: LaunchChoice::Any,
         };
         let judgement = judge(&tiles, &scheme, Some(resident)).expect("a lock");
-        let instance = instance(&judgement, LaunchChoice::Any, resident);
+        let instance = instance(&tiles, &scheme, LaunchChoice::Any, resident);
         let ends = ends(&instance);
         let hangs = ends.iter().any(|end| !step::is_finished(&instance, end));
         prop_assert_eq!(&judgement.outcome, if hangs { &Outcome::Hangs } else { &Outcome::Completes });

@@ -1,7 +1,6 @@
 //! A small pattern as a picture: a row per CTA, a column per row tile.
 
 use super::Subject;
-use crate::schemes;
 
 /// The widest and the highest pattern that is drawn.
 const LARGEST: usize = 64;
@@ -16,7 +15,7 @@ pub(super) fn grid(subject: &Subject<'_>) -> Option<String> {
     let judgement = subject.judgement;
     let mut marks = vec!['.'; width * height];
     for (m, turn) in (0..width).flat_map(|m| judgement.turns.at(m).iter().map(move |t| (m, t))) {
-        let taken = schemes::is_taken(&judgement.shown.state, turn);
+        let taken = judgement.shown.state.is_taken(turn);
         marks[turn.n as usize * width + m] = if taken { '+' } else { '-' };
     }
     for waiting in judgement.blocked() {

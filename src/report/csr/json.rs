@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::Subject;
 use super::fate_word;
-use crate::schemes;
 use crate::schemes::Outcome;
 use crate::schemes::Residency;
 use crate::schemes::Shape;
@@ -59,7 +58,7 @@ fn csr(subject: &Subject<'_>) -> Value {
             value
         })
         .collect();
-    let started = shown.state.started.iter().sum::<usize>();
+    let started = shown.state.started();
     json!({
         "lock": subject.scheme.lock.expression,
         "lock_name": subject.scheme.lock.name,
@@ -96,7 +95,7 @@ fn rows(subject: &Subject<'_>) -> Vec<Value> {
             .find_map(|turn| judgement.waiting(turn.n).filter(|w| w.m as usize == m));
         let left = turns
             .iter()
-            .find(|turn| !schemes::is_taken(&judgement.shown.state, turn));
+            .find(|turn| !judgement.shown.state.is_taken(turn));
         json!({
             "m": m,
             "visitors": turns.iter().map(|turn| turn.n).collect::<Vec<_>>(),

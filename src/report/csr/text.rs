@@ -171,9 +171,7 @@ fn holder(subject: &Subject<'_>, m: usize) -> String {
         );
     }
     let state = &judgement.shown.state;
-    let absent = turns
-        .iter()
-        .find(|turn| !crate::schemes::is_taken(state, turn));
+    let absent = turns.iter().find(|turn| !state.is_taken(turn));
     match absent.map(|turn| (turn.n, judgement.waiting(turn.n))) {
         Some((n, Some(waiting))) => format!("cta {n} is held at m = {}", waiting.m),
         Some((n, None)) => format!("cta {n} never starts"),
@@ -236,7 +234,7 @@ fn why(subject: &Subject<'_>) -> String {
         Shape::Gap { .. } | Shape::Turns => String::new(),
     };
     let blocked = judgement.blocked().count();
-    let started = judgement.shown.state.started.iter().sum::<usize>();
+    let started = judgement.shown.state.started();
     let unstarted = subject.tiles.n_blocks() - started;
     let never = match unstarted {
         0 => String::new(),

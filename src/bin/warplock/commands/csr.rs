@@ -15,7 +15,6 @@ use warplock::schemes::Judgement;
 use warplock::schemes::LaunchChoice;
 use warplock::schemes::Lock;
 use warplock::schemes::Outcome;
-use warplock::schemes::Residency;
 use warplock::schemes::Scheme;
 use warplock::schemes::SchemeError;
 use warplock::tensors;
@@ -48,7 +47,7 @@ const LONGEST_LIST: usize = 64 << 20;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = LOCKS_HELP)]
 pub struct Arguments {
-    /// A JSON, npz, npy, safetensors or 0/1 text file with the arrays
+    /// A JSON, npz, npy, safetensors, PyTorch (.pt) or 0/1 text file with the arrays
     #[arg(value_name = "TENSORS")]
     pub tensors: Option<PathBuf>,
     /// The lock: n, rank, reversed-rank, or an expression over n, m, N, M, visits[n, m],
@@ -235,8 +234,10 @@ impl Arguments {
                 scheme.lock
             )),
         })?;
-        let locks = emit::lock_scheme(&tiles, &judgement.instance, &[]);
-        answer.tensors = written(&locks.unwrap_or_else(|| LockScheme::rank(&tiles)))?;
+        if form.is_some() {
+            let locks = judgement.lock_scheme(&tiles);
+            answer.tensors = written(&locks.unwrap_or_else(|| LockScheme::rank(&tiles)))?;
+        }
         let repair = self.repair(&tiles, &scheme, &judgement);
         let subject = report::csr::Subject {
             name: &name,
@@ -331,8 +332,8 @@ impl Arguments {
             order: scheme.order,
             ..Scheme::new(Lock::new("rank"))
         };
-        let judgement = schemes::judge(tiles, &rank, None).ok()?;
-        (judgement.residency == Residency::Every).then(|| {
+        let completes = schemes::always_completes(tiles, &rank).ok()?;
+        completes.then(|| {
             "with lock = rank and CTAs started in ascending order every row tile completes, with \
              any number of resident CTAs"
                 .to_owned()

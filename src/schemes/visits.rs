@@ -1,0 +1,291 @@
+//! What every CTA does, as flat lists: its row tiles in visiting order, and the value it waits
+//! for at each.
+//!
+//! This is the program that the scheme's protocol gives a CTA, without the operations that are
+//! the same everywhere: a wait for the value, then an increment of the same semaphore. That the
+//! protocol is of this form is checked, because every argument of this room rests on it.
+
+use std::collections::BTreeMap;
+
+use crate::protocol::Comparison;
+use crate::protocol::Expr;
+use crate::protocol::Initial;
+use crate::protocol::Iteration;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
+use crate::protocol::RowOrder;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+use crate::semantics::error::RunError;
+use crate::tensors::BlockSparse;
+
+use super::value::Values;
+
+/// The programs of all CTAs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visits {
+    m_blocks: usize,
+    /// Where the row of each CTA starts, and the end of the last.
+    start: Vec<u32>,
+    tiles: Vec<u32>,
+    locks: Vec<i64>,
+}
+
+/// Row orders, by CTA: which row tiles it visits first.
+pub(super) type FirstTiles = BTreeMap<usize, Vec<u32>>;
+
+/// One visit of a CTA: where it waits, and for which value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Visit {
+    /// The row tile.
+    pub m: u32,
+    /// The value of its semaphore that lets the CTA go on.
+    pub lock: i64,
+}
+
+/// The only loop of a protocol that takes turns.
+pub(super) struct TurnLoop<'p> {
+    /// The CTA.
+    pub n: VarId,
+    /// The row tile.
+    pub m: VarId,
+    /// The wait, for messages.
+    pub wait: &'p Stmt,
+    /// What it waits for.
+    pub lock: &'p Expr,
+}
+
+impl<'p> TurnLoop<'p> {
+    /// The loop of a protocol of which every CTA goes through its row and at each tile waits for
+    /// a value of the tile's semaphore, which starts at 0, and then adds 1 to it; nothing for any
+    /// other protocol.
+    pub fn of(protocol: &'p Protocol) -> Option<TurnLoop<'p>> {
+        let ([role], [object], [_]) = (
+            &protocol.roles[..],
+            &protocol.objects[..],
+            &protocol.patterns[..],
+        ) else {
+            return None;
+        };
+        let ([index], [outer]) = (&role.indices[..], &role.body[..]) else {
+            return None;
+        };
+        let StmtKind::For {
+            var,
+            over: Iteration::Row { row, .. },
+            body,
+        } = &outer.kind
+        else {
+            return None;
+        };
+        let [wait, access, add] = &body[..] else {
+            return None;
+        };
+        let StmtKind::Wait {
+            cell,
+            comparison: Comparison::Equal,
+            value,
+        } = &wait.kind
+        else {
+            return None;
+        };
+        let StmtKind::Add {
+            cell: added,
+            amount: Expr::Int(1),
+        } = &add.kind
+        else {
+            return None;
+        };
+        let is_turn = object.kind == ObjectKind::Semaphore(Initial::Value(Expr::Int(0)))
+            && matches!(access.kind, StmtKind::Access { .. })
+            && *row == [Expr::Var(index.var)]
+            && cell.index == [Expr::Var(*var)]
+            && added.index == cell.index
+            && added.object == cell.object;
+        is_turn.then_some(TurnLoop {
+            n: index.var,
+            m: *var,
+            wait,
+            lock: value,
+        })
+    }
+}
+
+impl Visits {
+    /// The programs of a scheme's protocol at these arrays. Rows of open order are taken as the
+    /// arrays list them.
+    ///
+    /// # Errors
+    /// A lock that has no value at some tile (a division by zero, an overflow).
+    pub(super) fn new(
+        tiles: &BlockSparse,
+        order: RowOrder,
+        protocol: &Protocol,
+        turn: &TurnLoop<'_>,
+    ) -> Result<Visits, RunError> {
+        let mut start = Vec::with_capacity(tiles.n_blocks() + 1);
+        start.push(0);
+        let mut listed: Vec<u32> = Vec::with_capacity(tiles.len());
+        for n in 0..tiles.n_blocks() {
+            let from = listed.len();
+            listed.extend_from_slice(tiles.row(n));
+            match order {
+                RowOrder::Given | RowOrder::Any => {}
+                RowOrder::Ascending => listed[from..].sort_unstable(),
+                RowOrder::Descending => listed[from..].sort_unstable_by(|a, b| b.cmp(a)),
+            }
+            start.push(listed.len() as u32);
+        }
+        let mut visits = Visits {
+            m_blocks: tiles.m_blocks(),
+            start,
+            tiles: listed,
+            locks: Vec::with_capacity(tiles.len()),
+        };
+        let values = Values::new(tiles);
+        values.at_every_visit(protocol, turn, &mut visits)?;
+        Ok(visits)
+    }
+
+    /// Adds the value at the next visit.
+    pub(super) fn push_lock(&mut self, lock: i64) {
+        self.locks.push(lock);
+    }
+
+    /// The number of CTAs.
+    pub fn n_blocks(&self) -> usize {
+        self.start.len() - 1
+    }
+
+    /// The number of row tiles.
+    pub fn m_blocks(&self) -> usize {
+        self.m_blocks
+    }
+
+    /// How many visits a CTA makes.
+    pub fn count(&self, n: usize) -> usize {
+        (self.start[n + 1] - self.start[n]) as usize
+    }
+
+    /// The row tiles that a CTA visits, in this order.
+    pub fn row(&self, n: usize) -> &[u32] {
+        &self.tiles[self.start[n] as usize..self.start[n + 1] as usize]
+    }
+
+    /// A visit of a CTA by its place in its row; nothing past the end.
+    pub fn get(&self, n: usize, place: usize) -> Option<Visit> {
+        (place < self.count(n)).then(|| self.at(self.start[n] as usize + place))
+    }
+
+    /// The visits of a CTA, in order.
+    pub fn of(&self, n: usize) -> impl Iterator<Item = Visit> + '_ {
+        self.from(n, 0)
+    }
+
+    /// The visits of a CTA from this place in its row on.
+    pub fn from(&self, n: usize, place: usize) -> impl Iterator<Item = Visit> + '_ {
+        let all = self.start[n] as usize..self.start[n + 1] as usize;
+        (all.start + place..all.end).map(|at| self.at(at))
+    }
+
+    /// Every value, by CTA and then in visiting order.
+    pub fn locks(&self) -> &[i64] {
+        &self.locks
+    }
+
+    fn at(&self, at: usize) -> Visit {
+        Visit {
+            m: self.tiles[at],
+            lock: self.locks[at],
+        }
+    }
+
+    /// The same visits, with some tiles of some rows first.
+    pub(super) fn with_first(&self, first: &FirstTiles) -> Visits {
+        let mut other = self.clone();
+        for (n, wanted) in first {
+            let mut row: Vec<Visit> = Vec::with_capacity(self.count(*n));
+            for m in wanted {
+                row.extend(self.of(*n).find(|visit| visit.m == *m));
+            }
+            let rest = self.of(*n).filter(|visit| !wanted.contains(&visit.m));
+            row.extend(rest);
+            for (at, visit) in (self.start[*n] as usize..).zip(row) {
+                other.tiles[at] = visit.m;
+                other.locks[at] = visit.lock;
+            }
+        }
+        other
+    }
+
+    /// Has some CTAs wait at their first tile for a value that never comes: semaphores are never
+    /// negative.
+    pub(super) fn hold_back(&mut self, held: impl Fn(usize) -> bool) {
+        for n in 0..self.n_blocks() {
+            if held(n) && self.count(n) > 0 {
+                self.locks[self.start[n] as usize] = -1;
+            }
+        }
+    }
+}
+
+/// One visit as its row tile sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// The visitor.
+    pub n: u32,
+    /// Which entry of the visitor's row it is, in visiting order.
+    pub place: u32,
+    /// The value it waits for.
+    pub lock: i64,
+}
+
+/// The turns at every row tile, visitors ascending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turns {
+    start: Vec<u32>,
+    turns: Vec<Turn>,
+}
+
+impl Turns {
+    /// The visits, by row tile.
+    pub(super) fn of(visits: &Visits) -> Turns {
+        let mut start = vec![0u32; visits.m_blocks() + 1];
+        for m in &visits.tiles {
+            start[*m as usize + 1] += 1;
+        }
+        for m in 0..visits.m_blocks() {
+            start[m + 1] += start[m];
+        }
+        let nothing = Turn {
+            n: 0,
+            place: 0,
+            lock: 0,
+        };
+        let mut turns = vec![nothing; visits.tiles.len()];
+        let mut next = start.clone();
+        for n in 0..visits.n_blocks() {
+            for (place, Visit { m, lock }) in (0..).zip(visits.of(n)) {
+                let at = &mut next[m as usize];
+                turns[*at as usize] = Turn {
+                    n: n as u32,
+                    place,
+                    lock,
+                };
+                *at += 1;
+            }
+        }
+        Turns { start, turns }
+    }
+
+    /// The number of row tiles.
+    pub fn m_blocks(&self) -> usize {
+        self.start.len() - 1
+    }
+
+    /// The turns at a row tile, visitors ascending.
+    pub fn at(&self, m: usize) -> &[Turn] {
+        &self.turns[self.start[m] as usize..self.start[m + 1] as usize]
+    }
+}
