@@ -38,7 +38,7 @@ pub enum Problem {
     #[error("{path} cannot be read: {detail}")]
     Unreadable { path: String, detail: String },
     /// Neither the name nor the first bytes tell the format.
-    #[error("not recognized as JSON, npz, npy, safetensors or a 0/1 text matrix")]
+    #[error("not recognized as JSON, npz, npy, safetensors, a PyTorch file or a 0/1 text matrix")]
     UnknownFormat,
     /// The bytes break the rules of the file format.
     #[error("not valid {format}: {detail}")]

@@ -1,9 +1,13 @@
-//! The arrays per row tile `m`, where a file has them too: they must describe the same tiles.
+//! The arrays per row tile `m`. Where a file has them too, they must describe the same tiles; of a
+//! `BlockMask` they may be all there is.
 
 use super::error::Problem;
 use super::error::Problems;
 use super::model::BlockSparse;
+use super::model::Builder;
+use super::model::ExtentSource;
 use super::model::TileKind;
+use super::validate::Direction;
 
 /// Notes the first tile, by `n` and then `m`, on which the two directions disagree.
 ///
@@ -36,6 +40,44 @@ pub(super) fn compare(backward: &BlockSparse, forward: &BlockSparse, problems: &
             count,
         });
     }
+}
+
+/// How many column tiles the forward arrays of a `BlockMask` are for: each of its rows has room
+/// for all of them. `None` for arrays of another name, whose transposition nobody has defined.
+pub(super) fn width(forward: &Direction<'_>) -> Option<usize> {
+    let lists = [&forward.mask, &forward.full].into_iter().flatten();
+    let widths = lists.map(|list| {
+        let name = list.index.name();
+        let of_mask = matches!(name, "kv_indices" | "full_kv_indices");
+        list.width.filter(|_| of_mask)
+    });
+    let widths: Option<Vec<usize>> = widths.collect();
+    let widths = widths?;
+    let first = *widths.first()?;
+    widths.iter().all(|width| *width == first).then_some(first)
+}
+
+/// The pattern per `n`, each list ascending: this is how PyTorch makes one direction of a
+/// `BlockMask` from the other.
+///
+/// `forward` has its axes exchanged: its rows are `m`, its entries `n`.
+pub(super) fn transposed(forward: &BlockSparse) -> BlockSparse {
+    let mut builder = Builder::new();
+    let mut full: Vec<Vec<u32>> = vec![Vec::new(); forward.m_blocks()];
+    for m in 0..forward.n_blocks() {
+        for n in forward.full_row(m) {
+            full[*n as usize].push(m as u32);
+        }
+    }
+    for (n, full) in full.iter().enumerate() {
+        let masks = forward.visitors(n).iter();
+        let masks = masks.filter(|m| full.binary_search(m).is_err());
+        masks.for_each(|m| builder.tile(*m));
+        builder.end_masks();
+        full.iter().for_each(|m| builder.tile(*m));
+        builder.end_row();
+    }
+    builder.finish(forward.n_blocks(), ExtentSource::Forward)
 }
 
 type Difference = (u32, Option<TileKind>, Option<TileKind>);

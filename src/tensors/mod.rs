@@ -21,6 +21,8 @@ mod names;
 mod npy;
 mod npz;
 mod options;
+mod pickle;
+mod pt;
 mod safetensors;
 mod validate;
 

@@ -21,6 +21,7 @@ use super::names::Role;
 use super::npy;
 use super::npz;
 use super::options::ReadOptions;
+use super::pt;
 use super::safetensors;
 use super::validate::Direction;
 
@@ -35,6 +36,8 @@ pub enum Format {
     Npy,
     /// Named tensors.
     Safetensors,
+    /// What `torch.save` makes of a dictionary of tensors or of a `BlockMask`.
+    Pt,
     /// A 0/1 matrix, one row per line.
     Text,
 }
@@ -43,7 +46,10 @@ impl Format {
     /// Guesses the format from the first bytes, the extension of the name, then the content.
     pub fn guess(path: Option<&Path>, bytes: &[u8]) -> Option<Format> {
         if bytes.starts_with(npz::MAGIC) {
-            return Some(Format::Npz);
+            return Some(match pt::is_archive(bytes) {
+                true => Format::Pt,
+                false => Format::Npz,
+            });
         }
         if bytes.starts_with(npy::MAGIC) {
             return Some(Format::Npy);
@@ -55,6 +61,7 @@ impl Format {
             Some("json") => return Some(Format::Json),
             Some("npz") => return Some(Format::Npz),
             Some("npy") => return Some(Format::Npy),
+            Some("pt" | "pth") => return Some(Format::Pt),
             Some("safetensors") => return Some(Format::Safetensors),
             Some("txt" | "csv" | "tsv") => return Some(Format::Text),
             _ => {}
@@ -114,6 +121,7 @@ pub fn read_bytes(
     let named = match format {
         Format::Json => json::parse(bytes, options, &mut problems)?,
         Format::Npz => npz::parse(bytes, options, &mut problems)?,
+        Format::Pt => pt::parse(bytes, options, &mut problems)?,
         Format::Safetensors => safetensors::parse(bytes, options, &mut problems)?,
         Format::Npy => {
             let mut budget = Budget::new(options.element_limit());
@@ -166,6 +174,9 @@ fn assemble(
     let backward = direction(false, 'n', 'm');
     let ahead = direction(true, 'm', 'n');
     if problems.is_empty() && backward.mask.is_none() && backward.full.is_none() {
+        if let Some(columns) = forward::width(&ahead) {
+            return transposed(named, options, &ahead, columns, problems);
+        }
         let only_forward = ahead.mask.is_some() || ahead.full.is_some();
         problems.push(match only_forward {
             true => Problem::OnlyForward,
@@ -184,6 +195,23 @@ fn assemble(
         forward::compare(tiles, transposed, &mut problems);
     }
     problems.into_result()?;
+    tiles.ok_or_else(|| Problem::NoArrays.into())
+}
+
+/// The pattern of a `BlockMask` without its arrays per `n`.
+fn transposed(
+    named: &Named,
+    options: &ReadOptions,
+    ahead: &Direction<'_>,
+    columns: usize,
+    mut problems: Problems,
+) -> Result<BlockSparse, TensorError> {
+    column_tiles(named, Some(columns), &mut problems);
+    row_tiles(named, options, ahead.rows(), &mut problems);
+    let known = Some((columns, ExtentSource::Forward));
+    let forward = ahead.check(known, options, &mut problems);
+    problems.into_result()?;
+    let tiles = forward.map(|forward| forward::transposed(&forward));
     tiles.ok_or_else(|| Problem::NoArrays.into())
 }
 

@@ -1,5 +1,5 @@
-//! Files of others: the shipped data is the packing it says it is, and what NumPy and the
-//! safetensors library wrote (`tests/data/tensors`, the same pattern in other layouts) is read.
+//! Files of others: the shipped data is the packing it says it is, and what NumPy, PyTorch and
+//! the safetensors library wrote (`tests/data/tensors`, the same pattern in other layouts) is read.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -54,6 +54,50 @@ fn other_layouts_and_types_read_the_same() {
         let tiles = read(&foreign(name), &ReadOptions::default()).unwrap();
         assert_eq!(tiles.m_blocks(), 8, "{name}");
         assert!(tiles.entries().eq(published().entries()), "{name}");
+    }
+}
+
+#[test]
+fn what_pytorch_saved_reads_the_same() {
+    for name in ["torch_block_mask.pt", "torch_dict.pt", "torch_kv_only.pt"] {
+        let tiles = read(&foreign(name), &ReadOptions::default()).unwrap();
+        assert_eq!(tiles.m_source(), ExtentSource::Forward, "{name}");
+        assert!(tiles.entries().eq(published().entries()), "{name}");
+    }
+}
+
+#[test]
+fn views_of_a_storage_are_followed() {
+    // Two batches and three heads that share one storage, its last two dimensions exchanged.
+    let choose = |batch, head| ReadOptions {
+        batch: Some(batch),
+        head: Some(head),
+        m_blocks: Some(8),
+        ..ReadOptions::default()
+    };
+    for options in [choose(0, 0), choose(1, 2)] {
+        let tiles = read(&foreign("torch_views.pt"), &options).unwrap();
+        for n in 0..8 {
+            assert_eq!(tiles.row(n), published().mask_row(n), "n = {n}");
+        }
+    }
+    assert!(read(&foreign("torch_views.pt"), &choose(2, 0)).is_err());
+}
+
+#[test]
+fn other_files_of_pytorch_are_refused() {
+    for (name, why) in [
+        (
+            "torch_float.pt",
+            "q_num_blocks has dtype float; integers are expected (int32)",
+        ),
+        (
+            "torch_legacy.pt",
+            "not valid PyTorch file: it is no archive of PyTorch 1.6 or later",
+        ),
+    ] {
+        let error = read(&foreign(name), &ReadOptions::default()).unwrap_err();
+        assert_eq!(error.to_string(), why);
     }
 }
 

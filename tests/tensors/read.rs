@@ -146,12 +146,35 @@ fn forward_arrays_are_compared() {
         ],
     );
     messages(
-        r#"{"kv_num_blocks": [1], "kv_indices": [[0]]}"#,
+        r#"{"forward": {"mask_block_cnt": [1], "mask_block_idx": [[0]]}}"#,
         &[
             "only forward arrays (per m) are given; the visiting order of the CTAs needs the \
            arrays per n (mask_block_cnt, mask_block_idx, ...)",
         ],
     );
+}
+
+#[test]
+fn a_block_mask_without_its_arrays_per_n_is_transposed_as_pytorch_does() {
+    let kv = |counts: &str, indices: &str, more: &str| {
+        json(&format!(
+            r#"{{"kv_num_blocks": {counts}, "kv_indices": {indices}{more}}}"#
+        ))
+    };
+    let full = r#", "full_kv_num_blocks": [0, 1], "full_kv_indices": [[0, 0, 0], [2, 0, 0]]"#;
+    let both = full.replace("[2, 0, 0]]", "[1, 0, 2]]");
+    let error = kv("[2, 1]", "[[1, 0, 0], [1, 0, 2]]", &both).unwrap_err();
+    assert!(error.to_string().contains("is in both lists"), "{error}");
+    let tiles = kv("[2, 1]", "[[1, 0, 0], [1, 0, 2]]", full).unwrap();
+    assert_eq!((tiles.n_blocks(), tiles.m_blocks()), (3, 2));
+    assert_eq!(tiles.m_source(), ExtentSource::Forward);
+    assert_eq!((tiles.mask_row(0), tiles.full_row(0)), (&[0][..], &[][..]));
+    assert_eq!(tiles.mask_row(1), [0, 1]);
+    assert_eq!((tiles.mask_row(2), tiles.full_row(2)), (&[][..], &[1][..]));
+    // Indices past the last column, and another number of columns.
+    assert!(kv("[1]", "[[3, 0, 0]]", "").is_err());
+    assert!(kv("[1]", "[[2, 0, 0]]", r#", "n_blocks": 4"#).is_err());
+    assert!(kv("[1]", "[[2, 0, 0]]", r#", "m_blocks": 2"#).is_err());
 }
 
 #[test]
@@ -358,6 +381,15 @@ fn every_writer_reads_back() {
     }
 }
 
+/// What PyTorch wrote: a `BlockMask`, and a dictionary in a later form of pickles.
+fn of_pytorch() -> [(Format, Vec<u8>); 2] {
+    [
+        include_bytes!("../data/tensors/torch_block_mask.pt").to_vec(),
+        include_bytes!("../data/tensors/torch_proto4.pt").to_vec(),
+    ]
+    .map(|bytes| (Format::Pt, bytes))
+}
+
 fn written(tiles: &BlockSparse) -> [(Format, Vec<u8>); 3] {
     [
         (
@@ -369,6 +401,15 @@ fn written(tiles: &BlockSparse) -> [(Format, Vec<u8>); 3] {
     ]
 }
 
+const FORMATS: [Format; 6] = [
+    Format::Json,
+    Format::Npy,
+    Format::Npz,
+    Format::Safetensors,
+    Format::Pt,
+    Format::Text,
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -376,10 +417,11 @@ proptest! {
     fn damaged_files_never_panic(
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         cut in prop::option::of(any::<prop::sample::Index>()),
-        which in 0usize..3,
+        which in 0usize..5,
     ) {
         let tiles = BlockSparse::from_rows(3, [(vec![1, 0], vec![2]), (vec![], vec![1])]).unwrap();
-        let (format, mut bytes) = written(&tiles)[which].clone();
+        let mut files = written(&tiles).into_iter().chain(of_pytorch());
+        let (format, mut bytes) = files.nth(which).unwrap();
         for (at, byte) in edits {
             let at = at.index(bytes.len());
             bytes[at] = byte;
@@ -388,14 +430,14 @@ proptest! {
             bytes.truncate(cut.index(bytes.len()));
         }
         let _ = read_bytes(&bytes, format, &ReadOptions::default());
-        for other in [Format::Json, Format::Npy, Format::Npz, Format::Safetensors, Format::Text] {
+        for other in FORMATS {
             let _ = read_bytes(&bytes, other, &ReadOptions::default());
         }
     }
 
     #[test]
     fn any_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        for format in [Format::Json, Format::Npy, Format::Npz, Format::Safetensors, Format::Text] {
+        for format in FORMATS {
             let _ = read_bytes(&bytes, format, &ReadOptions::default());
         }
     }
