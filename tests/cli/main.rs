@@ -27,6 +27,7 @@ mod hazards;
 mod input;
 mod lifetimes;
 mod many;
+mod partition;
 mod programs;
 mod python;
 mod python_files;

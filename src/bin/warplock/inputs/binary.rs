@@ -93,6 +93,7 @@ pub fn closed(name: String, archs: &[u32]) -> Input {
         name,
         facts: Facts::default(),
         one_of_many: false,
+        copies: 0,
         content: Content::Closed(format!(
             "it contains machine code for {archs} and no PTX; machine code alone cannot be checked"
         )),

@@ -62,19 +62,25 @@ pub fn folder(folder: &Path, inside: bool, inputs: &mut Inputs) {
     }
     for kernel in kernels {
         let name = shown(&kernel.path);
+        let copies = kernel.copies - 1;
         let input = match kernel.content {
             folder::Content::File(sum) => Input {
                 name,
                 facts: kernel.facts,
                 one_of_many: true,
+                copies,
                 content: Content::Found(kernel.path, sum),
             },
             folder::Content::Text(text) => Input {
                 facts: kernel.facts,
                 one_of_many: true,
+                copies,
                 ..Input::text(format!("{name}[{}]", text.target()), text.bytes)
             },
-            folder::Content::Closed(archs) => binary::closed(name, &archs),
+            folder::Content::Closed(archs) => Input {
+                copies,
+                ..binary::closed(name, &archs)
+            },
         };
         inputs.all.push(Ok(input));
     }

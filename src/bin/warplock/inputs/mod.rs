@@ -3,6 +3,7 @@
 mod binary;
 pub mod compile;
 mod gather;
+pub mod partition;
 pub mod program;
 mod python;
 
@@ -33,6 +34,8 @@ pub struct Input {
     pub facts: Facts,
     /// Whether it is one of many, so that an entry which it lacks may be another's.
     pub one_of_many: bool,
+    /// How many other files hold it.
+    copies: usize,
     content: Content,
 }
 
@@ -55,6 +58,7 @@ impl Input {
             name: sources::name_of(path),
             facts: Facts::default(),
             one_of_many: false,
+            copies: 0,
             content: Content::File(path.to_owned()),
         }
     }
@@ -64,6 +68,7 @@ impl Input {
             name,
             facts: Facts::default(),
             one_of_many: false,
+            copies: 0,
             content: Content::Text {
                 bytes: bytes.into(),
                 mlir: false,

@@ -30,6 +30,7 @@ use crate::files;
 use crate::inputs;
 use crate::inputs::Input;
 use crate::inputs::Inputs;
+use crate::inputs::partition::Partition;
 use crate::interrupt;
 use crate::kernels::Kernels;
 use crate::options;
@@ -73,6 +74,10 @@ pub struct Options {
     /// Files worked on at once; as many as there are processors if not given
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+    /// Decide only this share of the files: part I of N, counted from 1. The parts of equal
+    /// arguments have no file in common, and together have all
+    #[arg(long, value_name = "I/N", value_parser = Partition::parse)]
+    pub partition: Option<Partition>,
     /// How to print the results
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: Format,
@@ -181,17 +186,25 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
 }
 
 /// Decides the properties of inputs, and says what comes of each.
-pub fn decide(inputs: Inputs, arguments: &Options, session: &Session) -> Result<Exit, Failure> {
+pub fn decide(mut inputs: Inputs, arguments: &Options, session: &Session) -> Result<Exit, Failure> {
+    keep_part(&mut inputs, arguments);
     let mut emitter = Emitter::new(arguments, session);
     emitter.sum_up(inputs.gathered);
     all(inputs.all, emitter, arguments, session)
 }
 
 /// Decides the properties of inputs, and says what comes of all of them together.
-pub fn sweep(inputs: Inputs, arguments: &Options, session: &Session) -> Result<Exit, Failure> {
+pub fn sweep(mut inputs: Inputs, arguments: &Options, session: &Session) -> Result<Exit, Failure> {
+    keep_part(&mut inputs, arguments);
     let mut emitter = Emitter::new(arguments, session);
     emitter.sweep(inputs.gathered.unwrap_or_default());
     all(inputs.all, emitter, arguments, session)
+}
+
+fn keep_part(inputs: &mut Inputs, arguments: &Options) {
+    if let Some(partition) = arguments.partition {
+        partition.keep(inputs);
+    }
 }
 
 fn all(
@@ -262,7 +275,9 @@ fn all(
             next += 1;
         }
     }
+    // Another part may have it.
     if emitter.decided_nothing()
+        && arguments.partition.is_none()
         && let Some(entry) = &arguments.kernels.entry
     {
         emitter.failed(&Failure::input(format!(
