@@ -30,7 +30,33 @@ pub struct Diagnostic {
     /// Other places that explain the finding, such as a first declaration.
     pub related: Vec<(Span, String)>,
     /// What the author can do about it.
-    pub hints: Vec<String>,
+    pub hints: Vec<Hint>,
+}
+
+/// Advice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    /// In words.
+    pub text: String,
+    /// The change that takes it, if it is one.
+    pub fix: Option<Fix>,
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A change of a text that an editor can offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, in a few words.
+    pub title: String,
+    /// What it replaces; empty where it only inserts.
+    pub span: Span,
+    /// By what.
+    pub text: String,
 }
 
 impl Diagnostic {
@@ -60,8 +86,36 @@ impl Diagnostic {
 
     /// Adds advice.
     pub fn hint(mut self, hint: impl Into<String>) -> Diagnostic {
-        self.hints.push(hint.into());
+        let text = hint.into();
+        self.hints.push(Hint { text, fix: None });
         self
+    }
+
+    /// Adds a change that takes the last advice.
+    pub fn fix(mut self, title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
+        if let Some(hint) = self.hints.last_mut() {
+            hint.fix = Some(Fix {
+                title: title.into(),
+                span,
+                text: text.into(),
+            });
+        }
+        self
+    }
+
+    /// Advises to write something else in this place.
+    pub fn instead(self, hint: impl Into<String>, text: &str) -> Self {
+        let span = self.span;
+        let title = match text {
+            "" => "delete it".to_owned(),
+            text => format!("write `{text}`"),
+        };
+        self.hint(hint).fix(title, span, text)
+    }
+
+    /// Asks whether a word was meant that is written almost like the one that was found.
+    pub fn did_you_mean(self, close: &str) -> Self {
+        self.instead(format!("did you mean `{close}`?"), close)
     }
 }
 

@@ -7,18 +7,32 @@
 //! described in `docs/language.md`.
 
 pub mod ast;
+mod complete;
 mod diagnostic;
 mod format;
+mod index;
 mod narrow;
 mod operators;
 mod parse;
+pub mod reference;
 mod render;
 mod resolve;
 mod suggest;
 mod token;
 
+pub use complete::Offer;
+pub use complete::complete;
+pub use complete::is_name;
+pub use complete::word_at;
+pub use complete::words;
 pub use diagnostic::Diagnostic;
+pub use diagnostic::Fix;
+pub use diagnostic::Hint;
 pub use diagnostic::Severity;
+pub use index::Declared;
+pub use index::Index;
+pub use index::Kind;
+pub use index::index;
 pub use narrow::Narrowing;
 pub use narrow::narrow;
 pub use render::render;

@@ -142,9 +142,13 @@ tokens! {
 impl Token {
     /// Whether it is a word with a meaning of its own. Some of them may be names, too.
     pub(super) fn is_reserved_word(self) -> bool {
-        Token::FIXED
-            .iter()
-            .any(|(text, token)| *token == self && text.starts_with(|c: char| c.is_alphabetic()))
+        Token::reserved_words().any(|(_, token)| token == self)
+    }
+
+    /// These words.
+    pub(super) fn reserved_words() -> impl Iterator<Item = (&'static str, Token)> {
+        let fixed = Token::FIXED.iter().copied();
+        fixed.filter(|(text, _)| text.starts_with(|c: char| c.is_alphabetic()))
     }
 
     /// Whether it can be a name: a name, or a word that means something only where no name can
@@ -308,12 +312,12 @@ fn stray(source: &str, span: Span) -> Diagnostic {
     let found = Diagnostic::error(span, format!("`{shown}` belongs to no token"))
         .label("expected a name, an integer or an operator");
     match text {
-        "&" => found.hint("write `&&` for \"and\""),
-        "|" => found.hint("write `||` for \"or\""),
+        "&" => found.instead("write `&&` for \"and\"", "&&"),
+        "|" => found.instead("write `||` for \"or\"", "||"),
         "." => found.hint("write `..` for a range"),
         "\"" | "'" => found.hint("the language has no strings"),
-        ";" => found.hint("statements need no separator: leave the `;` out"),
-        "#" => found.hint("comments begin with `//`"),
+        ";" => found.instead("statements need no separator: leave the `;` out", ""),
+        "#" => found.instead("comments begin with `//`", "//"),
         _ if !text.is_ascii() => found.hint("outside comments, only ASCII is used"),
         _ => found,
     }

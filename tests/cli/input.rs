@@ -33,6 +33,7 @@ fn the_top_level_help() {
       simulate     Run a protocol once at concrete values
       explore      Search every schedule at concrete values
       export       Write a protocol as the input of another verifier
+      lsp          Serve an editor: errors, names and verdicts of protocol files, over stdin and stdout
       fmt          Format protocol files
       explain      Explain verdicts, exit codes, properties and the proof rules
       completions  Print a completion script for a shell
@@ -130,6 +131,8 @@ fn completions_and_explanations_are_printed() {
       stale_read, resources, assertion, init-in-role, use-before-barrier, never-initialised
       cta-barrier-in-role, arrival-count, trip-counts, commit-by-warp, dealloc-without-barrier, not-together
       barrier-id, barrier-count
+
+    or a word of the protocol language, such as wait or arrive_expect_tx
     --- stderr
     ");
     insta::assert_snapshot!(folder.run(&["explain", "exit-codes"]), @r#"

@@ -26,6 +26,7 @@ mod hang;
 mod hazards;
 mod input;
 mod lifetimes;
+mod lsp;
 mod many;
 mod partition;
 mod programs;

@@ -31,8 +31,8 @@ role r[i in 0..N]warp{// the role
     let found = text::format(source).unwrap_err();
     assert_eq!(found[0].message, "expected an expression, found `/`");
     assert_eq!(
-        found[0].hints,
-        ["comments begin with `//` and end with the line"]
+        found[0].hints[0].text,
+        "comments begin with `//` and end with the line"
     );
     let source = source.replace("/* y\n  */ ", "");
     insta::assert_snapshot!(text::format(&source).unwrap(), @r"

@@ -147,7 +147,7 @@ pub fn narrow(
         let message = first.map_or_else(String::new, |f| f.message.clone());
         let failure = Failure::input(format!("{name}: --set: {message}"));
         match first.and_then(|f| f.hints.first()) {
-            Some(hint) => failure.hint(hint),
+            Some(hint) => failure.hint(&hint.text),
             None => failure,
         }
     })?;

@@ -174,42 +174,27 @@ impl Parser<'_> {
                     .hint("statements belong inside `role NAME { ... }` or `grid NAME { ... }`"),
             );
         }
-        if let Some(operator) = super::in_words(found) {
+        if let Some((hint, text)) = super::in_words(found) {
             return self.fail(
                 Diagnostic::error(span, format!("expected a declaration, found `{found}`"))
                     .label("expected a declaration")
-                    .hint(operator),
+                    .instead(hint, text),
             );
         }
-        let words = [
-            "protocol",
-            "param",
-            "assume",
-            "let",
-            "pattern",
-            "semaphore",
-            "mbarrier",
-            "named",
-            "barrier",
-            "pool",
-            "buffer",
-            "invariant",
-            "eventually",
-            "always",
-            "grid",
-            "role",
-            "expect",
-        ];
+        let words = Token::reserved_words().filter(|(_, token)| token.begins_item());
+        let words: Vec<&str> = words.map(|(word, _)| word).collect();
         let diagnostic =
             Diagnostic::error(span, format!("expected a declaration, found `{found}`"))
                 .label("expected a declaration");
-        self.fail(match super::super::suggest::nearest(found, words) {
-            Some(word) => diagnostic.hint(format!("did you mean `{word}`?")),
-            None => diagnostic.hint(format!(
-                "a declaration begins with one of: {}",
-                words.join(", ")
-            )),
-        })
+        self.fail(
+            match super::super::suggest::nearest(found, words.iter().copied()) {
+                Some(word) => diagnostic.did_you_mean(word),
+                None => diagnostic.hint(format!(
+                    "a declaration begins with one of: {}",
+                    words.join(", ")
+                )),
+            },
+        )
     }
 
     fn param(&mut self) -> Parsed<ItemKind> {

@@ -43,6 +43,14 @@ pub(super) fn parse(source: &str) -> Result<(File, Vec<Comment>), Vec<Diagnostic
     }
 }
 
+/// As much of the tree of a text as parses.
+pub(super) fn parse_partially(source: &str) -> Option<File> {
+    let lexed = lex(source);
+    Parser::new(source, lexed.tokens, lexed.diagnostics)
+        .file()
+        .ok()
+}
+
 /// Parses a text that is one expression.
 pub(super) fn parse_expression(source: &str) -> Result<Expr, Vec<Diagnostic>> {
     let lexed = lex(source);
@@ -248,11 +256,14 @@ impl<'s> Parser<'s> {
             .label(format!("expected {what}"));
         let comment = token == Token::Slash && self.lexeme(1).token == Token::Star;
         let hint = match self.slice(span) {
-            _ if comment => Some("comments begin with `//` and end with the line"),
+            _ if comment => {
+                return self
+                    .fail(diagnostic.hint("comments begin with `//` and end with the line"));
+            }
             word => in_words(word),
         };
         self.fail(match hint {
-            Some(hint) => diagnostic.hint(hint),
+            Some((hint, text)) => diagnostic.instead(hint, text),
             None => diagnostic,
         })
     }
@@ -303,10 +314,10 @@ fn too_deep(span: Span) -> Diagnostic {
 }
 
 /// How operators are written that other languages have words for.
-fn in_words(word: &str) -> Option<&'static str> {
+fn in_words(word: &str) -> Option<(&'static str, &'static str)> {
     match word {
-        "and" => Some("`and` is written `&&`"),
-        "or" => Some("`or` is written `||`"),
+        "and" => Some(("`and` is written `&&`", "&&")),
+        "or" => Some(("`or` is written `||`", "||")),
         _ => None,
     }
 }

@@ -377,43 +377,13 @@ impl Parser<'_> {
     fn update(&mut self) -> Parsed<StmtKind> {
         if self.lexeme(1).token == Token::Name {
             let found = self.slice(self.span());
-            let close = super::super::suggest::nearest(
-                found,
-                [
-                    "wait",
-                    "arrive",
-                    "sync",
-                    "accumulate",
-                    "read",
-                    "write",
-                    "var",
-                    "let",
-                    "if",
-                    "for",
-                    "return",
-                    "break",
-                    "elect",
-                    "repeat",
-                    "advance",
-                    "async",
-                    "commit",
-                    "init",
-                    "fence",
-                    "assert",
-                    "acquire",
-                    "release",
-                    "expect_tx",
-                    "complete_tx",
-                    "arrive_expect_tx",
-                    "commit_group",
-                    "wait_group",
-                ],
-            );
+            let words = Token::reserved_words().filter(|(_, token)| token.begins_statement());
+            let close = super::super::suggest::nearest(found, words.map(|(word, _)| word));
             let diagnostic =
                 Diagnostic::error(self.span(), format!("no statement begins with `{found}`"))
                     .label("expected a statement");
             return Err(self.fail(match close {
-                Some(word) => diagnostic.hint(format!("did you mean `{word}`?")),
+                Some(word) => diagnostic.did_you_mean(word),
                 None => diagnostic,
             }));
         }

@@ -119,6 +119,7 @@ impl<'f> Resolver<'f> {
         let mut data = Vec::new();
         for target in backing {
             let name = &target.name;
+            self.note_use(&name.text, name.span);
             let Some((Global::Buffer(position), _)) = self.globals.get(name.text.as_str()) else {
                 self.report(
                     Diagnostic::error(name.span, format!("`{}` is not declared data", name.text))
@@ -161,6 +162,7 @@ impl<'f> Resolver<'f> {
         let index = self.index_of(&target.index);
         let found = index.len();
         let name = &target.name;
+        self.note_use(&name.text, name.span);
         let buffer = match self.globals.get(name.text.as_str()) {
             Some((Global::Buffer(position), _)) => *position,
             Some(_) => return None,

@@ -31,6 +31,7 @@ impl<'f> Resolver<'f> {
         self.floor = self.locals.len();
         for name in &it.params {
             self.check_free(name);
+            self.named.binds(name.span, "a parameter of a `let`");
             self.locals.push(Local {
                 name: &name.text,
                 span: name.span,

@@ -82,10 +82,14 @@ impl<'f> Resolver<'f> {
         match &e.kind {
             ExprKind::Int(value) => Typed::leaf(Expr::Int(*value), Type::Int),
             ExprKind::Bool(value) => Typed::leaf(Expr::Bool(*value), Type::Bool),
-            ExprKind::Name(name) if self.names_value(name) => self.object_value(name, &[], e.span),
+            ExprKind::Name(name) if self.names_value(name) => {
+                self.note_use(name, e.span);
+                self.object_value(name, &[], e.span)
+            }
             ExprKind::Name(name) => self.name(name, e.span, reach),
             ExprKind::Call(name, arguments) => self.call(name, arguments, e.span, reach),
             ExprKind::Visits(name, at) if self.names_value(&name.text) => {
+                self.note_use(&name.text, name.span);
                 self.object_value(&name.text, at, e.span)
             }
             ExprKind::Visits(name, at) => self.visits(name, at, e.span, reach),
@@ -322,6 +326,7 @@ impl<'f> Resolver<'f> {
         let lo = self.expect_type(lo, Type::Int, reach);
         let hi = self.expect_type(hi, Type::Int, reach);
         let id = self.bind(var, |id| Binding::Fixed(id, "a counting variable"));
+        self.named.counts.insert(span.start, span);
         let body = self.expect_type(body, Type::Bool, reach);
         self.locals.pop();
         self.build(span, Type::Int, [lo, hi, body], |[lo, hi, body]| {

@@ -31,7 +31,7 @@ use crate::text::format::expression;
 use crate::text::suggest::nearest;
 
 /// The verdict words an expectation may name.
-const VERDICTS: [&str; 4] = ["proved", "refuted", "bounded", "unknown"];
+pub(in crate::text) const VERDICTS: [&str; 4] = ["proved", "refuted", "bounded", "unknown"];
 
 /// How many indices a family of objects may have.
 const MAX_INDICES: usize = 4;
@@ -116,6 +116,7 @@ impl<'f> Resolver<'f> {
             .count();
         self.globals
             .insert(RESIDENT, (Global::Param(ParamId(count)), span));
+        self.named.residency = Some(span);
         Some(span)
     }
 
@@ -349,7 +350,7 @@ impl<'f> Resolver<'f> {
         let diagnostic = Diagnostic::error(word.span, format!("`{}` is not a {what}", word.text))
             .label(format!("expected a {what}"));
         self.report(match nearest(&word.text, known.iter().copied()) {
-            Some(close) => diagnostic.hint(format!("did you mean `{close}`?")),
+            Some(close) => diagnostic.did_you_mean(close),
             None => diagnostic.hint(format!("one of: {}", known.join(", "))),
         });
     }

@@ -49,6 +49,7 @@ impl<'f> Resolver<'f> {
     }
 
     fn name_value(&mut self, name: &'f Name, value: Typed) {
+        self.named.binds(name.span, "a `let`");
         self.locals.push(Local {
             name: &name.text,
             span: name.span,

@@ -30,8 +30,14 @@ use crate::protocol::Expr;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::protocol::VarId;
+pub(super) use item::VERDICTS;
+pub(super) use names::BUILT_IN;
 use names::Global;
 use names::Local;
+pub(super) use names::Named;
+pub(super) use names::PIPELINES;
+pub(super) use names::RESIDENT;
+pub(super) use pipeline::FIELDS;
 
 /// How many expression nodes a protocol may have once its `let`s are expanded.
 pub(super) const MAX_NODES: usize = 500_000;
@@ -109,8 +115,17 @@ pub(super) fn resolve_assumption(
     })
 }
 
+/// The names of a text, as far as they are known.
+pub(super) fn names(source: &str, file: &File) -> Named {
+    let mut resolver = Resolver::new(source, file);
+    resolver.items(&file.items, true);
+    resolver.named
+}
+
 struct Resolver<'f> {
     file: &'f File,
+    /// What is found out about names on the way.
+    named: Named,
     protocol: Protocol,
     globals: HashMap<&'f str, (Global, Span)>,
     /// Where each name is declared, including names not yet in scope.
@@ -140,6 +155,7 @@ impl<'f> Resolver<'f> {
     fn new(source: &str, file: &'f File) -> Resolver<'f> {
         Resolver {
             file,
+            named: Named::default(),
             protocol: Protocol {
                 name: file.name.text.clone(),
                 source: source.to_owned(),

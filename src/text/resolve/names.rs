@@ -1,5 +1,6 @@
 //! Names: the one namespace of a text and the scopes inside its roles.
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 
 use super::Reach;
@@ -17,16 +18,16 @@ use crate::text::diagnostic::Diagnostic;
 use crate::text::suggest::nearest;
 
 /// The functions that need no declaration.
-pub(super) const BUILT_IN: [&str; 4] = ["min", "max", "ceil_div", "abs"];
+pub(in crate::text) const BUILT_IN: [&str; 4] = ["min", "max", "ceil_div", "abs"];
 
 /// The functions that make a pipeline state, the producer's first.
-pub(super) const PIPELINES: [&str; 2] = ["producer", "consumer"];
+pub(in crate::text) const PIPELINES: [&str; 2] = ["producer", "consumer"];
 
 /// The words that mean something of their own in front of a parenthesis.
 const LOOPED: [&str; 2] = ["count", "row"];
 
 /// The name of the parameter that `resident 1..` declares.
-pub(super) const RESIDENT: &str = "R";
+pub(in crate::text) const RESIDENT: &str = "R";
 
 /// What a name declared outside the roles stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +88,32 @@ pub(super) struct Pipeline {
     pub(super) producer: bool,
     /// How many stages the pipeline has.
     pub(super) stages: Typed,
+}
+
+/// Where names are bound and used, for whoever looks at a text in an editor. Nothing of what a protocol means
+/// depends on it.
+#[derive(Debug, Default)]
+pub(in crate::text) struct Named {
+    /// The names that are bound inside a declaration: where, and what each is, by where it begins.
+    pub(in crate::text) bound: BTreeMap<usize, (Span, &'static str)>,
+    /// Uses of names, by where each begins: where it is, and where the name is declared.
+    pub(in crate::text) used: BTreeMap<usize, (Span, Span)>,
+    /// The expressions that bind a name for themselves.
+    pub(in crate::text) counts: BTreeMap<usize, Span>,
+    /// Where a grid declares the parameter of its residency.
+    pub(in crate::text) residency: Option<Span>,
+}
+
+impl Named {
+    /// A name is bound.
+    pub(super) fn binds(&mut self, span: Span, what: &'static str) {
+        self.bound.insert(span.start, (span, what));
+    }
+
+    /// A name is used.
+    pub(super) fn uses(&mut self, span: Span, declared: Span) {
+        self.used.insert(span.start, (span, declared));
+    }
 }
 
 /// What a name stands for.
@@ -165,10 +192,19 @@ impl<'f> Resolver<'f> {
     pub(super) fn bind(&mut self, name: &'f Name, binding: impl FnOnce(VarId) -> Binding) -> VarId {
         self.check_free(name);
         let id = self.fresh(&name.text, name.span);
+        let binding = binding(id);
+        let what = match &binding {
+            Binding::Fixed(_, what) => what,
+            Binding::Variable(_) => "a variable",
+            Binding::Pipeline(..) => "a pipeline state",
+            Binding::Named(..) => "a `let`",
+            Binding::Argument(..) => "a parameter of a `let`",
+        };
+        self.named.binds(name.span, what);
         self.locals.push(Local {
             name: &name.text,
             span: name.span,
-            binding: binding(id),
+            binding,
         });
         id
     }
@@ -205,14 +241,24 @@ impl<'f> Resolver<'f> {
             .iter()
             .rposition(|l| l.name == name);
         if let Some(at) = local {
-            return Some(Meaning::Local(self.floor + at));
+            let at = self.floor + at;
+            self.named.uses(span, self.locals[at].span);
+            return Some(Meaning::Local(at));
         }
-        if let Some((global, _)) = self.globals.get(name) {
+        if let Some((global, declared)) = self.globals.get(name) {
+            self.named.uses(span, *declared);
             return Some(Meaning::Global(*global));
         }
         let diagnostic = self.unknown(name, span, reach);
         self.report(diagnostic);
         None
+    }
+
+    /// Notes a use of a declared name that is looked up in another way.
+    pub(super) fn note_use(&mut self, name: &str, span: Span) {
+        if let Some((_, declared)) = self.globals.get(name) {
+            self.named.uses(span, *declared);
+        }
     }
 
     pub(super) fn unknown(&self, name: &str, span: Span, reach: Reach) -> Diagnostic {
@@ -232,17 +278,34 @@ impl<'f> Resolver<'f> {
             _ if PIPELINES.contains(&name) => diagnostic.hint(format!(
                 "a pipeline state is declared with `var p = {name}(S)`"
             )),
-            (Some(close), _) => diagnostic.hint(format!("did you mean `{close}`?")),
+            (Some(close), _) => diagnostic.did_you_mean(close),
             (None, Reach::Params(what)) => {
                 diagnostic.hint(format!("{what} may use parameters and `let`s only"))
             }
             (None, Reach::All) if name == RESIDENT => {
                 diagnostic.hint("`R` is declared by a grid with `resident 1..`")
             }
-            (None, Reach::All) => diagnostic.hint(format!(
-                "a value that may vary is declared with `param {name} in 1..`"
-            )),
+            (None, Reach::All) => {
+                let declaration = format!("param {name} in 1..");
+                let hint = format!("a value that may vary is declared with `{declaration}`");
+                let title = format!("declare `{declaration}`");
+                let place = self.end_of_params();
+                diagnostic
+                    .hint(hint)
+                    .fix(title, place, format!("\n{declaration}"))
+            }
         }
+    }
+
+    /// The place behind the last parameter, or else behind the header.
+    fn end_of_params(&self) -> Span {
+        let items = self.file.items.iter();
+        let mut params = items.filter(|item| matches!(item.kind, ItemKind::Param { .. }));
+        let end = params
+            .next_back()
+            .map_or(self.file.header, |item| item.span)
+            .end;
+        Span { start: end, end }
     }
 
     /// Looks up a name that has to be a parameter.

@@ -21,7 +21,7 @@ use crate::text::diagnostic::Diagnostic;
 use crate::text::suggest::nearest;
 
 /// What can be read off a pipeline state.
-const FIELDS: [&str; 3] = ["index", "phase", "count"];
+pub(in crate::text) const FIELDS: [&str; 3] = ["index", "phase", "count"];
 
 /// Whether an expression makes a pipeline state: whether it is a producer's, and the arguments.
 pub(super) fn pipeline(value: &ast::Expr) -> Option<(bool, &[ast::Expr])> {
@@ -103,7 +103,7 @@ impl<'f> Resolver<'f> {
                     Diagnostic::error(field.span, format!("a pipeline state has no `{other}`"))
                         .label("expected `index`, `phase` or `count`");
                 self.report(match nearest(other, FIELDS) {
-                    Some(close) => diagnostic.hint(format!("did you mean `{close}`?")),
+                    Some(close) => diagnostic.did_you_mean(close),
                     None => diagnostic,
                 });
                 Typed::unknown()

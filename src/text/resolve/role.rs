@@ -131,6 +131,7 @@ impl<'f> Resolver<'f> {
                 );
                 continue;
             };
+            self.named.uses(name.span, indices[index].0.span);
             if sorted.iter().any(|key| key.index == index) {
                 self.report(
                     Diagnostic::error(name.span, format!("`{}` is listed twice", name.text))

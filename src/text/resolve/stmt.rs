@@ -399,6 +399,7 @@ impl<'f> Resolver<'f> {
     fn assign(&mut self, cell: &'f ast::Cell, at: usize, add: bool, value: Expr) -> StmtKind {
         let name = &cell.name;
         let (binding, declared) = (self.locals[at].binding.clone(), self.locals[at].span);
+        self.named.uses(name.span, declared);
         let (var, fixed) = match binding {
             Binding::Variable(var) => (var, None),
             Binding::Fixed(var, what) => (var, Some(what)),

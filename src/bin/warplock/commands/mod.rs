@@ -16,6 +16,7 @@ pub mod hang;
 mod interactive;
 pub mod lift;
 pub mod lint;
+pub mod lsp;
 pub mod man;
 pub mod repair;
 pub mod replay;
@@ -71,6 +72,8 @@ pub enum Command {
     Explore(explore::Arguments),
     /// Write a protocol as the input of another verifier
     Export(export::Arguments),
+    /// Serve an editor: errors, names and verdicts of protocol files, over stdin and stdout
+    Lsp(lsp::Arguments),
     /// Format protocol files
     Fmt(fmt::Arguments),
     /// Explain verdicts, exit codes, properties and the proof rules
@@ -102,6 +105,7 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
         Command::Sweep(arguments) => sweep::run(arguments, session),
         Command::Worksheet(arguments) => worksheet::run(arguments, session),
         Command::Hang(arguments) => hang::run(arguments, session),
+        Command::Lsp(arguments) => lsp::run(arguments, session),
         Command::Fmt(arguments) => fmt::run(arguments, session),
         Command::Explain(arguments) => explain::run(arguments, session),
         Command::Completions(arguments) => completions::run(arguments, session),

@@ -101,6 +101,7 @@ fn topics() -> String {
     for row in words.chunks(6) {
         out.push_str(&format!("  {}\n", row.join(", ")));
     }
+    out.push_str("\nor a word of the protocol language, such as wait or arrive_expect_tx\n");
     out
 }
 

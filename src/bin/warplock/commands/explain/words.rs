@@ -1,6 +1,7 @@
 //! The words that the program prints beside the topics, each with what it means.
 
 use warplock::protocol::Property;
+use warplock::text::reference;
 
 /// Words and their texts, in groups that are listed together.
 const WORDS: &[(&[&str], &str)] = &[
@@ -210,7 +211,21 @@ pub fn text(word: &str) -> Option<String> {
     let found = WORDS
         .iter()
         .find(|(words, _)| words.contains(&word.as_str()));
-    found.map(|(_, text)| (*text).to_owned())
+    found
+        .map(|(_, text)| (*text).to_owned())
+        .or_else(|| of_language(&word.replace('-', "_")))
+}
+
+/// What the reference of the language says of a word.
+fn of_language(word: &str) -> Option<String> {
+    let entries = reference::describe(word).into_iter();
+    let text: String = entries
+        .map(|entry| match entry.form.as_str() {
+            "" => format!("{}\n", entry.meaning),
+            form => format!("{form}\n    {}\n", entry.meaning),
+        })
+        .collect();
+    (!text.is_empty()).then_some(text)
 }
 
 /// A word in lower case with hyphens.

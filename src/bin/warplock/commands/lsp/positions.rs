@@ -1,0 +1,134 @@
+//! Places of a text as clients count them: lines, and UTF-16 units within a line.
+
+use lsp_types::Position;
+use lsp_types::Range;
+use warplock::protocol::Span;
+
+/// Where the lines of a text begin.
+#[derive(Debug, Clone, Default)]
+pub struct Lines(Vec<usize>);
+
+impl Lines {
+    /// The lines of a text, which end with `\n`, `\r\n` or `\r`.
+    pub fn of(text: &str) -> Lines {
+        let mut starts = vec![0];
+        let mut bytes = text.bytes().enumerate().peekable();
+        while let Some((at, byte)) = bytes.next() {
+            let ends = byte == b'\n'
+                || byte == b'\r' && bytes.peek().is_none_or(|(_, next)| *next != b'\n');
+            if ends {
+                starts.push(at + 1);
+            }
+        }
+        Lines(starts)
+    }
+
+    /// The position of a byte of the text.
+    pub fn position(&self, text: &str, offset: usize) -> Position {
+        let offset = floor(text, offset);
+        let line = self.0.partition_point(|start| *start <= offset);
+        let line = line.saturating_sub(1);
+        let start = self.0.get(line).copied().unwrap_or(0);
+        let before = text.get(start..offset).unwrap_or("");
+        Position {
+            line: number(line),
+            character: number(before.encode_utf16().count()),
+        }
+    }
+
+    /// The byte of the text at a position. What lies behind the end of a line is its end, and what lies behind the
+    /// text the end of that.
+    pub fn offset(&self, text: &str, position: Position) -> usize {
+        let line = usize::try_from(position.line).unwrap_or(usize::MAX);
+        let Some(start) = self.0.get(line).copied() else {
+            return text.len();
+        };
+        let end = line.checked_add(1).and_then(|next| self.0.get(next));
+        let line = text.get(start..end.copied().unwrap_or(text.len()));
+        let line = line.unwrap_or("").trim_end_matches(['\n', '\r']);
+        let mut left = usize::try_from(position.character).unwrap_or(usize::MAX);
+        let mut offset = start;
+        for c in line.chars() {
+            // A position inside a pair of units is before it.
+            let Some(rest) = left.checked_sub(c.len_utf16()) else {
+                break;
+            };
+            left = rest;
+            offset += c.len_utf8();
+        }
+        offset
+    }
+
+    /// The range of a span.
+    pub fn range(&self, text: &str, span: Span) -> Range {
+        Range {
+            start: self.position(text, span.start),
+            end: self.position(text, span.end),
+        }
+    }
+
+    /// The span of a range, whichever of its ends comes first.
+    pub fn span(&self, text: &str, range: Range) -> Span {
+        let ends = [range.start, range.end].map(|end| self.offset(text, end));
+        Span {
+            start: ends[0].min(ends[1]),
+            end: ends[0].max(ends[1]),
+        }
+    }
+}
+
+/// The last boundary of a character that is not behind an offset.
+fn floor(text: &str, offset: usize) -> usize {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+fn number(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "a\r\n// Größe 😀 x\nlast\rold";
+
+    #[test]
+    fn characters_are_counted_in_units_of_utf_16() {
+        let lines = Lines::of(TEXT);
+        let x = TEXT.find(" x").unwrap() + 1;
+        let position = lines.position(TEXT, x);
+        assert_eq!((position.line, position.character), (1, 12));
+        assert_eq!(lines.offset(TEXT, position), x);
+        // Inside the pair.
+        let inside = Position::new(1, 10);
+        assert_eq!(lines.offset(TEXT, inside), TEXT.find('😀').unwrap());
+        assert_eq!(lines.position(TEXT, TEXT.len()), Position::new(3, 3));
+    }
+
+    #[test]
+    fn every_place_comes_back() {
+        let lines = Lines::of(TEXT);
+        for (offset, c) in TEXT.char_indices().filter(|(_, c)| *c != '\n') {
+            let position = lines.position(TEXT, offset);
+            assert_eq!(lines.offset(TEXT, position), offset, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn places_outside_are_moved_inside() {
+        let lines = Lines::of(TEXT);
+        assert_eq!(lines.offset(TEXT, Position::new(0, 99)), 1);
+        assert_eq!(lines.offset(TEXT, Position::new(99, 0)), TEXT.len());
+        assert_eq!(
+            lines.offset(TEXT, Position::new(u32::MAX, u32::MAX)),
+            TEXT.len()
+        );
+        assert_eq!(Lines::default().offset("", Position::new(3, 1)), 0);
+        let backwards = Range::new(Position::new(2, 2), Position::new(0, 0));
+        assert_eq!(lines.span(TEXT, backwards).start, 0);
+    }
+}
