@@ -5,6 +5,7 @@ mod library;
 
 mod constructs;
 mod diagnostics;
+mod editors;
 mod encodings;
 mod format;
 mod limits;
