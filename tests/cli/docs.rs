@@ -1,42 +1,108 @@
-//! The examples of `docs/cli.md` do what the page shows.
+//! The examples of the pages do what the pages show.
 //!
-//! `WARPLOCK_WRITE_DOCS=1 cargo test --test cli docs::` writes the page anew.
+//! `WARPLOCK_WRITE_DOCS=1 cargo test --test cli docs::` writes the pages anew.
 
 use crate::support::program as cli_support;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-#[test]
-fn the_examples_of_the_page_are_real() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = fs::read_to_string(root.join("docs/cli.md")).unwrap();
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What a line of a shell prints in a folder.
+fn printed(line: &str, folder: &Path) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_warplock")).parent().unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let others = std::env::split_paths(&path).map(|path| path.to_owned());
+    let all = std::iter::once(program.to_owned()).chain(others);
+    let output = Command::new("sh")
+        .args(["-c", line])
+        .current_dir(folder)
+        .env("PATH", std::env::join_paths(all).unwrap())
+        .output()
+        .unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    cli_support::filtered(&(out + &String::from_utf8(output.stderr).unwrap()))
+}
+
+/// Whether these lines are shown by those, of which `...` stands for any.
+fn shows(shown: &[&str], lines: &[&str]) -> bool {
+    match (shown, lines) {
+        ([], []) => true,
+        ([first, rest @ ..], _) if first.trim() == "..." => {
+            (0..=lines.len()).any(|skipped| shows(rest, &lines[skipped..]))
+        }
+        ([first, rest @ ..], [line, others @ ..]) => first == line && shows(rest, others),
+        _ => false,
+    }
+}
+
+/// The page as it should be if its examples are run in a folder, and how many there are.
+fn rewritten(page: &str, folder: &Path) -> (String, usize) {
     let mut actual = String::new();
     let mut examples = 0;
-    let mut inside = false;
-    for line in page.lines() {
-        if let Some(arguments) = line.strip_prefix("$ warplock ").filter(|_| inside) {
-            let output = Command::new(env!("CARGO_BIN_EXE_warplock"))
-                .args(arguments.split(' '))
-                .current_dir(root)
-                .output()
-                .unwrap();
-            let out = String::from_utf8(output.stdout).unwrap()
-                + &String::from_utf8(output.stderr).unwrap();
-            actual.push_str(&format!("{line}\n{}", cli_support::filtered(&out)));
+    let mut blocks = page.split("```console\n");
+    actual.push_str(blocks.next().unwrap());
+    for block in blocks {
+        let (block, rest) = block.split_once("\n```\n").unwrap();
+        actual.push_str("```console\n");
+        for example in format!("\n{block}\n").split("\n$ ").skip(1) {
+            let (line, shown) = example.split_once('\n').unwrap_or((example, ""));
+            let out = printed(line, folder);
+            let lines: Vec<&str> = out.lines().collect();
+            let filtered = cli_support::filtered(shown);
+            let same = shows(&filtered.lines().collect::<Vec<_>>(), &lines);
+            let kept = if same { shown } else { &out };
+            let end = if kept.is_empty() { "" } else { "\n" };
+            actual.push_str(&format!("$ {line}\n{}{end}", kept.trim_end_matches('\n')));
             examples += 1;
-        } else if !inside || line == "```" {
-            actual.push_str(&format!("{line}\n"));
         }
-        inside = match line {
-            "```console" => true,
-            "```" => false,
-            _ => inside,
-        };
+        actual.push_str(&format!("```\n{rest}"));
     }
-    assert!(examples >= 5, "only {examples} examples were found");
+    (actual, examples)
+}
+
+fn check(name: &str, folder: &Path, least: usize) {
+    let page = fs::read_to_string(root().join(name)).unwrap();
+    let (actual, examples) = rewritten(&page, folder);
+    assert!(examples >= least, "only {examples} examples were found");
     if std::env::var_os("WARPLOCK_WRITE_DOCS").is_some() {
-        fs::write(root.join("docs/cli.md"), &actual).unwrap();
+        fs::write(root().join(name), &actual).unwrap();
     }
     assert_eq!(page, actual);
+}
+
+#[test]
+fn the_examples_of_the_command_line_are_real() {
+    check("docs/cli.md", root(), 15);
+}
+
+#[test]
+fn the_examples_of_the_readme_are_real() {
+    check("README.md", root(), 6);
+}
+
+#[test]
+fn the_examples_of_the_page_on_ptx_are_real() {
+    check("docs/ptx.md", root(), 3);
+}
+
+#[test]
+fn the_commands_of_the_tutorial_are_real() {
+    let folder = cli_support::Folder::new();
+    folder.kernel("ring.ptx");
+    check("docs/tutorial.md", folder.path(), 9);
+}
+
+#[test]
+fn lines_may_be_left_out_and_no_others() {
+    let lines = ["a", "b", "c"];
+    assert!(shows(&["a", "  ...", "c"], &lines) && shows(&["...", "a", "b", "c"], &lines));
+    assert!(
+        !shows(&["a", "..."], &["b"])
+            && !shows(&["a"], &lines)
+            && !shows(&["a", "...", "b"], &lines)
+    );
 }

@@ -26,6 +26,7 @@ mod hang;
 mod hazards;
 mod input;
 mod lifetimes;
+mod links;
 mod lsp;
 mod many;
 mod partition;
