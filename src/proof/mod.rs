@@ -137,6 +137,11 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     all
 }
 
+/// The kernel, where it may prove a property.
+pub fn kernel_for(property: Property) -> Option<Layer> {
+    crate::trusted::proves(property).then_some(Layer::Kernel)
+}
+
 /// The layers that may apply to another property of a protocol.
 pub fn layers_for(protocol: &Protocol, property: Property) -> Vec<Layer> {
     if property == Property::Assertion && certificate::claims::follow_from_progress(protocol) {

@@ -2,8 +2,8 @@
 //!
 //! Each member counts its arrivals and the waits that it has passed. A certificate is a list of facts about these
 //! counters ([`certificate`]). From the resolved protocol and the certificate, this module derives the obligations
-//! as SMT-LIB ([`obligations`]). If all are valid, nobody hangs. The module imports nothing but the protocol and
-//! the time limit. The search for certificates is not trusted.
+//! as SMT-LIB ([`obligations`]). If all are valid, nobody hangs, and more. The module imports nothing but the protocol
+//! and the time limit. The search for certificates is not trusted.
 //!
 //! # The transition system
 //!
@@ -86,6 +86,16 @@
 //! member is before a wait or at its end, where by 4 nothing is missing that it expects of any number. So that member
 //! has made at most `j` arrivals. By 7 it has not finished and its rank is less: a contradiction.
 //!
+//! # Other properties
+//!
+//! The obligations prove more than that nobody hangs ([`proves`]). What belongs to a number `a` takes effect when number
+//! `a - S` is done, by 5, and number `a` is not: an arrival that has not landed, an expectation before it, or a delivery
+//! that is missing, by 4. So it is of generation `a div S + 1` of its element in every run (`early_completion`). A wait by parity passes after exactly `g` completions
+//! (`early_pass`). From the time that they are there it can pass until it has, since there is no further one before
+//! (`lapped_wait`). Nothing is undefined (`over_arrival`). What is missing at an element is what its members have
+//! expected and what has not landed of it, so at least as much as any delivery that has not landed; where nothing
+//! can happen everybody is at the end, and nothing is missing (`tx_mismatch`).
+//!
 //! # What is refused
 //!
 //! Patterns, rows, `break`, `return`, resets, pools, explicit initialisation, waits for one value, grids that need not
@@ -116,7 +126,25 @@ use system::System;
 use unsupported::Unsupported;
 use world::World;
 
+use crate::protocol::Property;
 use crate::protocol::Protocol;
+
+/// Whether the obligations prove a property.
+pub fn proves(property: Property) -> bool {
+    match property {
+        Property::Deadlock
+        | Property::EarlyCompletion
+        | Property::EarlyPass
+        | Property::LappedWait
+        | Property::OverArrival
+        | Property::TxMismatch => true,
+        Property::Uninitialized
+        | Property::Race
+        | Property::StaleRead
+        | Property::Resources
+        | Property::Assertion => false,
+    }
+}
 
 /// Everything that has to be valid.
 ///

@@ -77,8 +77,8 @@ const EVERYTHING: Duration = Duration::from_secs(20);
 const EVERYTHING_SHARE: u32 = 4;
 
 /// Time for the kernel before other rules are asked, and which part of what is left it may take, as a divisor.
-const KERNEL_TIME: Duration = Duration::from_secs(5);
-const KERNEL_SHARE: u32 = 4;
+pub(super) const KERNEL_TIME: Duration = Duration::from_secs(5);
+pub(super) const KERNEL_SHARE: u32 = 4;
 
 /// States explored to shorten the run of a counterexample.
 const SHORTENING_STATES: u64 = 200_000;

@@ -27,6 +27,7 @@ use warplock::trusted::system::Doing;
 use warplock::trusted::system::Node;
 use warplock::trusted::system::System;
 
+use super::order::OTHERS;
 use super::order::never_wrong;
 use super::order::wrong;
 use crate::support::campaign::log;
@@ -118,7 +119,7 @@ fn certificates_of_others_are_accepted_only_where_nothing_goes_wrong() {
             pairs += 1;
             if accepted(&protocol, certificate) {
                 taken += 1;
-                let works = works.get_or_insert_with(|| wrong(&protocol, &[]).0);
+                let works = works.get_or_insert_with(|| wrong(&protocol, &OTHERS).0);
                 assert_eq!(*works, None, "seed {seed}\n{source}");
             }
         }

@@ -38,8 +38,8 @@ use crate::support::violations::violated;
 /// Cases of one run.
 const CASES: u64 = 90;
 
-/// What the rule proves beside that nobody hangs.
-const OTHERS: [Property; 5] = [
+/// What the rule and the kernel prove beside that nobody hangs.
+pub const OTHERS: [Property; 5] = [
     Property::EarlyCompletion,
     Property::EarlyPass,
     Property::LappedWait,
@@ -229,6 +229,7 @@ pub fn never_wrong(layer: Layer, generate: &dyn Fn(u64) -> Option<String>, seeds
         proofs += 1;
         let others = match layer {
             Layer::Order => also_proved(&protocol),
+            Layer::Kernel => OTHERS.to_vec(),
             _ => Vec::new(),
         };
         let (wrong, complete) = wrong(&protocol, &others);

@@ -5,12 +5,16 @@ use std::time::Duration;
 
 use warplock::certificate::argument::Argument;
 use warplock::certificate::discharge::Answer;
+use warplock::certificate::discharge::Solver;
 use warplock::certificate::known::Known;
+use warplock::certificate::manifest;
 use warplock::proof;
 use warplock::proof::Guess;
 use warplock::proof::Layer;
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::text;
+use warplock::text::Narrowing;
 use warplock::trusted::certificate::Certificate;
 use warplock::trusted::certificate::Fact;
 use warplock::trusted::certificate::Sum;
@@ -56,6 +60,30 @@ role worker[t in 0..T] {
     }
 }
 ";
+
+/// A certificate may claim every property that the argument is written down for, and no other.
+#[test]
+fn a_certificate_claims_what_the_argument_shows() {
+    let found = certificate(&load(RING));
+    let limit = Duration::from_secs(60);
+    let accepted = |property: &Property| {
+        let argument = Argument::Kernel(found.clone());
+        let issued = manifest::issue(RING, &Narrowing::default(), property.name(), argument);
+        issued.is_ok_and(|(certificate, _)| {
+            manifest::check(&certificate, &Solver::BuiltIn, limit, &|_| {}).is_ok()
+        })
+    };
+    let accepted: Vec<Property> = Property::ALL.into_iter().filter(accepted).collect();
+    let shown = [
+        Property::Deadlock,
+        Property::EarlyCompletion,
+        Property::EarlyPass,
+        Property::LappedWait,
+        Property::OverArrival,
+        Property::TxMismatch,
+    ];
+    assert_eq!(accepted, shown);
+}
 
 fn load(source: &str) -> Protocol {
     text::load(source.as_bytes()).unwrap()
