@@ -60,6 +60,22 @@ pub(super) fn marked(source: &str, line: usize) -> String {
 }
 
 impl Lifted {
+    /// Adds what else is taken for granted, in words.
+    pub fn assume(&mut self, assumption: &str) {
+        let mut all: Vec<&str> = self.text.lines().collect();
+        let head = all
+            .iter()
+            .take_while(|line| line.starts_with("//!"))
+            .count();
+        let mut before = all.iter().take(head);
+        let last = before.rposition(|line| line.starts_with("//! Assumed:"));
+        let at = last.map_or(head, |last| last + 1);
+        let line = format!("//! Assumed: {assumption}");
+        all.insert(at, &line);
+        self.text = all.join("\n") + "\n";
+        self.lines.insert(at, None);
+    }
+
     /// A protocol that was recovered from the control-flow graph, laid out as this program lays texts out. `lines` says for
     /// each line of the text which line of the kernel stands behind it; such a line ends with a comment.
     ///

@@ -80,6 +80,7 @@ fn a_pipeline_of_copies() {
     //! 128 x 1 x 1 threads per CTA.
     //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
     //! Assumed: lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them
+    //! Assumed: stores and copies to computed places in shared memory do not reach an mbarrier
     //! With what is read and written in shared memory; global memory is left out.
     protocol pipeline
 

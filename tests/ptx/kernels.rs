@@ -399,6 +399,7 @@ fn the_protocol_of_a_persistent_kernel() {
     //! Recovered from the entry `bulk_ring` of a PTX 9.5 text for sm_90a.
     //! 160 x 1 x 1 threads per CTA.
     //! Assumed: the launch has 160 threads per CTA, as many as .maxntid allows
+    //! Assumed: stores and copies to computed places in shared memory do not reach an mbarrier
     protocol bulk_ring
 
     param param_3 in 0..=1073741823

@@ -17,6 +17,7 @@ use warplock_kernel::mlir;
 use warplock_kernel::ptx;
 use warplock_kernel::recover::Obstacle;
 use warplock_kernel::recover::Shape;
+pub use warplock_kernel::recover::premises;
 use warplock_kernel::recover::refuse_stores;
 
 use crate::failure::Failure;

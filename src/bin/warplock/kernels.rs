@@ -145,7 +145,7 @@ impl Entry<'_> {
                 options.data = data;
                 let follow = || ptx::lift(module, function, &options);
                 // The graph has the other half of the time.
-                let found = match or_graph {
+                let mut found = match or_graph {
                     Some(_) if !data => patience::until(patience::middle(), follow),
                     _ => follow(),
                 };
@@ -168,6 +168,11 @@ impl Entry<'_> {
                     && let Some(reason) = misused()
                 {
                     return Ok(Err(reason));
+                }
+                if let (Ok(lifted), Some(kernel)) = (&mut found, graphs.kernel(function.name)) {
+                    for premise in graphs::premises(kernel) {
+                        lifted.assume(&premise);
+                    }
                 }
                 recovered(found, module, *refused)
             }

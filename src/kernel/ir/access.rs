@@ -1,4 +1,4 @@
-//! Which registers an operation reads and writes.
+//! Which registers an operation reads and writes, and where in memory it writes.
 
 use crate::ir::BarrierReduction;
 use crate::ir::Completion;
@@ -6,8 +6,21 @@ use crate::ir::Expected;
 use crate::ir::Operand;
 use crate::ir::OperationKind;
 use crate::ir::RegisterId;
+use crate::ir::Space;
 use crate::ir::Synchronization;
 use crate::ir::Token;
+
+/// A write to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Write {
+    pub space: Space,
+    pub address: Operand,
+    /// How many bytes, at least; tensor maps do not show how many exactly.
+    pub bytes: u64,
+}
+
+/// Asynchronous copies move multiples of 16 bytes, and each lane of `stmatrix` names a row of 16 bytes.
+const CHUNK: u64 = 16;
 
 impl OperationKind {
     /// The registers that are written.
@@ -24,6 +37,67 @@ impl OperationKind {
             Self::Atomic { result, .. } => result.iter().copied().collect(),
             Self::Opaque { results, .. } | Self::Unsupported { results, .. } => results.clone(),
             Self::Synchronization(operation) => operation.results(),
+        }
+    }
+
+    /// What is written to memory other than through an mbarrier.
+    pub fn write(&self) -> Option<Write> {
+        let of = |space, address, bytes| {
+            Some(Write {
+                space,
+                address,
+                bytes,
+            })
+        };
+        match self {
+            Self::Store {
+                space,
+                address,
+                values,
+                width,
+                ..
+            } => {
+                let count = u64::try_from(values.len()).unwrap_or(u64::MAX);
+                let each = u64::from(width.div_ceil(8));
+                of(*space, *address, each.saturating_mul(count))
+            }
+            Self::Atomic {
+                space,
+                address,
+                width,
+                ..
+            } => of(*space, *address, u64::from(width.div_ceil(8))),
+            Self::Opaque {
+                mnemonic, operands, ..
+            } if mnemonic.starts_with("stmatrix") => of(Space::Shared, *operands.first()?, CHUNK),
+            Self::Synchronization(synchronization) => match synchronization {
+                Synchronization::Copy { destination, bytes } => {
+                    of(Space::Shared, *destination, u64::from(*bytes))
+                }
+                Synchronization::BulkCopy {
+                    destination,
+                    destination_space,
+                    bytes,
+                    ..
+                } => {
+                    let bytes = match bytes {
+                        Expected::Bytes(Operand::Constant(bytes)) => u64::try_from(*bytes).ok(),
+                        Expected::Bytes(Operand::Register(_)) | Expected::TensorMap => None,
+                    };
+                    of(*destination_space, *destination, bytes.unwrap_or(CHUNK))
+                }
+                Synchronization::StoreAsync {
+                    destination, bytes, ..
+                } => of(Space::Cluster, *destination, u64::from(*bytes)),
+                Synchronization::TensorAllocate { destination, .. } => {
+                    of(Space::Shared, *destination, 4)
+                }
+                Synchronization::ClusterLaunchTryCancel { destination, .. } => {
+                    of(Space::Shared, *destination, CHUNK)
+                }
+                _ => None,
+            },
+            _ => None,
         }
     }
 

@@ -17,6 +17,7 @@ mod print;
 mod rename;
 mod synchronization;
 
+pub use access::Write;
 pub use compute::Compare;
 pub use compute::Compute;
 pub use kernel::Block;

@@ -138,4 +138,6 @@ mod tests;
 #[cfg(test)]
 mod tests_loops;
 #[cfg(test)]
+mod tests_premises;
+#[cfg(test)]
 mod tests_words;

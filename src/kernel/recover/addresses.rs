@@ -68,31 +68,61 @@ impl<'a> Addresses<'a> {
 
     /// The variable and the offset in bytes of an address that is the same for all threads.
     pub fn place(&self, operand: Operand) -> Option<(VariableId, u64)> {
-        self.place_in(operand, MOST_STEPS)
+        let places = self.places(operand);
+        match places.as_slice() {
+            [Some(place)] => Some(*place),
+            _ => None,
+        }
     }
 
-    fn place_in(&self, operand: Operand, steps: u32) -> Option<(VariableId, u64)> {
-        let steps = steps.checked_sub(1)?;
-        match self.definition(operand)? {
-            OperationKind::AddressOf { variable, .. } => Some((*variable, 0)),
-            OperationKind::ConvertAddress { address, .. } => self.place_in(*address, steps),
+    /// The variables and the offsets in bytes that an address may be, whichever CTA of the cluster it is of; `None` stands for
+    /// others.
+    pub fn places(&self, operand: Operand) -> Vec<Option<(VariableId, u64)>> {
+        let mut found = Vec::new();
+        self.places_in(operand, 0, MOST_STEPS, &mut found);
+        found
+    }
+
+    fn places_in(
+        &self,
+        operand: Operand,
+        offset: u64,
+        steps: u32,
+        found: &mut Vec<Option<(VariableId, u64)>>,
+    ) {
+        let (Some(kind), Some(steps)) = (self.definition(operand), steps.checked_sub(1)) else {
+            found.push(None);
+            return;
+        };
+        match kind {
+            OperationKind::AddressOf { variable, .. } => found.push(Some((*variable, offset))),
+            OperationKind::ConvertAddress { address, .. }
+            | OperationKind::MapAddress { address, .. } => {
+                self.places_in(*address, offset, steps, found);
+            }
             OperationKind::Compute {
                 compute, operands, ..
             } => match (compute, operands.as_slice()) {
                 (Compute::Copy | Compute::Convert { .. }, [address]) => {
-                    self.place_in(*address, steps)
+                    self.places_in(*address, offset, steps, found);
+                }
+                (Compute::Select, [_, one, other]) => {
+                    self.places_in(*one, offset, steps, found);
+                    self.places_in(*other, offset, steps, found);
                 }
                 (
                     Compute::Add,
-                    [address, Operand::Constant(offset)] | [Operand::Constant(offset), address],
+                    [address, Operand::Constant(more)] | [Operand::Constant(more), address],
                 ) => {
-                    let (variable, before) = self.place_in(*address, steps)?;
-                    let offset = before.checked_add(u64::try_from(*offset).ok()?)?;
-                    Some((variable, offset))
+                    let more = u64::try_from(*more).ok();
+                    match more.and_then(|more| offset.checked_add(more)) {
+                        Some(offset) => self.places_in(*address, offset, steps, found),
+                        None => found.push(None),
+                    }
                 }
-                _ => None,
+                _ => found.push(None),
             },
-            _ => None,
+            _ => found.push(None),
         }
     }
 
@@ -105,7 +135,8 @@ impl<'a> Addresses<'a> {
         let steps = steps.checked_sub(1)?;
         match self.definition(operand)? {
             OperationKind::AddressOf { variable, .. } => Some(*variable),
-            OperationKind::ConvertAddress { address, .. } => self.base_in(*address, steps),
+            OperationKind::ConvertAddress { address, .. }
+            | OperationKind::MapAddress { address, .. } => self.base_in(*address, steps),
             OperationKind::Compute {
                 compute: Compute::Copy | Compute::Convert { .. } | Compute::Add | Compute::Subtract,
                 operands,

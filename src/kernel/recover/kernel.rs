@@ -6,12 +6,14 @@ use crate::recover::branches::straighten;
 use crate::recover::bytes;
 use crate::recover::closed::close;
 use crate::recover::columns::Columns;
+use crate::recover::ends;
 use crate::recover::graph::Graph;
 use crate::recover::lives;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
 use crate::recover::number::Atomic;
+use crate::recover::overwritten;
 use crate::recover::overwritten::refuse_stores;
 use crate::recover::parity;
 use crate::recover::quotients::quotients;
@@ -121,6 +123,13 @@ pub fn trees(
     })
 }
 
+/// What is taken for granted of a kernel, however it is recovered.
+pub fn premises(kernel: &Kernel) -> Vec<String> {
+    let elsewhere = overwritten::assumption(kernel).map(str::to_owned);
+    let ends = ends::assumption(kernel);
+    elsewhere.into_iter().chain(ends).collect()
+}
+
 /// Recovers the roles of a kernel.
 pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles, Obstacle> {
     let threads = shape
@@ -167,6 +176,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
         register(kernel, &mut arena, &mut inputs, statements);
     }
     inputs.assumptions.extend(lowest_bit.map(str::to_owned));
+    inputs.assumptions.extend(premises(kernel));
     if !arena.shared_words.answered.is_empty() {
         let assumption = shared_words::ASSUMPTION.to_owned();
         inputs.assumptions.insert(assumption);

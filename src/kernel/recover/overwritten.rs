@@ -5,8 +5,8 @@
 //! st.shared [bar + 4 * i], 0  a computed place of a variable that holds mbarriers and nothing else
 //! ```
 //!
-//! That stores at other computed places do not hit an mbarrier is taken for granted. An mbarrier that the kernel ends by
-//! `mbarrier.inval` is left out, as its place may be used for data then.
+//! Copies and other instructions that write count as stores. That writes at other computed places do not reach an mbarrier
+//! is an assumption. An mbarrier that the kernel ends by `mbarrier.inval` is left out, as its place may be used for data then.
 //!
 //! Source: PTX ISA, "mbarrier": only mbarrier operations are defined on an mbarrier object.
 
@@ -15,10 +15,11 @@ use std::collections::BTreeSet;
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::ir::OperationKind;
+use crate::ir::Space;
 use crate::ir::Synchronization;
 use crate::ir::VariableId;
 use crate::recover::addresses::Addresses;
-use crate::recover::slice::written_place;
+use crate::recover::slice::is_shared;
 use crate::recover::tree::Obstacle;
 
 /// The bytes of an mbarrier.
@@ -26,63 +27,108 @@ const SIZE: u64 = 8;
 
 const OVERWRITES: &str = "this writes data over an mbarrier, which is undefined";
 
+const ELSEWHERE: &str =
+    "stores and copies to computed places in shared memory do not reach an mbarrier";
+
+/// What a write may do to mbarriers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// It writes over one.
+    Hits,
+    /// It may do so: where it writes is computed.
+    Perhaps,
+    Misses,
+}
+
 /// Refuses stores over mbarriers.
 pub fn refuse_stores(kernel: &Kernel) -> Result<(), Obstacle> {
-    match store_over_mbarrier(kernel) {
+    let mut all = writes(kernel).into_iter();
+    match all.find(|(_, reach)| *reach == Reach::Hits) {
         None => Ok(()),
-        Some(location) => Err(Obstacle {
+        Some((location, _)) => Err(Obstacle {
             reason: OVERWRITES.to_owned(),
-            location,
+            location: location.clone(),
         }),
     }
 }
 
-fn store_over_mbarrier(kernel: &Kernel) -> Option<Location> {
+/// What is taken for granted of writes to computed places, if there are such.
+pub fn assumption(kernel: &Kernel) -> Option<&'static str> {
+    let all = writes(kernel);
+    let mut reaches = all.iter().map(|(_, reach)| *reach);
+    reaches
+        .any(|reach| reach == Reach::Perhaps)
+        .then_some(ELSEWHERE)
+}
+
+/// Every write to what may be shared memory, and what it may do to mbarriers.
+fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
     let addresses = Addresses::new(kernel);
     let operations = || kernel.blocks.iter().flat_map(|block| &block.operations);
     let mut mbarriers: BTreeSet<(VariableId, u64)> = BTreeSet::new();
+    // Those with mbarriers at places that are not all known.
+    let mut holding: BTreeSet<Option<VariableId>> = BTreeSet::new();
     let mut ended = BTreeSet::new();
     for operation in operations() {
-        if let OperationKind::Synchronization(synchronization) = &operation.kind {
-            match synchronization {
-                Synchronization::MbarrierInit { address, .. } => {
-                    mbarriers.extend(addresses.place(*address));
-                }
-                // Which one ends is not asked where that is computed.
-                Synchronization::MbarrierInvalidate { address } => {
-                    ended.insert(addresses.base(*address)?);
-                }
-                _ => {}
+        let OperationKind::Synchronization(synchronization) = &operation.kind else {
+            continue;
+        };
+        match synchronization {
+            Synchronization::MbarrierInit { address, .. } => {
+                mbarriers.extend(addresses.place(*address));
+                holding.insert(addresses.base(*address));
             }
+            Synchronization::MbarrierInvalidate { address } => {
+                ended.insert(addresses.base(*address));
+            }
+            _ => {}
         }
     }
-    mbarriers.retain(|(variable, _)| !ended.contains(variable));
-    let full = |variable: &VariableId| {
+    // Which one ends is not asked where that is computed.
+    if ended.contains(&None) {
+        return Vec::new();
+    }
+    mbarriers.retain(|(variable, _)| !ended.contains(&Some(*variable)));
+    holding.retain(|variable| !ended.contains(variable));
+    let full = |variable: VariableId| {
         let size = kernel.variables.get(variable.0 as usize)?.size?;
-        let all = mbarriers.iter().filter(|(of, _)| of == variable);
+        let all = mbarriers.iter().filter(|(of, _)| *of == variable);
         let held = u64::try_from(all.count()).ok()?.checked_mul(SIZE)?;
         Some(held >= size)
     };
-    operations().find_map(|operation| {
-        let address = written_place(operation)?;
-        let bytes = match &operation.kind {
-            OperationKind::Store { values, width, .. } => {
-                let count = u64::try_from(values.len()).ok()?;
-                u64::from(width.div_ceil(8)).checked_mul(count)?
-            }
-            OperationKind::Atomic { width, .. } => u64::from(width.div_ceil(8)),
-            _ => return None,
+    let mut found = Vec::new();
+    for operation in operations() {
+        let Some(write) = operation
+            .kind
+            .write()
+            .filter(|write| is_shared(write.space))
+        else {
+            continue;
         };
-        let hits = match addresses.place(address) {
-            Some((variable, offset)) => mbarriers.iter().any(|(of, place)| {
+        let overlaps = |(variable, offset): (VariableId, u64)| {
+            mbarriers.iter().any(|(of, place)| {
                 *of == variable
-                    && *place < offset.saturating_add(bytes)
+                    && *place < offset.saturating_add(write.bytes)
                     && offset < place.saturating_add(SIZE)
-            }),
-            None => addresses
-                .base(address)
-                .is_some_and(|variable| full(&variable).unwrap_or(false)),
+            })
         };
-        hits.then(|| operation.location.clone())
-    })
+        let places = addresses.places(write.address);
+        let reach = if places.iter().copied().flatten().any(overlaps) {
+            Reach::Hits
+        } else if places.iter().all(Option::is_some) {
+            Reach::Misses
+        } else {
+            match addresses.base(write.address) {
+                Some(variable) if full(variable).unwrap_or(false) => Reach::Hits,
+                Some(variable) if holding.contains(&Some(variable)) => Reach::Perhaps,
+                // A pointer that the kernel is given is not one to shared memory.
+                None if write.space == Space::Generic => Reach::Misses,
+                None if !holding.is_empty() => Reach::Perhaps,
+                _ if holding.contains(&None) => Reach::Perhaps,
+                _ => Reach::Misses,
+            }
+        };
+        found.push((&operation.location, reach));
+    }
+    found
 }

@@ -336,7 +336,7 @@ impl Walker<'_> {
                 ..
             } => {
                 let operands = [*value, *lane, *clamp];
-                self.shuffle(*mode, *result, *valid, operands, mask, path, location);
+                self.shuffle(*mode, (*result, *valid), operands, mask, path, location);
             }
             Synchronization::Vote {
                 mode,
@@ -501,8 +501,7 @@ impl Walker<'_> {
     fn shuffle(
         &mut self,
         mode: ShuffleMode,
-        result: RegisterId,
-        valid: Option<RegisterId>,
+        (result, valid): (RegisterId, Option<RegisterId>),
         [value, lane, clamp]: [Operand; 3],
         mask: u32,
         path: &mut Path,

@@ -1,0 +1,106 @@
+//! What is taken for granted of loops that do not synchronize, and of stores near mbarriers.
+
+use super::tests::entry;
+
+const MEETING: &str = "bar.sync 0;";
+
+/// The assumptions of a kernel that does something and then meets.
+fn premises(code: &str) -> Vec<String> {
+    let lift = entry(1, &format!("{code}\n{MEETING}")).unwrap();
+    let premises = lift
+        .text
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! Assumed: "));
+    let premises = premises.filter(|premise| !premise.starts_with("lanes of a warp"));
+    premises.map(str::to_owned).collect()
+}
+
+#[test]
+fn loops_that_count_to_a_bound_end() {
+    for code in [
+        // for (i = 0; i < n; i++)
+        "mov.u32 %r4, 0;\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra out;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.lt.s32 %p3, %r4, %r3;\n@%p3 bra h;\nout:",
+        // for (i = n; i != 0; i--), through a copy
+        "mov.u32 %r4, %r3;\nh:\nadd.s32 %r5, %r4, -1;\nsetp.ne.s32 %p3, %r5, 0;\nmov.u32 %r4, %r5;\n@%p3 bra h;",
+        // by four, down from n - n % 4
+        "and.b32 %r4, %r3, 3;\nsub.s32 %r5, %r3, %r4;\nh:\nadd.s32 %r5, %r5, -4;\nsetp.ne.s32 %p3, %r5, 0;\n@%p3 bra h;",
+        // by four, up to n & -4
+        "and.b32 %r4, %r3, -4;\nmov.u32 %r5, 0;\nh:\nadd.s32 %r5, %r5, 4;\nsetp.eq.s32 %p3, %r5, %r4;\n@!%p3 bra h;",
+        // while (half > 0) half >>= 1, tested first
+        "mov.u32 %r4, %r3;\nh:\nsetp.eq.u32 %p3, %r4, 0;\n@%p3 bra out;\nshr.u32 %r4, %r4, 1;\nbra h;\nout:",
+    ] {
+        assert_eq!(premises(code), Vec::<String>::new(), "{code}");
+    }
+}
+
+#[test]
+fn loops_that_may_go_on_for_ever_are_assumed_to_end() {
+    for code in [
+        // i += 2 until i == n: not for an odd n
+        "mov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 2;\nsetp.ne.u32 %p3, %r4, %r3;\n@%p3 bra h;",
+        // i starts at 1 and moves by 2, through 1 and 1: never at n & -2
+        "and.b32 %r6, %r3, -2;\nmov.u32 %r4, 0;\nh:\nadd.u32 %r5, %r4, 1;\nadd.u32 %r4, %r5, 1;\nsetp.ne.u32 %p3, %r5, %r6;\n@%p3 bra h;",
+        // for (unsigned i = n; i >= 0; i--)
+        "mov.u32 %r4, %r3;\nh:\nadd.u32 %r4, %r4, -1;\nsetp.ge.u32 %p3, %r4, 0;\n@%p3 bra h;",
+        // the wrong way round
+        "mov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.gt.s32 %p3, %r4, %r3;\n@%p3 bra h;",
+        // the bound moves as well
+        "mov.u32 %r4, 0;\nmov.u32 %r5, 9;\nh:\nadd.u32 %r4, %r4, 1;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p3, %r4, %r5;\n@%p3 bra h;",
+        // some iterations do not step
+        "mov.u32 %r4, 0;\nh:\nsetp.eq.u32 %p4, %r4, %r3;\n@!%p4 add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, 9;\n@%p3 bra h;",
+    ] {
+        let found = premises(code);
+        assert_eq!(found.len(), 1, "{code}\n{found:?}");
+        assert!(
+            found[0].ends_with("which does not synchronize, ends"),
+            "{found:?}"
+        );
+    }
+}
+
+const INITIALISED: &str = ".shared .align 8 .b8 more[64];\n.shared .align 16 .b8 data[1024];\nmov.u32 %r7, more;\nmov.u32 %r8, data;\n\
+     @%p1 mbarrier.init.shared.b64 [%r2], 1;\n@%p1 mbarrier.init.shared.b64 [%r7], 1;\nbar.sync 0;\n\
+     @%p1 mbarrier.arrive.shared.b64 _, [%r2];\n@%p1 mbarrier.arrive.shared.b64 _, [%r7];";
+
+#[test]
+fn whatever_writes_over_an_mbarrier_is_refused() {
+    for write in [
+        "cp.async.cg.shared.global [%r7], [%rd1], 16;",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r7], [%rd1], 16, [%r2];",
+        "mapa.shared::cluster.u32 %r9, %r7, 0;\nst.shared::cluster.u32 [%r9+4], 0;",
+        "setp.eq.u32 %p3, %r3, 3;\nselp.b32 %r9, %r7, %r8, %p3;\nst.shared.u32 [%r9], 0;",
+        "st.shared.v4.u32 [%r7], {%r3, %r3, %r3, %r3};",
+        // `memory` is one mbarrier and nothing else.
+        "and.b32 %r9, %r3, 7;\nadd.u32 %r10, %r9, %r2;\nst.shared.u8 [%r10], 0;",
+    ] {
+        let found = entry(1, &format!("{INITIALISED}\n{write}"));
+        let reason = found.map(|lift| lift.text).unwrap_err();
+        assert!(
+            reason.contains("this writes data over an mbarrier"),
+            "{write}\n{reason}"
+        );
+    }
+}
+
+#[test]
+fn writes_to_computed_places_beside_an_mbarrier_are_an_assumption() {
+    let elsewhere =
+        vec!["stores and copies to computed places in shared memory do not reach an mbarrier"];
+    for (write, expected) in [
+        (
+            "and.b32 %r9, %r3, 7;\nshl.b32 %r10, %r9, 3;\nadd.u32 %r11, %r10, %r7;\nst.shared.u32 [%r11], 0;",
+            elsewhere,
+        ),
+        (
+            "shl.b32 %r9, %r1, 2;\nadd.u32 %r10, %r9, %r8;\nst.shared.u32 [%r10], 0;",
+            vec![],
+        ),
+        ("st.shared.u32 [%r7+8], 0;", vec![]),
+    ] {
+        assert_eq!(
+            premises(&format!("{INITIALISED}\n{write}")),
+            expected,
+            "{write}"
+        );
+    }
+}

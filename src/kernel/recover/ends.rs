@@ -1,0 +1,473 @@
+//! Loops that do not synchronize: that they end is shown, or said to be taken for granted.
+//!
+//! The recovery leaves such loops out. One that never ends keeps its warp for ever, and with it everybody who waits for that
+//! warp: `i = 0; do i += 2; while (i != n);` for an odd `n`.
+//!
+//! A loop ends if a branch that every iteration comes to leaves it as soon as a comparison holds, and the comparison will
+//! hold: a register moves by the same step in each iteration,
+//!
+//! - and is compared by order with what the loop does not change, in the direction of the step,
+//! - or is compared for equality, and the step is 1 or -1, or a power of two that divides the distance,
+//! - or is shifted to the right until it is small or 0.
+//!
+//! A bound so near to the end of its type that a step goes over it is left out.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::cfg;
+use crate::cfg::Dominators;
+use crate::cfg::Loop;
+use crate::ir::BlockId;
+use crate::ir::Compare;
+use crate::ir::Compute;
+use crate::ir::Kernel;
+use crate::ir::Location;
+use crate::ir::MemoryOrder;
+use crate::ir::Operand;
+use crate::ir::Operation;
+use crate::ir::OperationKind;
+use crate::ir::RegisterId;
+use crate::ir::Terminator;
+use crate::recover::graph::Graph;
+use crate::recover::slice::Slice;
+use crate::recover::slice::is_event;
+
+/// How many operations a number is followed back.
+const MOST_STEPS: u32 = 24;
+
+/// How many loops are named.
+const MOST_NAMED: usize = 3;
+
+/// What is taken for granted of the loops that do not synchronize, if it is not shown of each that it ends.
+pub fn assumption(kernel: &Kernel) -> Option<String> {
+    let open = open_loops(kernel);
+    let places: BTreeSet<String> = open.iter().map(place).collect();
+    let named: Vec<&str> = places.iter().map(String::as_str).take(MOST_NAMED).collect();
+    let more = match places.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match named.as_slice() {
+        [] => None,
+        [one] => Some(format!(
+            "the loop at {one}, which does not synchronize, ends"
+        )),
+        several => Some(format!(
+            "the loops at {}{more}, which do not synchronize, end",
+            several.join(", ")
+        )),
+    }
+}
+
+fn place(location: &Location) -> String {
+    match location.source.first() {
+        Some(source) => format!("{}:{}", source.file, source.line),
+        None => format!("line {}", location.line),
+    }
+}
+
+/// The loops without synchronization of which it is not shown that they end.
+fn open_loops(kernel: &Kernel) -> Vec<Location> {
+    let graph = Graph::new(kernel);
+    let waits = Slice::new(kernel, &graph).memory_waits;
+    let edges = cfg::Graph::new(kernel);
+    let dominators = Dominators::of(&edges);
+    let mut open = Vec::new();
+    for (id, natural) in graph.loops() {
+        let blocks = natural
+            .blocks
+            .iter()
+            .map(|at| &kernel.blocks[at.0 as usize]);
+        let mut operations = blocks.flat_map(|block| &block.operations);
+        if operations.any(is_event) {
+            continue;
+        }
+        let iteration = Iteration::new(kernel, &graph, &dominators, natural);
+        if waits.contains_key(&id) && iteration.looks_at_one_word() {
+            continue;
+        }
+        let mut always = iteration.always.iter();
+        if !always.any(|at| iteration.leaves(&edges, *at)) {
+            open.push(kernel.blocks[natural.header.0 as usize].location.clone());
+        }
+    }
+    open
+}
+
+/// How a number goes from one iteration to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Course {
+    /// The loop does not change it.
+    Fixed,
+    /// It moves by a step. `zeros` is how many of the lowest bits are 0 in each part of the step, and in what the
+    /// registers begin with.
+    Steps { by: i128, zeros: u32 },
+    /// It is shifted to the right, with zeros.
+    Halved,
+}
+
+/// What happens once in each iteration of a loop.
+struct Iteration<'k> {
+    kernel: &'k Kernel,
+    natural: &'k Loop,
+    /// The blocks that every iteration comes to, once.
+    always: BTreeSet<BlockId>,
+    /// What the loop assigns once in each iteration, and always.
+    once: BTreeMap<RegisterId, &'k OperationKind>,
+    /// Everything that the loop assigns.
+    assigned: BTreeSet<RegisterId>,
+}
+
+impl<'k> Iteration<'k> {
+    fn new(kernel: &'k Kernel, graph: &Graph, dominators: &Dominators, natural: &'k Loop) -> Self {
+        let inner: Vec<&Loop> = graph
+            .loops()
+            .map(|(_, other)| other)
+            .filter(|other| other.header != natural.header && natural.contains(other.header))
+            .collect();
+        let own = |at: &BlockId| !inner.iter().any(|other| other.contains(*at));
+        let comes = |at: &BlockId| {
+            let mut latches = natural.latches.iter();
+            latches.all(|latch| dominators.dominates(*at, *latch))
+        };
+        let always: BTreeSet<BlockId> = natural
+            .blocks
+            .iter()
+            .copied()
+            .filter(|at| own(at) && comes(at))
+            .collect();
+        let mut once = BTreeMap::new();
+        let mut assigned = BTreeSet::new();
+        let mut several = BTreeSet::new();
+        for at in &natural.blocks {
+            for Operation { kind, guard, .. } in &kernel.blocks[at.0 as usize].operations {
+                for register in kind.results() {
+                    let again = !assigned.insert(register);
+                    if again || guard.is_some() || !always.contains(at) {
+                        several.insert(register);
+                    }
+                    once.insert(register, kind);
+                }
+            }
+        }
+        once.retain(|register, _| !several.contains(register));
+        Self {
+            kernel,
+            natural,
+            always,
+            once,
+            assigned,
+        }
+    }
+
+    /// Whether the loop reads a word again and again that others may write meanwhile. Such a wait is in the protocol, or the
+    /// kernel is refused.
+    fn looks_at_one_word(&self) -> bool {
+        let blocks = self.natural.blocks.iter();
+        let mut operations = blocks.flat_map(|at| &self.kernel.blocks[at.0 as usize].operations);
+        operations.any(|operation| {
+            let address = match operation.kind {
+                OperationKind::Load { address, order, .. } if order != MemoryOrder::Weak => address,
+                OperationKind::Atomic { address, .. } => address,
+                _ => return false,
+            };
+            match address {
+                Operand::Register(register) => !self.assigned.contains(&register),
+                Operand::Constant(_) => true,
+            }
+        })
+    }
+
+    /// Whether the branch at the end of a block leaves the loop some time.
+    fn leaves(&self, graph: &cfg::Graph, at: BlockId) -> bool {
+        let Terminator::Branch {
+            condition: Operand::Register(condition),
+            then,
+            otherwise,
+        } = self.kernel.blocks[at.0 as usize].end
+        else {
+            return false;
+        };
+        let outside = |to: BlockId| !self.natural.contains(to) || graph.traps(to);
+        let on = match (outside(then), outside(otherwise)) {
+            (true, false) => false,
+            (false, true) => true,
+            _ => return false,
+        };
+        self.comes_to(condition, !on, MOST_STEPS)
+    }
+
+    /// Whether a predicate comes to a value some time.
+    fn comes_to(&self, predicate: RegisterId, value: bool, steps: u32) -> bool {
+        let (Some(kind), Some(steps)) = (self.once.get(&predicate), steps.checked_sub(1)) else {
+            return false;
+        };
+        let OperationKind::Compute {
+            compute,
+            width,
+            operands,
+            ..
+        } = kind
+        else {
+            return false;
+        };
+        match (compute, operands.as_slice()) {
+            (Compute::Not, [Operand::Register(inner)]) => self.comes_to(*inner, !value, steps),
+            (Compute::Copy, [Operand::Register(inner)]) => self.comes_to(*inner, value, steps),
+            (Compute::Compare(compare), [a, b]) => {
+                let compare = if value { *compare } else { opposite(*compare) };
+                self.meets(compare, *a, *b, *width) || self.meets(mirrored(compare), *b, *a, *width)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a number that moves will compare so with one that does not.
+    fn meets(&self, compare: Compare, moving: Operand, bound: Operand, width: u16) -> bool {
+        if self.course(bound, width) != Some(Course::Fixed) {
+            return false;
+        }
+        let Some(course) = self.course(moving, width) else {
+            return false;
+        };
+        match (course, compare) {
+            (Course::Steps { by, .. }, Compare::Greater { .. } | Compare::GreaterEqual { .. }) => {
+                by > 0 && fits(compare, bound, by, width)
+            }
+            (Course::Steps { by, .. }, Compare::Less { .. } | Compare::LessEqual { .. }) => {
+                by < 0 && fits(compare, bound, by, width)
+            }
+            (Course::Steps { by, zeros }, Compare::Equal) => {
+                let size = by.unsigned_abs();
+                let bits = size.trailing_zeros();
+                size == 1
+                    || size.is_power_of_two()
+                        && zeros >= bits
+                        && self.multiple(bound, MOST_STEPS) >= bits
+            }
+            (Course::Halved, Compare::Equal) => bound == Operand::Constant(0),
+            (Course::Halved, Compare::Less { .. } | Compare::LessEqual { .. }) => {
+                fits(compare, bound, -1, width)
+            }
+            _ => false,
+        }
+    }
+
+    fn course(&self, number: Operand, width: u16) -> Option<Course> {
+        let mut at = match number {
+            Operand::Constant(_) => return Some(Course::Fixed),
+            Operand::Register(register) => register,
+        };
+        let mut sum: i128 = 0;
+        let mut zeros = u32::MAX;
+        let mut shifted = false;
+        let mut seen: BTreeMap<RegisterId, i128> = BTreeMap::new();
+        for _ in 0..MOST_STEPS {
+            if !self.assigned.contains(&at) {
+                return seen.is_empty().then_some(Course::Fixed);
+            }
+            if let Some(before) = seen.insert(at, sum) {
+                let by = sum.checked_sub(before)?;
+                return match (shifted, by) {
+                    (true, 0) => Some(Course::Halved),
+                    (false, by) if by != 0 => {
+                        let begin = seen.keys().filter_map(|at| self.begins_with(*at)).min();
+                        let zeros = begin.map_or(0, |begin| begin.min(zeros));
+                        Some(Course::Steps { by, zeros })
+                    }
+                    _ => None,
+                };
+            }
+            let OperationKind::Compute {
+                compute,
+                width: own,
+                operands,
+                ..
+            } = self.once.get(&at)?
+            else {
+                return None;
+            };
+            if *own != width {
+                return None;
+            }
+            let constant = |bits: u128| signed(bits, width);
+            let (next, step) = match (compute, operands.as_slice()) {
+                (Compute::Copy, [Operand::Register(from)]) => (*from, 0),
+                (
+                    Compute::Add,
+                    [Operand::Register(from), Operand::Constant(bits)]
+                    | [Operand::Constant(bits), Operand::Register(from)],
+                ) => (*from, constant(*bits)),
+                (Compute::Subtract, [Operand::Register(from), Operand::Constant(bits)]) => {
+                    (*from, constant(*bits).checked_neg()?)
+                }
+                (
+                    Compute::ShiftRight { signed: false },
+                    [Operand::Register(from), Operand::Constant(by)],
+                ) if *by != 0 => {
+                    shifted = true;
+                    (*from, 0)
+                }
+                _ => return None,
+            };
+            if shifted && step != 0 {
+                return None;
+            }
+            if step != 0 {
+                zeros = zeros.min(step.trailing_zeros());
+            }
+            sum = sum.checked_add(step)?;
+            at = next;
+        }
+        None
+    }
+
+    /// How many of the lowest bits of a register are 0 before the first iteration, for certain; `None` where it has no
+    /// value then.
+    fn begins_with(&self, register: RegisterId) -> Option<u32> {
+        let outside = self.kernel.blocks.iter().zip(0..).filter(|(_, at)| {
+            let at = BlockId(*at);
+            !self.natural.contains(at)
+        });
+        let operations = outside.flat_map(|(block, _)| &block.operations);
+        operations
+            .filter(|operation| operation.kind.results().contains(&register))
+            .map(|operation| self.multiple_of(&operation.kind, MOST_STEPS))
+            .min()
+    }
+
+    /// How many of the lowest bits of a number are 0, for certain, whatever defines it.
+    fn multiple(&self, number: Operand, steps: u32) -> u32 {
+        let register = match number {
+            Operand::Constant(bits) => return bits.trailing_zeros(),
+            Operand::Register(register) => register,
+        };
+        let operations = self
+            .kernel
+            .blocks
+            .iter()
+            .flat_map(|block| &block.operations);
+        let mut definitions =
+            operations.filter(|operation| operation.kind.results().contains(&register));
+        match (definitions.next(), definitions.next(), steps.checked_sub(1)) {
+            (Some(one), None, Some(steps)) => self.multiple_of(&one.kind, steps),
+            _ => 0,
+        }
+    }
+
+    fn multiple_of(&self, kind: &OperationKind, steps: u32) -> u32 {
+        let OperationKind::Compute {
+            compute, operands, ..
+        } = kind
+        else {
+            return 0;
+        };
+        match (compute, operands.as_slice()) {
+            (Compute::Copy | Compute::Convert { .. } | Compute::Negate, [from]) => {
+                self.multiple(*from, steps)
+            }
+            (Compute::And, [a, b]) => self.multiple(*a, steps).max(self.multiple(*b, steps)),
+            // `n - n % 4` as `n - (n & 3)`.
+            (Compute::Subtract, [whole, rest]) if self.rest_of(*rest, *whole).is_some() => {
+                self.rest_of(*rest, *whole).unwrap_or(0)
+            }
+            (Compute::Add | Compute::Subtract | Compute::Or, [a, b]) => {
+                self.multiple(*a, steps).min(self.multiple(*b, steps))
+            }
+            (Compute::Multiply, [a, b]) => self
+                .multiple(*a, steps)
+                .saturating_add(self.multiple(*b, steps)),
+            (Compute::ShiftLeft, [from, Operand::Constant(by)]) => {
+                let by = u32::try_from(*by).unwrap_or(0);
+                self.multiple(*from, steps).saturating_add(by)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The number of bits of `whole` that `rest` consists of, the lowest ones.
+    fn rest_of(&self, rest: Operand, whole: Operand) -> Option<u32> {
+        let Operand::Register(rest) = rest else {
+            return None;
+        };
+        let operations = self
+            .kernel
+            .blocks
+            .iter()
+            .flat_map(|block| &block.operations);
+        let mut definitions =
+            operations.filter(|operation| operation.kind.results().contains(&rest));
+        let (Some(one), None) = (definitions.next(), definitions.next()) else {
+            return None;
+        };
+        match &one.kind {
+            OperationKind::Compute {
+                compute: Compute::And,
+                operands,
+                ..
+            } => match operands.as_slice() {
+                [of, Operand::Constant(mask)] | [Operand::Constant(mask), of] if *of == whole => {
+                    let size = mask.checked_add(1)?;
+                    size.is_power_of_two().then(|| size.trailing_zeros())
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Whether a number that moves by a step cannot go over a bound without comparing so with it, as `i >= 0` always holds of an
+/// unsigned one. Of a bound that is no constant that is taken to be so.
+fn fits(compare: Compare, bound: Operand, by: i128, width: u16) -> bool {
+    let Operand::Constant(bits) = bound else {
+        return true;
+    };
+    let (is_signed, strict) = match compare {
+        Compare::Less { signed } | Compare::Greater { signed } => (signed, true),
+        Compare::LessEqual { signed } | Compare::GreaterEqual { signed } => (signed, false),
+        Compare::Equal | Compare::NotEqual => return false,
+    };
+    let word = crate::meaning::Word::new(bits, width);
+    let Some(values) = 1_i128.checked_shl(u32::from(width)).filter(|_| width <= 64) else {
+        return false;
+    };
+    let (value, least) = match is_signed {
+        true => (word.signed(), -values / 2),
+        false => (i128::try_from(word.bits).unwrap_or(values), 0),
+    };
+    let room = match by < 0 {
+        true => value - least,
+        false => least + values - 1 - value,
+    };
+    room + i128::from(!strict) >= by.abs()
+}
+
+/// A constant of a width, with its sign.
+fn signed(bits: u128, width: u16) -> i128 {
+    crate::meaning::Word::new(bits, width).signed()
+}
+
+/// What holds where a comparison does not.
+fn opposite(compare: Compare) -> Compare {
+    match compare {
+        Compare::Equal => Compare::NotEqual,
+        Compare::NotEqual => Compare::Equal,
+        Compare::Less { signed } => Compare::GreaterEqual { signed },
+        Compare::LessEqual { signed } => Compare::Greater { signed },
+        Compare::Greater { signed } => Compare::LessEqual { signed },
+        Compare::GreaterEqual { signed } => Compare::Less { signed },
+    }
+}
+
+/// The comparison with its operands exchanged.
+fn mirrored(compare: Compare) -> Compare {
+    match compare {
+        Compare::Equal | Compare::NotEqual => compare,
+        Compare::Less { signed } => Compare::Greater { signed },
+        Compare::LessEqual { signed } => Compare::GreaterEqual { signed },
+        Compare::Greater { signed } => Compare::Less { signed },
+        Compare::GreaterEqual { signed } => Compare::LessEqual { signed },
+    }
+}
