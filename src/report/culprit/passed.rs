@@ -43,9 +43,9 @@ impl Teller<'_> {
                 None => out,
             };
             // Whoever completed the phase may itself have gone ahead of a completion.
-            let ahead = over.iter().filter_map(|phase| phase.after);
+            let mut ahead = over.iter().filter_map(|phase| phase.after);
             let other = ahead
-                .last()
+                .next_back()
                 .filter(|o| o.member != waiter && o.cell != op.cell);
             return match other {
                 Some(ahead) => out
