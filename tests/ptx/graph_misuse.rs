@@ -3,7 +3,7 @@
 use crate::support::program::Folder;
 
 /// What the graph says of a CTA of so many threads that does this.
-fn verdict(threads: u32, code: &str) -> String {
+pub(crate) fn verdict(threads: u32, code: &str) -> String {
     let folder = Folder::new();
     folder.file("kernel.ptx", kernel(threads, code));
     let shown = folder.run(&["check", "-q", "kernel.ptx", "--recovery", "graph"]);

@@ -12,6 +12,7 @@ use crate::recover::come;
 use crate::recover::in_time;
 use crate::recover::meet_alike;
 use crate::recover::parameters;
+use crate::recover::recycle;
 use crate::recover::roles;
 use crate::recover::settle;
 use crate::recover::text;
@@ -19,6 +20,7 @@ use crate::recover::together;
 use crate::recover::vanished;
 use crate::recover::with_phases;
 use crate::recover::without_completed;
+use crate::recover::without_passed;
 use crate::validate::Validation;
 use crate::validate::validate;
 
@@ -76,6 +78,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     in_time(over)?;
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
+    recycle(&mut roles, &inputs, shape)?;
     // What is written differs from here on from what the kernel does, event by event.
     if come(kernel, shape, &mut roles) {
         inputs.assumptions.insert(ENDED.to_owned());
@@ -84,13 +87,14 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         without_completed(&mut roles, phased.ring);
     }
     let alike = meet_alike(&roles, shape.warps());
-    let exact = alike && are_free(&roles, &inputs, &arena.terms);
+    let refutes = alike && without_passed(&mut roles, shape.warps());
+    let exact = refutes && are_free(&roles, &inputs, &arena.terms);
     for role in &mut roles {
         behind_expectations(&mut role.lines);
     }
     let registers = settle(kernel, shape, &mut roles)?;
     let checked = validation.to_string();
-    let launches = match alike {
+    let launches = match refutes {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
     };

@@ -18,7 +18,8 @@
 //! phases is an assumption then. Without any such phase, and where the same warp uses the mbarrier further down, the
 //! kernel is refused.
 //!
-//! Second lives of a place have been made mbarriers of their own before.
+//! Second lives of a place have been made mbarriers of their own before. Those that begin and end in each round of a loop are
+//! looked at later ([`crate::recover::recycled`]).
 //!
 //! The end of a life tells nobody anything, and its mark is taken out.
 //!
@@ -32,11 +33,13 @@ use crate::ir::VariableId;
 use crate::recover::alike::every;
 use crate::recover::alike::only;
 use crate::recover::alike::same;
+use crate::recover::cases::cases;
 use crate::recover::family::object_of;
 use crate::recover::family::places;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Atomic;
 use crate::recover::number::Range;
+use crate::recover::recycled::recycled;
 use crate::recover::rewrite::without;
 use crate::recover::shape::Shape;
 use crate::recover::sketch::Action;
@@ -116,12 +119,43 @@ pub fn settle(
     inputs: &Inputs,
     shape: Shape,
 ) -> Result<Option<&'static str>, Obstacle> {
+    let anew = recycled(roles);
+    let mut assumption = None;
+    for case in cases(roles) {
+        assumption = settle_case(&case, &anew, inputs, shape)?.or(assumption);
+    }
+    let mut ended = false;
+    for role in &mut *roles {
+        let before = role.lines.clone();
+        without(&mut role.lines, &|action| match action {
+            Action::Invalidate { object } => {
+                let offset = object.offset.as_constant();
+                !offset.is_some_and(|offset| anew.contains(&(object.rank, object.variable, offset)))
+            }
+            _ => false,
+        });
+        ended |= role.lines != before;
+    }
+    if ended {
+        merge(roles);
+    }
+    Ok(assumption)
+}
+
+/// Refuses lives that begin twice or end too early, where the launch decides about none.
+fn settle_case(
+    roles: &[Role],
+    anew: &BTreeSet<Place>,
+    inputs: &Inputs,
+    shape: Shape,
+) -> Result<Option<&'static str>, Obstacle> {
     let lives = lives(roles, inputs, shape);
-    begin_once(&lives)?;
+    begin_once(&lives, anew)?;
     let mut ended: BTreeSet<Place> = BTreeSet::new();
     let mut assumption = None;
     for life in &lives {
-        for end in life.uses.iter().filter(|one| ends(one.action)) {
+        let others = |one: &&Use<'_>| ends(one.action) && one.places.is_disjoint(anew);
+        for end in life.uses.iter().filter(others) {
             let refuse = |reason: &str| Obstacle {
                 reason: reason.to_owned(),
                 location: end.location.clone(),
@@ -142,13 +176,6 @@ pub fn settle(
                 assumption = Some(LAST);
             }
         }
-    }
-    drop(lives);
-    if !ended.is_empty() {
-        for role in &mut *roles {
-            without(&mut role.lines, &ends);
-        }
-        merge(roles);
     }
     Ok(assumption)
 }
@@ -183,12 +210,12 @@ pub fn merge(roles: &mut Vec<Role>) {
 }
 
 /// Refuses mbarriers that may be initialised more than once.
-fn begin_once(lives: &[Life<'_>]) -> Result<(), Obstacle> {
+fn begin_once(lives: &[Life<'_>], anew: &BTreeSet<Place>) -> Result<(), Obstacle> {
     let mut begun: BTreeSet<Place> = BTreeSet::new();
     for life in lives {
         let mut own: BTreeMap<Place, usize> = BTreeMap::new();
         for one in &life.uses {
-            if !matches!(one.action, Action::Init { .. }) {
+            if !matches!(one.action, Action::Init { .. }) || !one.places.is_disjoint(anew) {
                 continue;
             }
             let places = one.places.iter();
@@ -372,7 +399,7 @@ fn returns(line: &Line) -> bool {
 }
 
 /// A line with nothing but some actions, and the loops and branches around them; none if it has none of them.
-fn bare(line: &Line, which: &dyn Fn(&Action) -> bool) -> Option<Line> {
+pub(super) fn bare(line: &Line, which: &dyn Fn(&Action) -> bool) -> Option<Line> {
     let lines = only(
         std::slice::from_ref(line),
         &|line| matches!(line, Line::Action { action, .. } if which(action)),
@@ -385,7 +412,7 @@ fn of_cluster_barrier(action: &Action) -> bool {
 }
 
 /// Whether the launch alone decides how often the barriers of a bare line are come to.
-fn is_launched(line: &Line) -> bool {
+pub(super) fn is_launched(line: &Line) -> bool {
     let mut lines = [line.clone()];
     let mut launched = true;
     every(&mut lines, &mut |number| {
@@ -395,7 +422,7 @@ fn is_launched(line: &Line) -> bool {
 }
 
 /// The barrier at which all threads of the CTA meet.
-fn full(action: &Action, threads: i128) -> Option<i128> {
+pub(super) fn full(action: &Action, threads: i128) -> Option<i128> {
     match action {
         Action::Sync {
             barrier,

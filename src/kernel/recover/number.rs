@@ -15,6 +15,8 @@ pub enum Atomic {
     /// Rounded down; the divisor is positive.
     Quotient(Box<Number>, i128),
     Remainder(Box<Number>, i128),
+    /// The remainder by a number that is positive wherever this is looked at.
+    Modulo(Box<Number>, Box<Number>),
     Minimum(Box<Number>, Box<Number>),
     Maximum(Box<Number>, Box<Number>),
 }
@@ -126,6 +128,18 @@ impl Number {
             .plus(&Self::constant(left))
     }
 
+    /// In `0..divisor`, for a divisor that is positive.
+    pub fn modulo(&self, divisor: &Self) -> Option<Self> {
+        match divisor.as_constant() {
+            Some(divisor) => self.remainder(divisor),
+            None if *self == Self::default() => Some(Self::default()),
+            None => Some(Self::of(Atomic::Modulo(
+                Box::new(self.clone()),
+                Box::new(divisor.clone()),
+            ))),
+        }
+    }
+
     /// Every coefficient by a number that divides it, and the constant rounded down.
     fn shrunk(&self, by: i128) -> Self {
         let parts = self.parts.iter();
@@ -217,6 +231,7 @@ impl Number {
                 None => match atomic {
                     Atomic::Quotient(inner, divisor) => inner.replaced(by)?.divided(*divisor)?,
                     Atomic::Remainder(inner, divisor) => inner.replaced(by)?.remainder(*divisor)?,
+                    Atomic::Modulo(a, b) => a.replaced(by)?.modulo(&b.replaced(by)?)?,
                     Atomic::Minimum(a, b) => Self::minimum(a.replaced(by)?, b.replaced(by)?),
                     Atomic::Maximum(a, b) => Self::maximum(a.replaced(by)?, b.replaced(by)?),
                     other => Self::of(other.clone()),
@@ -233,7 +248,7 @@ impl Number {
             with(atomic);
             match atomic {
                 Atomic::Quotient(inner, _) | Atomic::Remainder(inner, _) => inner.each(with),
-                Atomic::Minimum(a, b) | Atomic::Maximum(a, b) => {
+                Atomic::Modulo(a, b) | Atomic::Minimum(a, b) | Atomic::Maximum(a, b) => {
                     a.each(with);
                     b.each(with);
                 }
@@ -259,6 +274,10 @@ impl Number {
                 }
                 Atomic::Remainder(inner, divisor) => {
                     inner.value(of)?.checked_rem_euclid(*divisor)?
+                }
+                Atomic::Modulo(a, b) => {
+                    let divisor = b.value(of).filter(|divisor| *divisor > 0)?;
+                    a.value(of)?.checked_rem_euclid(divisor)?
                 }
                 Atomic::Minimum(a, b) => a.value(of)?.min(b.value(of)?),
                 Atomic::Maximum(a, b) => a.value(of)?.max(b.value(of)?),
@@ -288,6 +307,7 @@ fn range_of(atomic: &Atomic, of: &dyn Fn(&Atomic) -> Option<Range>) -> Option<Ra
             Some((low, high)) if low >= 0 && high < *divisor => (low, high),
             _ => (0, divisor - 1),
         },
+        Atomic::Modulo(_, divisor) => (0, (divisor.range(of)?.1 - 1).max(0)),
         Atomic::Minimum(a, b) => {
             let (a, b) = (a.range(of)?, b.range(of)?);
             (a.0.min(b.0), a.1.min(b.1))

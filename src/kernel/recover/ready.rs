@@ -5,11 +5,13 @@
 //! met the cluster behind its wait, and everybody's initialisations precede that if they precede their arrivals.
 //!
 //! An mbarrier that is initialised further down, under no condition, is ready as well if every use of it comes behind a
-//! meeting that the initialisation is before. Nobody can tell then whether that was done at the beginning.
+//! meeting that the initialisation is before. Nobody can tell then whether that was done at the beginning. What the launch
+//! decides is no such condition: each case is looked at by itself.
 
 use std::collections::BTreeMap;
 
 use crate::ir::VariableId;
+use crate::recover::cases::cases;
 use crate::recover::family::each;
 use crate::recover::family::object_of;
 use crate::recover::lives::Life;
@@ -36,8 +38,11 @@ pub fn are_ready(
     shape: Shape,
     declared: &dyn Fn(VariableId) -> Option<u32>,
 ) -> bool {
-    ready_before_use(roles, i128::from(shape.warps()) * 32, declared)
-        || initialised_before_use(roles, inputs, shape, declared)
+    let threads = i128::from(shape.warps()) * 32;
+    cases(roles).iter().all(|case| {
+        ready_before_use(case, threads, declared)
+            || initialised_before_use(case, inputs, shape, declared)
+    })
 }
 
 /// Whether they are so behind the first meeting, where a CTA has so many threads, in whole warps.

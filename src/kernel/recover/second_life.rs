@@ -17,6 +17,7 @@ use crate::recover::lives::ends;
 use crate::recover::lives::lives;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Number;
+use crate::recover::recycled::recycled;
 use crate::recover::shape::Shape;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::LIFE;
@@ -28,7 +29,7 @@ use crate::recover::tree::Obstacle;
 /// Gives the places of second lives other offsets.
 pub fn tell_apart(roles: &mut [Role], inputs: &Inputs, shape: Shape) -> Result<(), Obstacle> {
     let lives = lives(roles, inputs, shape);
-    let borders = again(&lives);
+    let borders = again(&lives, &recycled(roles));
     if borders.is_empty() {
         return Ok(());
     }
@@ -48,7 +49,10 @@ struct Border<'a, 'b> {
 }
 
 /// Where places are initialised once more behind the end of their life, by the same warp.
-fn again<'a, 'b>(lives: &'b [Life<'a>]) -> BTreeMap<Place, Vec<Border<'a, 'b>>> {
+fn again<'a, 'b>(
+    lives: &'b [Life<'a>],
+    anew: &BTreeSet<Place>,
+) -> BTreeMap<Place, Vec<Border<'a, 'b>>> {
     let mut borders: BTreeMap<Place, Vec<Border<'a, 'b>>> = BTreeMap::new();
     let mut owners: BTreeMap<Place, usize> = BTreeMap::new();
     for (number, life) in lives.iter().enumerate() {
@@ -59,7 +63,7 @@ fn again<'a, 'b>(lives: &'b [Life<'a>]) -> BTreeMap<Place, Vec<Border<'a, 'b>>> 
             if !begins && !ends(one.action) {
                 continue;
             }
-            for place in &one.places {
+            for place in one.places.difference(anew) {
                 // What is not this simple is refused where beginnings are counted.
                 let simple = one.places.len() == 1 && !one.repeated && life.role.warps.len() == 1;
                 if !simple || *owners.entry(*place).or_insert(number) != number {

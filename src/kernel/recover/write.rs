@@ -17,6 +17,7 @@ use crate::recover::number::Number;
 use crate::recover::number::Range;
 use crate::recover::ready::are_ready;
 use crate::recover::registers::Registers;
+use crate::recover::rewrite::without;
 use crate::recover::shape::Shape;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::LIFE;
@@ -107,14 +108,8 @@ pub fn text(
     }
     if early {
         for role in &mut roles {
-            role.lines.retain(|line| {
-                !matches!(
-                    line,
-                    Line::Action {
-                        action: Action::Init { .. },
-                        ..
-                    }
-                )
+            without(&mut role.lines, &|action| {
+                matches!(action, Action::Init { .. })
             });
         }
     }

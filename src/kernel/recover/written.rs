@@ -61,6 +61,10 @@ fn written_atomic(atomic: &Atomic, names: &dyn Names) -> String {
         Atomic::Remainder(inner, divisor) => {
             format!("({} % {divisor})", written(inner, names, true))
         }
+        Atomic::Modulo(inner, divisor) => {
+            let inner = written(inner, names, true);
+            format!("({inner} % {})", written(divisor, names, true))
+        }
         Atomic::Minimum(a, b) => format!(
             "min({}, {})",
             written(a, names, false),

@@ -93,6 +93,11 @@ impl<'a> Expander<'a> {
                 return None;
             }
             match line {
+                // The mark of an end that is looked at later.
+                Line::Action {
+                    action: Action::Invalidate { .. },
+                    ..
+                } => {}
                 Line::Action { action, location } => {
                     if let Some((layout, mut acts)) = self.acts.take() {
                         let kind = self.kind(action, layout)?;
@@ -205,7 +210,7 @@ impl<'a> Expander<'a> {
                 barrier: self.value(barrier)?,
                 threads: self.value(threads)?,
             },
-            // Marks, which are gone by now.
+            // Marks.
             Action::Invalidate { .. }
             | Action::Tried { .. }
             | Action::Asked

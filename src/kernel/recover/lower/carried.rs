@@ -172,10 +172,28 @@ impl Lowerer<'_> {
             if self.recurrences.counters.contains(&variable) {
                 continue;
             }
-            if let Some(number) = self.by_index(*phi) {
+            if let Some(number) = self.by_index(*phi).or_else(|| self.restarting(*phi)) {
                 self.indexed.insert(*phi, number.clone());
                 self.meanings.insert(*phi, Meaning::Number(number));
             }
+        }
+        // One may take over what another one takes over.
+        let mut open: Vec<u32> = own
+            .iter()
+            .copied()
+            .filter(|phi| {
+                let variable = self.recurrences.of_phi[phi];
+                !self.indexed.contains_key(phi)
+                    && !self.recurrences.machine_of.contains_key(&variable)
+                    && !self.recurrences.counters.contains(&variable)
+            })
+            .collect();
+        while let Some((at, number)) =
+            (0..open.len()).find_map(|at| Some((at, self.delayed(open[at])?)))
+        {
+            let phi = open.swap_remove(at);
+            self.indexed.insert(phi, number.clone());
+            self.meanings.insert(phi, Meaning::Number(number));
         }
     }
 
@@ -308,7 +326,8 @@ impl Lowerer<'_> {
             let meaning = if !self.recurrences.counters.contains(&variable) {
                 match (self.indexed.get(phi), last) {
                     (Some(number), Some(last)) => number
-                        .replaced(&|atomic| (*atomic == Atomic::Index(id)).then(|| last.clone())),
+                        .replaced(&|atomic| (*atomic == Atomic::Index(id)).then(|| last.clone()))
+                        .filter(|number| self.has_divisors(number)),
                     _ => None,
                 }
             } else if self.is_sequential(variable) {

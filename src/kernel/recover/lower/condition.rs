@@ -106,46 +106,6 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A relation between what a loop runs up to, which may be below 0, and a number that is not. It is one of the greater of
-    /// the bound and 0, which is an input.
-    fn clipped_below(
-        &mut self,
-        relation: Relation,
-        bound: TermId,
-        other: &Number,
-        first: bool,
-    ) -> Option<Condition> {
-        if !self.inputs.bounds.contains(&bound) || !is_launch(bound, &self.arena.terms) {
-            return None;
-        }
-        let less = other.minus(&Number::constant(1))?;
-        // Where the bound is below 0, the input is 0.
-        let holds = match (relation, first) {
-            (Relation::LessSigned, false) => self.is_natural(other),
-            (Relation::Equal, _) | (Relation::LessSigned, true) => self.is_natural(&less),
-            (Relation::LessUnsigned, _) => false,
-        };
-        if !holds {
-            return None;
-        }
-        let width = self.arena.terms.width_of(bound);
-        let zero = self.arena.terms.constant(0, width);
-        let below = self
-            .arena
-            .terms
-            .relation(Relation::LessSigned, &bound, &zero);
-        let clipped = self.arena.terms.select(&below, &zero, &bound);
-        let input = self.input_within(clipped, (0, MOST));
-        self.inputs.clipped.insert(bound, input.clone());
-        Some(match (relation, first) {
-            (Relation::Equal, _) => Condition::zero(input.minus(other)?),
-            (_, true) => Condition::at_least_zero(less.minus(&input)?),
-            (_, false) => {
-                Condition::at_least_zero(input.minus(other)?.minus(&Number::constant(1))?)
-            }
-        })
-    }
-
     /// Whether a number has inputs that stand for a computation of the launch.
     pub(super) fn is_computed(&self, number: &Number) -> bool {
         number.mentions(&|atomic| match atomic {

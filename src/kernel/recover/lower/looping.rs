@@ -152,12 +152,31 @@ impl Lowerer<'_> {
                     self.register_loops(body);
                 }
                 Statement::If {
-                    then, otherwise, ..
+                    condition,
+                    then,
+                    otherwise,
+                    ..
                 } => {
+                    self.register_compared(*condition);
                     self.register_loops(then);
                     self.register_loops(otherwise);
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// Notes what a condition compares of what the launch computes.
+    fn register_compared(&mut self, condition: TermId) {
+        let terms = &self.arena.terms;
+        for part in terms.parts(condition) {
+            if let Node::Relation(_, a, b) = *terms.node(part)
+                && is_launch(part, terms)
+            {
+                let computed = [a, b]
+                    .into_iter()
+                    .filter(|term| terms.value(*term).is_none());
+                self.inputs.compared.extend(computed);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod called;
 mod carried;
+mod clipped;
 mod condition;
 mod event;
 mod indexed;
@@ -10,6 +11,7 @@ mod meanings;
 mod number;
 mod object;
 mod reciprocal;
+mod restarts;
 mod sign;
 mod spread;
 mod steps;
@@ -56,6 +58,8 @@ pub struct Inputs {
     trips: BTreeMap<TermId, u32>,
     /// What the launch computes and loops run up to.
     bounds: BTreeSet<TermId>,
+    /// What the launch computes and branches compare.
+    compared: BTreeSet<TermId>,
     /// Of bounds that may be below 0, the inputs that are the greater of the bound and 0.
     clipped: BTreeMap<TermId, Number>,
     /// How many clusters are taken over.

@@ -144,11 +144,12 @@ impl Lowerer<'_> {
             return number;
         }
         // Where the greater of it and 0 is above 0, that is it.
-        if let Some(clipped) = self.inputs.clipped.get(&term).cloned()
-            && let Some(less) = clipped.minus(&Number::constant(1))
-            && self.is_natural(&less)
+        if !self.inputs.clipped.is_empty()
+            && let Some((base, less)) = self.base(term)
+            && let Some(clipped) = self.inputs.clipped.get(&base).cloned()
+            && self.is_natural(&clipped.minus(&Number::constant(1))?)
         {
-            return Some(clipped);
+            return clipped.minus(&Number::constant(less));
         }
         if is_launch(term, &self.arena.terms) {
             self.input(term)

@@ -61,6 +61,12 @@ impl Lowerer<'_> {
                     let least = least.div_euclid(coefficient).checked_mul(*divisor)?;
                     natural(&inner.minus(&Number::constant(least))?)
                 }
+                // `r - c * (x / d) >= 0` where `x / d <= m`, with `m = r / c`: where `x < (m + 1) * d`.
+                Some(rest) => {
+                    let most = rest.div_euclid(coefficient.checked_neg()?);
+                    let most = most.checked_add(1)?.checked_mul(*divisor)?.checked_sub(1)?;
+                    natural(&Number::constant(most).minus(inner)?)
+                }
                 // `x - d < d * (x / d) <= x`.
                 _ => {
                     let bound = if coefficient > 0 {
@@ -71,6 +77,8 @@ impl Lowerer<'_> {
                     natural(&bound.times(coefficient)?.plus(&rest.times(*divisor)?)?)
                 }
             },
+            Atomic::Modulo(..) if coefficient > 0 => with(&Number::constant(0))?,
+            Atomic::Modulo(_, divisor) => with(&divisor.minus(&Number::constant(1))?)?,
             Atomic::Remainder(..) | Atomic::Input(_) | Atomic::Index(_) | Atomic::Variable(_) => {
                 false
             }
@@ -87,7 +95,20 @@ impl Lowerer<'_> {
                 let opposite = Number::constant(-1).minus(number)?;
                 self.is_natural(&opposite).then_some(false)
             }
+            Condition::Zero(number) => self.is_zero(number),
+            Condition::NotZero(number) => self.is_zero(number).map(|zero| !zero),
             _ => None,
+        }
+    }
+
+    fn is_zero(&self, number: &Number) -> Option<bool> {
+        let negative = number.times(-1)?;
+        let one = Number::constant(1);
+        match (self.is_natural(number), self.is_natural(&negative)) {
+            (true, true) => Some(true),
+            (true, false) => self.is_natural(&number.minus(&one)?).then_some(false),
+            (false, true) => self.is_natural(&negative.minus(&one)?).then_some(false),
+            (false, false) => None,
         }
     }
 

@@ -1,0 +1,98 @@
+//! What the launch computes and a loop runs up to, where it may be below 0: the greater of it and 0 is an input.
+//!
+//! A loop up to `x - 1` behind a test of `x` is one over `x` in both: values that are near each other are said by one input, that of
+//! the greatest which is compared. That the lesser ones do not wrap around is an assumption.
+
+use super::Lowerer;
+use super::MOST;
+use crate::meaning::Domain;
+use crate::meaning::Relation;
+use crate::meaning::Word;
+use crate::recover::launch::is_launch;
+use crate::recover::number::Condition;
+use crate::recover::number::Number;
+use crate::recover::term::TermId;
+
+/// How far apart values of the launch may be that are said by one input.
+const NEAR: i128 = 8;
+
+const WRAPS: &str =
+    "what the launch computes and a loop runs up to, less a few, does not wrap around";
+
+impl Lowerer<'_> {
+    /// A relation between what a loop runs up to, which may be below 0, and a number that is not. It is one of the greater of
+    /// the bound and 0, which is an input.
+    pub(super) fn clipped_below(
+        &mut self,
+        relation: Relation,
+        bound: TermId,
+        other: &Number,
+        first: bool,
+    ) -> Option<Condition> {
+        let (base, less) = self.base(bound)?;
+        let other = &other.plus(&Number::constant(less))?;
+        let less = other.minus(&Number::constant(1))?;
+        // Where the bound is below 0, the input is 0.
+        let holds = match (relation, first) {
+            (Relation::LessSigned, false) => self.is_natural(other),
+            (Relation::Equal, _) | (Relation::LessSigned, true) => self.is_natural(&less),
+            (Relation::LessUnsigned, _) => false,
+        };
+        if !holds {
+            return None;
+        }
+        let width = self.arena.terms.width_of(base);
+        let zero = self.arena.terms.constant(0, width);
+        let below = self
+            .arena
+            .terms
+            .relation(Relation::LessSigned, &base, &zero);
+        let clipped = self.arena.terms.select(&below, &zero, &base);
+        let input = self.input_within(clipped, (0, MOST));
+        self.inputs.clipped.insert(base, input.clone());
+        if base != bound {
+            self.inputs.assumptions.insert(WRAPS.to_owned());
+        }
+        Some(match (relation, first) {
+            (Relation::Equal, _) => Condition::zero(input.minus(other)?),
+            (_, true) => Condition::at_least_zero(less.minus(&input)?),
+            (_, false) => {
+                Condition::at_least_zero(input.minus(other)?.minus(&Number::constant(1))?)
+            }
+        })
+    }
+
+    /// What the launch computes, `base - less`, where a loop runs up to one of the values near it. Of these the base is the
+    /// greatest that is compared, so that all of them are said by one input.
+    pub(super) fn base(&mut self, term: TermId) -> Option<(TermId, i128)> {
+        if !is_launch(term, &self.arena.terms) {
+            return None;
+        }
+        let width = self.arena.terms.width_of(term);
+        let near: Vec<TermId> = self
+            .inputs
+            .bounds
+            .union(&self.inputs.compared)
+            .copied()
+            .collect();
+        let mut best: Option<(i128, TermId)> = None;
+        let mut is_bound = false;
+        for other in near {
+            if self.arena.terms.width_of(other) != width || !is_launch(other, &self.arena.terms) {
+                continue;
+            }
+            let more = self.arena.terms.difference(other, term);
+            let Some(more) = self.arena.terms.value(more) else {
+                continue;
+            };
+            let more = Word::new(more, width).signed();
+            if more.abs() > NEAR {
+                continue;
+            }
+            is_bound |= self.inputs.bounds.contains(&other);
+            best = best.max(Some((more, other)));
+        }
+        let (less, base) = best.filter(|(less, _)| is_bound && *less >= 0)?;
+        Some((base, less))
+    }
+}

@@ -1,0 +1,227 @@
+//! Meetings of all warps of a CTA at which nobody is ever stuck.
+//!
+//! ```text
+//! every warp: ..; sync all; arrive bar; if i % n == n - 1 { sync all }; ..
+//! ```
+//!
+//! Let every warp come to the barriers of all warps in the same loops and under the same conditions over numbers of the launch and of
+//! the loops, so that the n-th meeting of one is the n-th of all. Let nothing between a meeting and the one before be able to
+//! block, in any warp. Whoever waits there has passed the one before, so all others go on from that one and come here: in no stuck
+//! state does anybody wait there. Runs with it are runs without it in which some orders do not occur, so it may be taken out.
+//! That is done under conditions that change from round to round, for which the proof rules have no form. Unless nothing at all
+//! stands between, a counterexample may then be none of the kernel.
+
+use std::collections::BTreeSet;
+
+use crate::recover::alike::every;
+use crate::recover::alike::only;
+use crate::recover::alike::same;
+use crate::recover::number::Atomic;
+use crate::recover::number::Condition;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Role;
+use crate::recover::sketch::every_line;
+
+/// What a warp has done since it last came to the barrier, on every way to here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Since {
+    /// It may have blocked, or has not come to the barrier yet.
+    Any,
+    /// What cannot block.
+    Going,
+    Nothing,
+}
+
+/// Takes out meetings at which nobody is stuck, where a CTA has so many warps. Gives whether counterexamples stay what they are.
+pub fn without_passed(roles: &mut [Role], warps: u32) -> bool {
+    let threads = i128::from(warps) * 32;
+    let ranks: BTreeSet<u32> = roles.iter().map(|role| role.rank).collect();
+    let mut exact = true;
+    for rank in ranks {
+        let mut of_rank: Vec<&mut Role> =
+            roles.iter_mut().filter(|role| role.rank == rank).collect();
+        let barriers = barriers(&of_rank, threads);
+        exact &= passed(&mut of_rank, &barriers);
+    }
+    exact
+}
+
+/// The barriers to which warps come as to one of all threads only.
+fn barriers(roles: &[&mut Role], threads: i128) -> BTreeSet<i128> {
+    let mut full = BTreeSet::new();
+    let mut other = BTreeSet::new();
+    let mut unknown = false;
+    for role in roles {
+        every_line(&role.lines, &mut |line| {
+            let Line::Action { action, .. } = line else {
+                return;
+            };
+            let (number, whole) = match action {
+                Action::Sync {
+                    barrier,
+                    threads: counted,
+                } => (barrier, counted.as_constant() == Some(threads)),
+                Action::BarrierArrive { barrier, .. } => (barrier, false),
+                _ => return,
+            };
+            match number.as_constant() {
+                Some(number) if whole => full.insert(number),
+                Some(number) => other.insert(number),
+                None => std::mem::replace(&mut unknown, true),
+            };
+        });
+    }
+    if unknown {
+        return BTreeSet::new();
+    }
+    full.difference(&other).copied().collect()
+}
+
+/// Takes out meetings at some barriers, and gives whether nothing at all stood between.
+fn passed(roles: &mut [&mut Role], barriers: &BTreeSet<i128>) -> bool {
+    let comes = |action: &Action| match action {
+        Action::Sync { barrier, .. } => barrier
+            .as_constant()
+            .is_some_and(|barrier| barriers.contains(&barrier)),
+        _ => false,
+    };
+    let skeleton = |role: &Role| {
+        only(&role.lines, &|line| match line {
+            Line::Action { action, .. } => comes(action),
+            line => matches!(line, Line::Return),
+        })
+    };
+    let Some((first, others)) = roles.split_first() else {
+        return true;
+    };
+    let mut first = skeleton(first);
+    if !others.iter().all(|role| same(&first, &skeleton(role))) {
+        return true;
+    }
+    // Variables of roles are not the same ones.
+    let mut fixed = true;
+    every(&mut first, &mut |number| {
+        fixed &= !number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_)));
+    });
+    if !fixed {
+        return true;
+    }
+    let mut least: Option<Vec<Since>> = None;
+    for role in roles.iter() {
+        let mut own = Vec::new();
+        before(&role.lines, Since::Any, false, &comes, &mut own);
+        least = Some(match least {
+            None => own,
+            Some(least) => least.into_iter().zip(own).map(|(a, b)| a.min(b)).collect(),
+        });
+    }
+    let least = least.unwrap_or_default();
+    for role in roles.iter_mut() {
+        let mut sites = least.iter().map(|since| *since > Since::Any);
+        take(&mut role.lines, &comes, &mut sites);
+    }
+    !least.contains(&Since::Going)
+}
+
+/// Notes for each meeting, in the order of the lines, what a warp has done since the one before: of those that are under a
+/// condition which changes from round to round.
+fn before(
+    lines: &[Line],
+    mut since: Since,
+    changing: bool,
+    comes: &dyn Fn(&Action) -> bool,
+    found: &mut Vec<Since>,
+) -> Since {
+    for line in lines {
+        since = match line {
+            Line::Action { action, .. } if comes(action) => {
+                found.push(if changing { since } else { Since::Any });
+                Since::Nothing
+            }
+            Line::Action { action, .. } if may_block(action) => Since::Any,
+            Line::Action { .. } => since.min(Since::Going),
+            Line::If {
+                condition,
+                then,
+                otherwise,
+                ..
+            } => {
+                let changing = changing || changes(condition);
+                let yes = before(then, since, changing, comes, found);
+                yes.min(before(otherwise, since, changing, comes, found))
+            }
+            Line::For { body, .. } => since.min(before(body, Since::Any, changing, comes, found)),
+            Line::Let { .. } | Line::Assign { .. } => since,
+            Line::Return => Since::Any,
+        };
+    }
+    since
+}
+
+/// Takes out the meetings that are told, and branches in which nothing is left.
+fn take(
+    lines: &mut Vec<Line>,
+    comes: &dyn Fn(&Action) -> bool,
+    sites: &mut impl Iterator<Item = bool>,
+) {
+    let mut kept = Vec::with_capacity(lines.len());
+    for mut line in std::mem::take(lines) {
+        match &mut line {
+            Line::Action { action, .. } => {
+                if comes(action) && sites.next().unwrap_or(false) {
+                    continue;
+                }
+            }
+            Line::If {
+                then, otherwise, ..
+            } => {
+                take(then, comes, sites);
+                take(otherwise, comes, sites);
+                if then.is_empty() && otherwise.is_empty() {
+                    continue;
+                }
+            }
+            Line::For { body, .. } => take(body, comes, sites),
+            Line::Let { .. } | Line::Assign { .. } | Line::Return => {}
+        }
+        kept.push(line);
+    }
+    *lines = kept;
+}
+
+fn changes(condition: &Condition) -> bool {
+    let mut changes = false;
+    condition.each(&mut |number| {
+        changes |= number.mentions(&|atomic| matches!(atomic, Atomic::Index(_)));
+    });
+    changes
+}
+
+/// Whether a warp may have to wait for others there.
+fn may_block(action: &Action) -> bool {
+    match action {
+        Action::Init { .. }
+        | Action::Arrive { .. }
+        | Action::ArriveExpect { .. }
+        | Action::Expect { .. }
+        | Action::Complete { .. }
+        | Action::Copy { .. }
+        | Action::Commit { .. }
+        | Action::BarrierArrive { .. }
+        | Action::GiveBack { .. } => false,
+        Action::Invalidate { .. }
+        | Action::Wait { .. }
+        | Action::Sync { .. }
+        | Action::ClusterArrive
+        | Action::ClusterWait
+        | Action::Tried { .. }
+        | Action::Asked
+        | Action::Allocate { .. }
+        | Action::Deallocate { .. }
+        | Action::Relinquish
+        | Action::SetMaxRegisters { .. }
+        | Action::Take { .. }
+        | Action::Launched => true,
+    }
+}
