@@ -7,6 +7,7 @@
 mod deviation;
 pub(super) mod multipliers;
 mod ranks;
+mod simplex;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

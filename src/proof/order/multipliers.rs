@@ -9,6 +9,8 @@ use std::time::Instant;
 use z3::SatResult;
 use z3::ast::Real;
 
+use super::simplex;
+use super::simplex::Answer;
 use crate::certificate::order::polynomial::Monomial;
 use crate::certificate::order::polynomial::Polynomial;
 use crate::certificate::order::polynomial::TooLarge;
@@ -190,6 +192,22 @@ pub fn solve(
     wanted: Range<usize>,
 ) -> Option<Vec<(i64, i64)>> {
     let left = reduced(rows, bounded)?;
+    if free == 0 {
+        match simplex::solve(&left, bounded) {
+            Answer::Values(values) => return values.get(wanted).map(<[_]>::to_vec),
+            Answer::Infeasible => return None,
+            Answer::Unknown => {}
+        }
+    }
+    by_solver(&left, (bounded, free), wanted)
+}
+
+/// The same, by Z3.
+pub(super) fn by_solver(
+    left: &[Row],
+    (bounded, free): (usize, usize),
+    wanted: Range<usize>,
+) -> Option<Vec<(i64, i64)>> {
     let solver = z3::Solver::new_for_logic("QF_LRA")?;
     let mut params = z3::Params::new();
     params.set_u32("timeout", time());
@@ -206,7 +224,7 @@ pub fn solve(
     for at in used.into_iter().filter(|at| *at < bounded) {
         solver.assert(unknowns[at].ge(&zero));
     }
-    for row in &left {
+    for row in left {
         let mut sum = zero.clone();
         for (at, times) in &row.terms {
             sum += &unknowns[*at] * &Real::from_rational(i64::try_from(*times).ok()?, 1);
