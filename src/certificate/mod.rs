@@ -26,6 +26,7 @@ pub mod normal;
 pub mod order;
 pub mod program;
 pub mod separation;
+mod sums;
 pub mod ticket;
 pub mod translate;
 pub mod turns;

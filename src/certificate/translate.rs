@@ -29,6 +29,8 @@ use std::collections::HashMap;
 
 use super::cut::lengths;
 use super::program::Unsupported;
+use super::sums;
+use super::sums::Sum;
 use super::term;
 use super::term::Term;
 use crate::protocol::BinaryOp;
@@ -71,8 +73,8 @@ pub struct Translator<'p> {
     constants: BTreeSet<String>,
     functions: BTreeSet<(String, usize)>,
     prefixes: Vec<(String, Prefix)>,
-    /// Sums of lengths: the text of the terms, and the points that occur.
-    sums: Vec<(String, BTreeSet<Term>)>,
+    /// Sums of lengths.
+    sums: Vec<Sum>,
     /// Per factor, what it is multiplied with.
     multiples: BTreeMap<Term, BTreeSet<Term>>,
     /// Dividends and symbolic divisors.
@@ -318,30 +320,18 @@ impl<'p> Translator<'p> {
     /// The function whose differences are the sums of these terms.
     fn sum(&mut self, terms: &Expr, points: [&Term; 2]) -> String {
         let key = format!("{terms:?}");
-        let position = match self.sums.iter().position(|(known, _)| *known == key) {
+        let position = match self.sums.iter().position(|known| known.text == key) {
             Some(position) => position,
             None => {
                 let position = self.sums.len();
-                self.sums.push((key, BTreeSet::new()));
+                self.sums.push(Sum::new(key, terms));
                 position
             }
         };
         if !self.inside_count {
-            self.sums[position].1.extend(points.map(Term::clone));
+            self.sums[position].points.extend(points.map(Term::clone));
         }
         format!("sum_{position}")
-    }
-
-    /// That sums of lengths do not decrease.
-    fn monotone(&self) -> Vec<Term> {
-        let mut facts = Vec::new();
-        for (position, (_, points)) in self.sums.iter().enumerate() {
-            let at = |x: &Term| term::apply(&format!("sum_{position}"), std::slice::from_ref(x));
-            for (p, q) in itertools::iproduct!(points, points).filter(|(p, q)| p != q) {
-                facts.push(term::or([term::lt(q, p), term::le(&at(p), &at(q))]));
-            }
-        }
-        facts
     }
 
     fn body_at(
@@ -448,7 +438,7 @@ impl<'p> Translator<'p> {
                 }
             }
         }
-        facts.extend(self.monotone());
+        facts.extend(sums::facts(&self.sums));
         facts.extend(self.arithmetic());
         Ok(facts)
     }

@@ -28,6 +28,7 @@ pub const KERNELS: Kernels = Kernels {
                 "row(block, N - 1 - i)",
             ],
         ),
+        (" > 0", &[" > 1", " >= 0", " != 0", " >= 1"]),
         ("arrivals: 1", &["arrivals: 2"]),
         ("advance c", &["read x"]),
         ("commit", &["arrive"]),
@@ -100,6 +101,80 @@ role epilogue {
 for i in 0..N {
 wait done i % 2
 arrive free
+}
+}",
+    // An accumulator that is handed over, and a phase that is toggled, for tiles with entries alone.
+    "param N in 0..
+param K in 0..
+pattern block[N, K]
+let len(i) = count(k in 0..K where block[i, k])
+let other(i) = count(k in 0..K where block[k, i])
+mbarrier full { arrivals: 1 }
+mbarrier empty { arrivals: 1 }
+mbarrier done { arrivals: 1 }
+mbarrier free { arrivals: 1 }
+role load {
+var p = producer(1)
+for i in 0..N {
+for k in 0..len(i) {
+wait empty p.phase
+arrive full
+advance p
+}
+}
+}
+role math {
+var c = consumer(1)
+var phase = 1
+for i in 0..N {
+if len(i) > 0 {
+wait free phase
+for k in 0..len(i) {
+wait full c.phase
+commit empty
+advance c
+}
+commit done
+phase = phase ^ 1
+}
+}
+}
+role epilogue {
+var phase = 0
+for i in 0..N {
+if len(i) > 0 {
+wait done phase
+arrive free
+phase = phase ^ 1
+}
+}
+}",
+    // The same without a ring.
+    "param N in 0..
+param K in 0..
+pattern block[N, K]
+let len(i) = count(k in 0..K where block[i, k])
+let other(i) = len(i) + 1
+mbarrier done { arrivals: 1 }
+mbarrier free { arrivals: 1 }
+role math {
+var phase = 1
+for i in 0..N {
+if len(i) > 0 {
+wait free phase
+commit done
+phase = phase ^ 1
+}
+}
+}
+role epilogue {
+var phase = 0
+for i in 0..N {
+if 1 <= len(i) {
+wait done phase
+arrive free
+phase = phase ^ 1
+}
 }
 }",
     // A triangle: tile i has i + 1 blocks.

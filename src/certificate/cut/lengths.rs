@@ -9,13 +9,15 @@
 //! The same is done to lengths that do have closed sums, as those of a triangle, where a protocol has
 //! no closed forms otherwise.
 //!
-//! The solver is told nothing about `f` except that it is never negative: a sum is the difference
-//! of a function that does not decrease ([`Translator`](crate::certificate::translate::Translator)),
-//! one function per text of `f`. So what is proved holds for all lengths, and roles that go by the
+//! The solver is told nothing about `f` except that it is never negative: a sum is the difference of a function that does
+//! not decrease ([`Translator`](crate::certificate::translate::Translator)), one function per text of `f`. Where that reads
+//! `min(m, g)`, it is also told that the sum grows by no more than `m` at every step and than the sum of the `g`, and that it grows
+//! wherever that one does. So what is proved holds for all lengths, and roles that go by the
 //! same text agree on them.
 
 use super::algebra;
 use crate::certificate::exact;
+use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
 
@@ -79,6 +81,17 @@ pub fn summed(length: &Expr, var: VarId, n: &Expr) -> Option<Expr> {
             (**body).clone(),
         )
     })
+}
+
+/// The number and the length of which a term of a sum is the lesser, if its text says so.
+pub fn least(term: &Expr) -> Option<(i64, &Expr)> {
+    let Expr::Binary(BinaryOp::Min, a, b) = term else {
+        return None;
+    };
+    match (&**a, &**b) {
+        (Expr::Int(most), of) | (of, Expr::Int(most)) if *most >= 0 => Some((*most, of)),
+        _ => None,
+    }
 }
 
 fn has_count(expr: &Expr) -> bool {

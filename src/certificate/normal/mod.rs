@@ -12,6 +12,7 @@
 //! | `for i in a..b { B if c { break } }`, `c` implies `i >= b - 1` | `for i in a..b { B }` | nothing follows |
 //! | `for i in 0..b { if i % m == r { B } }`, `r` is in `0..m` | `for k in 0..(b - r + m - 1) / m { i = m * k + r; B }` | `turns.rs` |
 //! | the same with `x = x + e` beside the branch | that loop with `x = x0 + e * i` in front of `B` | `turns.rs` |
+//! | `if n > 0 { B }`, `n` is a count | `for j in 0..min(1, n) { B }` | `rows.rs` |
 //! | `if a < b { B } for i in a + 1..b { B }` | `for i in a..b { B }` | `B` does not mention `i` |
 //!
 //! Where lengths of loops are compared, a parameter whose domain and plain assumptions leave one value is replaced by it.
@@ -23,6 +24,7 @@
 //! is removed only if its shape and the domain show that it is defined (`evident` in [`super::defined`]). All
 //! other definedness is stated from the untouched text. A body that is removed never runs in the original either.
 
+mod rows;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -143,6 +145,9 @@ impl Rewriter<'_> {
         }
         if let Some(only) = self.unguarded(&stmt) {
             stmt = only;
+        }
+        if let Some(all) = self.counted(&stmt) {
+            return all;
         }
         let own = turns::own(
             &stmt,

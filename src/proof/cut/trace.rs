@@ -66,7 +66,7 @@ pub fn value(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<
             for x in go(lo)?..go(hi)? {
                 if *var == lengths::ITERATION {
                     // No proof looks at what a length is, so any will do to guess from.
-                    total += i64::try_from(any((body, params, x)) % LENGTHS).unwrap_or(0);
+                    total += length(body, params, x);
                     continue;
                 }
                 inside.insert(*var, x);
@@ -92,14 +92,23 @@ pub fn value(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<
     }
 }
 
+/// What a length may be in an iteration.
+fn length(of: &Expr, params: &[i64], x: i64) -> i64 {
+    match lengths::least(of) {
+        Some((most, of)) => length(of, params, x).min(most),
+        None => i64::try_from(any((of, params, x)) % LENGTHS).unwrap_or(0),
+    }
+}
+
 /// Some number, the same one for the same things.
-fn any(of: impl Hash) -> u64 {
+pub fn any(of: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
     hasher.finish()
 }
 
-fn truth(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<bool> {
+/// Whether a condition holds; `None` where it has no value.
+pub fn truth(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<bool> {
     let number = |e: &Expr| value(e, params, vars);
     let go = |e: &Expr| truth(e, params, vars);
     match expr {

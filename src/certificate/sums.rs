@@ -1,0 +1,65 @@
+//! What is known of sums of lengths: see [`lengths`](super::cut::lengths).
+
+use std::collections::BTreeSet;
+
+use super::cut::lengths;
+use super::term;
+use super::term::Term;
+use crate::protocol::Expr;
+
+/// The sum of a length over the iterations of a loop.
+pub struct Sum {
+    /// The length.
+    pub text: String,
+    /// The points that occur.
+    pub points: BTreeSet<Term>,
+    /// The number and the text of another length, if this one is the lesser of both.
+    least: Option<(i64, String)>,
+}
+
+impl Sum {
+    /// Without points.
+    pub fn new(text: String, terms: &Expr) -> Sum {
+        Sum {
+            text,
+            points: BTreeSet::new(),
+            least: lengths::least(terms).map(|(most, of)| (most, format!("{of:?}"))),
+        }
+    }
+}
+
+/// That sums of lengths do not decrease. One of terms `min(m, f)` grows by no more than `m` at every step, by no more than
+/// the sum of the `f`, and, if `m` is at least 1, wherever that one grows.
+pub fn facts(sums: &[Sum]) -> Vec<Term> {
+    let mut facts = Vec::new();
+    for (position, sum) in sums.iter().enumerate() {
+        let symbol = |position: usize| format!("sum_{position}");
+        let at = |position, x: &Term| term::apply(&symbol(position), std::slice::from_ref(x));
+        let grown = |of, p: &Term, q: &Term| term::sub(&at(of, q), &at(of, p));
+        let most = sum.least.as_ref().map(|(most, _)| *most);
+        let whole = sum.least.as_ref().and_then(|(_, text)| {
+            let mut all = sums.iter();
+            all.position(|known| known.text == *text)
+        });
+        let others = whole.and_then(|whole| sums.get(whole));
+        let others = others.into_iter().flat_map(|other| &other.points);
+        let points: BTreeSet<&Term> = sum.points.iter().chain(others).collect();
+        for (p, q) in itertools::iproduct!(&points, &points).filter(|(p, q)| p != q) {
+            let mut all = vec![term::le(&at(position, p), &at(position, q))];
+            if let Some(most) = most {
+                let steps = term::product([term::int(most), term::sub(q, p)]);
+                all.push(term::le(&grown(position, p, q), &steps));
+            }
+            if let Some(whole) = whole {
+                all.push(term::le(&grown(position, p, q), &grown(whole, p, q)));
+                if most >= Some(1) {
+                    let still = term::le(&grown(whole, p, q), &term::int(0));
+                    let grows = term::le(&term::int(1), &grown(position, p, q));
+                    all.push(term::or([still, grows]));
+                }
+            }
+            facts.push(term::or([term::lt(q, p), term::and(all)]));
+        }
+    }
+    facts
+}
