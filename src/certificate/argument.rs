@@ -3,6 +3,8 @@
 use super::case_split;
 use super::case_split::CaseSplit;
 use super::claims;
+use super::credit;
+use super::credit::Credit;
 use super::cut;
 use super::cut::artefact::Cut;
 use super::defined;
@@ -41,6 +43,8 @@ pub enum Argument {
     Ticket(Ticket),
     /// See [`super::turns`].
     Turns(Turns),
+    /// See [`super::credit`].
+    Credit(Credit),
     /// See [`super::cut`].
     Cut(Cut),
     /// See [`super::order`].
@@ -62,6 +66,7 @@ impl Argument {
             // A launch, if there is one, is obliged to be of the whole grid.
             Argument::CaseSplit(_)
             | Argument::Kernel(_)
+            | Argument::Credit(_)
             | Argument::Cut(_)
             | Argument::Order(_)
             | Argument::Separation(_)
@@ -79,6 +84,7 @@ impl Argument {
             Argument::Kernel(kernel) => trusted::obligations(protocol, kernel),
             Argument::Ticket(ticket) => ticket::obligations(protocol, ticket),
             Argument::Turns(turns) => turns::obligations(protocol, turns),
+            Argument::Credit(credit) => credit::obligations(protocol, credit),
             Argument::Cut(cut) => cut::obligations(protocol, cut),
             Argument::Order(order) => order::obligations(protocol, order),
             Argument::Separation(parts) => separation::obligations(protocol, parts),
@@ -140,6 +146,7 @@ impl Argument {
             Argument::Kernel(_) => "kernel",
             Argument::Ticket(_) => "ticket",
             Argument::Turns(_) => "turn",
+            Argument::Credit(_) => "credit",
             Argument::Cut(_) => "cut",
             Argument::Order(_) => "order",
             Argument::Separation(_) => "separation",
@@ -154,6 +161,7 @@ impl Argument {
             Argument::Kernel(_) => "kernel",
             Argument::Ticket(_) => "ticket rule",
             Argument::Turns(_) => "turn rule",
+            Argument::Credit(_) => "credit rule",
             Argument::Cut(_) => "cut rule",
             Argument::Order(_) => "order rule",
             Argument::Separation(_) => "separation rule",

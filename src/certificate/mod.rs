@@ -13,6 +13,7 @@
 pub mod argument;
 pub mod case_split;
 pub mod claims;
+pub mod credit;
 pub mod cut;
 pub mod defined;
 pub mod discharge;

@@ -10,7 +10,7 @@
 //! ([`Bound::Previous`], [`Bound::Last`]).
 //!
 //! Side conditions, refused with a reason where they fail: `return` only outside loops, no
-//! `break`, no other value carried from one iteration to the next, no reset, no barrier.
+//! `break`, no other value carried from one iteration to the next, no barrier, and no reset but for a rule that asks for them.
 
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -102,6 +102,11 @@ pub enum EventKind {
         /// How much.
         amount: Expr,
     },
+    /// Sets a semaphore.
+    Set {
+        /// To what.
+        value: Expr,
+    },
 }
 
 /// A family of events: the executions of one statement.
@@ -151,6 +156,23 @@ pub struct Program {
 ///
 /// Refuses programs outside the fragment named in the module comment.
 pub fn summarize(protocol: &Protocol, role: &Role) -> Result<Program, Unsupported> {
+    let program = summarize_with_sets(protocol, role)?;
+    let mut events = program.events.iter();
+    match events.find(|event| matches!(event.kind, EventKind::Set { .. })) {
+        None => Ok(program),
+        Some(set) => Err(Unsupported::at(
+            set.span,
+            "a semaphore that is set rather than incremented",
+        )),
+    }
+}
+
+/// The same, for a rule that knows what it is to set a semaphore.
+///
+/// # Errors
+///
+/// As for [`summarize`].
+pub fn summarize_with_sets(protocol: &Protocol, role: &Role) -> Result<Program, Unsupported> {
     let mut walk = Walk {
         program: Program::default(),
         next: protocol.vars.len(),
@@ -245,11 +267,9 @@ impl Walk {
                 return Ok(Expr::Bool(true));
             }
             StmtKind::Break => return Err(Unsupported::at(stmt.span, "`break`")),
-            StmtKind::Set { .. } => {
-                return Err(Unsupported::at(
-                    stmt.span,
-                    "a semaphore that is set rather than incremented",
-                ));
+            StmtKind::Set { cell, value } => {
+                let value = self.evaluate(value, path, stmt.span)?;
+                self.event(stmt, cell, EventKind::Set { value }, path)?;
             }
             StmtKind::Arrive { .. }
             | StmtKind::WaitParity { .. }

@@ -354,7 +354,7 @@ impl<'a> Rule<'a> {
                 }
                 let lower = self.rank(&mut setting, blocking, &p, &at_block)?;
                 let higher = self.rank(&mut setting, wait, &c, &at_c)?;
-                let mut goal = vec![lexicographic(&lower, &higher)];
+                let mut goal = vec![grid::lexicographic(&lower, &higher)];
                 if self.artefact.residency == Residency::LaunchOrder {
                     goal.push(self.starts_before(&p, &c)?);
                 }
@@ -420,17 +420,6 @@ impl<'a> Rule<'a> {
                 .map(|key| sign(&member[key.index], key.descending))
                 .collect()
         };
-        Ok(lexicographic(&signed(a), &signed(b)))
+        Ok(grid::lexicographic(&signed(a), &signed(b)))
     }
-}
-
-/// `a < b` lexicographically.
-fn lexicographic(a: &[Term], b: &[Term]) -> Term {
-    let mut alternatives = Vec::new();
-    let mut equal = Vec::new();
-    for (x, y) in a.iter().zip(b) {
-        alternatives.push(term::and(equal.iter().cloned().chain([term::lt(x, y)])));
-        equal.push(term::eq(x, y));
-    }
-    term::or(alternatives)
 }

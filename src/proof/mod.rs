@@ -5,6 +5,7 @@
 //! is written down as a certificate and checked from the protocol's text.
 
 mod case_split;
+mod credit;
 mod cut;
 pub mod empty;
 mod model;
@@ -85,6 +86,8 @@ pub enum Layer {
     Ticket,
     /// Numbered turns at every semaphore.
     Turns,
+    /// Every wait is for additions that are never held up by it in turn.
+    Credit,
     /// What CTAs share, and what each has of its own, one after the other.
     Separation,
     /// Small values of a parameter and all others, one after the other.
@@ -100,6 +103,7 @@ impl Layer {
             Layer::Cuts(_) => "cut",
             Layer::Ticket => "ticket",
             Layer::Turns => "turn",
+            Layer::Credit => "credit",
             Layer::Separation => "separation",
             Layer::CaseSplit(_) => "case",
         }
@@ -125,6 +129,9 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     }
     if grid && semaphores {
         all.extend([Layer::Ticket, Layer::Turns]);
+    }
+    if semaphores && protocol.patterns.is_empty() {
+        all.push(Layer::Credit);
     }
     if certificate::separation::parts(protocol).is_ok() {
         all.push(Layer::Separation);
@@ -197,6 +204,7 @@ fn search_until(
         Layer::Cuts(shows) => cut::guess(protocol, shows, None, deadline, tell),
         Layer::Ticket => ticket::guess(protocol, &samples(), deadline, tell),
         Layer::Turns => turns::guess(protocol, &samples(), deadline, tell),
+        Layer::Credit => credit::guess(protocol, deadline, tell),
         Layer::Separation => separation::argue(protocol, limit, tell),
         Layer::CaseSplit(property) => case_split::argue(protocol, property, deadline, cancel, tell),
     }

@@ -102,6 +102,11 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
         Argument::Kernel(kernel) => super::kernel::explain(kernel_text, kernel),
         Argument::Ticket(ticket) => explain_ticket(protocol, ticket),
         Argument::Turns(turns) => explain_turns(protocol, turns),
+        Argument::Credit(_) => vec![
+            "Each wait for a counter is for certain additions. Whatever their members wait for before has a lower rank, so \
+             nobody waits in a circle."
+                .to_owned(),
+        ],
         Argument::Cut(cut) => super::cuts::explain(protocol, cut),
         Argument::Order(order) => super::orders::explain(protocol, order),
         Argument::Separation(parts) => explain_separation(protocol, parts),

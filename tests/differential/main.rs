@@ -5,6 +5,7 @@ mod support;
 
 mod block_sparse;
 mod claims;
+mod credit;
 mod cut;
 mod cut_hazards;
 mod data;

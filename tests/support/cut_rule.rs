@@ -66,7 +66,8 @@ pub fn bounds() -> Bounds {
 
 /// Whether a layer proves a property.
 pub fn proved_by(layer: Layer, property: Property, source: &str, protocol: &Protocol) -> bool {
-    let Guess::Fitting(argument) = proof::search(protocol, layer, LIMIT, None, &|_| {}) else {
+    let found = proof::search(protocol, layer, LIMIT, None, &|_| {});
+    let (Guess::Fitting(argument) | Guess::Found(argument)) = found else {
         return false;
     };
     let issued = manifest::issue(source, &Narrowing::default(), property.name(), argument);

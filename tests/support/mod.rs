@@ -12,6 +12,7 @@ pub mod claim_templates;
 pub mod cluster_templates;
 pub mod copied_claim_templates;
 pub mod copied_data_templates;
+pub mod credit_templates;
 pub mod cut_rule;
 pub mod cut_templates;
 pub mod damage;

@@ -166,6 +166,35 @@ impl Frame<'_> {
         Ok(Some((env, term::and(happens))))
     }
 
+    /// The execution of an event with these values of the indices and the loop variables, and the condition under which it
+    /// takes place. `None` where there are more or fewer names.
+    pub(in crate::certificate) fn executed(
+        &self,
+        setting: &mut Setting<'_>,
+        event: &Event,
+        values: &[Term],
+    ) -> Result<Option<(Env, Term)>, Unsupported> {
+        let mut values = values.iter();
+        let (mut env, mut happens) = (Env::new(), Vec::new());
+        for index in &self.role.indices {
+            let Some(value) = values.next() else {
+                return Ok(None);
+            };
+            let extent = setting.terms.expr(&index.extent, &Env::new())?;
+            happens.push(term::within(&term::int(0), value, &extent));
+            env.insert(index.var, value.clone());
+        }
+        for bound in &event.bounds {
+            let (Bound::Loop(binder), Some(value)) = (bound, values.next()) else {
+                return Ok(None);
+            };
+            env.insert(binder.var, value.clone());
+            happens.push(order::in_loop(setting, binder, &env)?);
+        }
+        happens.push(setting.terms.expr(&event.condition, &env)?);
+        Ok(values.next().is_none().then(|| (env, term::and(happens))))
+    }
+
     /// Solves the index expressions of an event for its loop variables.
     fn read_off(
         &self,
@@ -318,9 +347,9 @@ pub(in crate::certificate) fn amount(
 ) -> Result<Term, Unsupported> {
     match &add.kind {
         EventKind::Add { amount } => setting.terms.expr(amount, env),
-        EventKind::Wait { .. } => Err(Unsupported::at(
+        EventKind::Wait { .. } | EventKind::Set { .. } => Err(Unsupported::at(
             add.span,
-            "a wait where an addition belongs",
+            "another operation where an addition belongs",
         )),
     }
 }
@@ -332,9 +361,9 @@ pub(in crate::certificate) fn wait_value(
 ) -> Result<Term, Unsupported> {
     match &wait.kind {
         EventKind::Wait { value, .. } => setting.terms.expr(value, env),
-        EventKind::Add { .. } => Err(Unsupported::at(
+        EventKind::Add { .. } | EventKind::Set { .. } => Err(Unsupported::at(
             wait.span,
-            "an addition where a wait belongs",
+            "another operation where a wait belongs",
         )),
     }
 }

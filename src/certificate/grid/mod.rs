@@ -27,6 +27,7 @@ use super::program::Event;
 use super::program::EventKind;
 use super::program::Program;
 use super::program::Unsupported;
+use super::term;
 use super::term::Term;
 use super::translate::Env;
 use super::translate::Translator;
@@ -115,6 +116,17 @@ impl<A> DerefMut for Over<'_, A> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.frame
     }
+}
+
+/// `a < b` lexicographically.
+pub(super) fn lexicographic(a: &[Term], b: &[Term]) -> Term {
+    let mut alternatives = Vec::new();
+    let mut equal = Vec::new();
+    for (x, y) in a.iter().zip(b) {
+        alternatives.push(term::and(equal.iter().cloned().chain([term::lt(x, y)])));
+        equal.push(term::eq(x, y));
+    }
+    term::or(alternatives)
 }
 
 /// What a rule derives from its artefact, for every combination of the parameters that are split.

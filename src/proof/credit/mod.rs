@@ -1,0 +1,181 @@
+//! Looks for a proof by the credit rule: which additions each wait is for, and ranks.
+//!
+//! Programs are run through at small values. What fits every wait there is tried: values of indices and loop variables
+//! that are those of the wait plus a number, wrapped around or not, and ranges of these. Ranks are then solutions of
+//! linear programs over the pairs of waits that are left.
+
+mod ranks;
+mod samples;
+mod sums;
+mod supplies;
+
+use std::time::Instant;
+
+use itertools::Itertools;
+
+use super::Guess;
+use super::accepted;
+use super::cut::trace;
+use super::uncovered;
+use crate::certificate::argument::Argument;
+use crate::certificate::credit;
+use crate::certificate::credit::Credit;
+use crate::certificate::credit::Credited;
+use crate::certificate::credit::Supply;
+use crate::certificate::program::Program;
+use crate::fresh;
+use crate::protocol::Domain;
+use crate::protocol::Protocol;
+use crate::semantics::unfold;
+use samples::Execution;
+use samples::Sample;
+
+/// How far above its least value each parameter goes, and one at a time, and how many points are run through.
+const REACH: i64 = 3;
+const FAR: [i64; 2] = [9, 33];
+const POINTS: usize = 60;
+
+/// How many executions of a wait what it is for is fitted to.
+const FITTED: usize = 48;
+
+/// Looks for a proof that the checker accepts.
+pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Guess {
+    let programs = match credit::programs(protocol) {
+        Ok(programs) => programs,
+        Err(refused) => return Guess::nothing(uncovered(refused)),
+    };
+    tell("running programs at small values");
+    let search = Search::new(protocol, &programs, deadline);
+    let alternatives = match search.all_alternatives() {
+        Ok(alternatives) => alternatives,
+        Err(reason) => return Guess::nothing(reason),
+    };
+    let mut reason = String::new();
+    let ways = [(false, false), (true, false), (false, true), (true, true)];
+    for over in ways.map(|(params, indices)| Over { params, indices }) {
+        let ranks = match fresh::context(|| search.ranks(&alternatives, over)) {
+            Ok(ranks) => ranks,
+            Err(refused) => {
+                reason = refused;
+                continue;
+            }
+        };
+        let both = alternatives.iter().cloned().zip(ranks);
+        let waits = both.map(|(alternatives, rank)| Credited { rank, alternatives });
+        let argument = Argument::Credit(Credit {
+            waits: waits.collect(),
+        });
+        match accepted(protocol, &argument, false, deadline, tell) {
+            Ok(()) => return Guess::Found(argument),
+            Err(refused) => reason = refused,
+        }
+    }
+    Guess::nothing(reason)
+}
+
+/// What ranks are sums of, beside variables of loops. Those of few things fit small values only if they fit all.
+#[derive(Debug, Clone, Copy)]
+struct Over {
+    params: bool,
+    indices: bool,
+}
+
+struct Search<'p> {
+    protocol: &'p Protocol,
+    programs: &'p [Program],
+    waits: Vec<(usize, usize)>,
+    samples: Vec<Sample>,
+    deadline: Instant,
+}
+
+impl<'p> Search<'p> {
+    fn new(protocol: &'p Protocol, programs: &'p [Program], deadline: Instant) -> Search<'p> {
+        let values = |domain: &Domain| match domain {
+            Domain::AtLeast(least) => (*least..=least.saturating_add(REACH)).collect(),
+            Domain::Range(least, most) => {
+                (*least..=(*most).min(least.saturating_add(REACH))).collect()
+            }
+            Domain::Set(values) => values.iter().copied().take(3).collect::<Vec<i64>>(),
+        };
+        let domains = protocol.params.iter().map(|param| values(&param.domain));
+        let mut far: Vec<Vec<i64>> = Vec::new();
+        let mut points: Vec<Vec<i64>> = domains.multi_cartesian_product().take(4_096).collect();
+        // What fits small values alone is not worth a proof.
+        for at in 0..protocol.params.len() {
+            for (others, away) in [1, 2].into_iter().cartesian_product(FAR) {
+                let value = |(nth, domain): (usize, &Domain)| {
+                    let plus = if nth == at { away } else { others };
+                    match domain {
+                        Domain::AtLeast(least) => least.saturating_add(plus),
+                        Domain::Range(least, most) => least.saturating_add(plus).min(*most),
+                        Domain::Set(values) => values.last().copied().unwrap_or(0),
+                    }
+                };
+                let domains = protocol.params.iter().map(|param| &param.domain);
+                let point: Vec<i64> = domains.enumerate().map(value).collect();
+                far.push(point);
+            }
+        }
+        // Some of each kind.
+        points.sort_by_cached_key(|point| trace::any(point));
+        let mut samples: Vec<Sample> = Vec::new();
+        for params in far.iter().chain(&points) {
+            if samples.len() == POINTS || Instant::now() >= deadline {
+                break;
+            }
+            if unfold::check_params(protocol, params).is_ok()
+                && let Some(sample) = Sample::new(protocol, programs, params)
+            {
+                samples.push(sample);
+            }
+        }
+        Search {
+            waits: credit::waits(programs),
+            protocol,
+            programs,
+            samples,
+            deadline,
+        }
+    }
+
+    fn all_alternatives(&self) -> Result<Vec<Vec<Vec<Supply>>>, String> {
+        let mut all = Vec::new();
+        for &(role, event) in &self.waits {
+            all.push(self.alternatives(role, event)?);
+        }
+        Ok(all)
+    }
+
+    fn quote(&self, role: usize, event: usize) -> String {
+        let span = self.programs[role].events[event].span;
+        let text = self.protocol.source.get(span.start..span.end);
+        text.unwrap_or("?").split_whitespace().join(" ")
+    }
+
+    fn stop(&self) -> Result<(), String> {
+        match Instant::now() < self.deadline {
+            true => Ok(()),
+            false => Err("the time was up".to_owned()),
+        }
+    }
+
+    /// The executions of a wait that it is fitted to: some of each sample.
+    fn fitted(&self, role: usize, event: usize) -> Vec<(&Sample, &Execution)> {
+        let all = self.samples.iter().flat_map(|sample| {
+            let all = sample.all.iter().map(move |this| (sample, this));
+            all.filter(|(_, this)| (this.role, this.event) == (role, event) && this.amount > 0)
+        });
+        let all: Vec<_> = all.collect();
+        let step = all.len().div_ceil(FITTED).max(1);
+        all.into_iter().step_by(step).collect()
+    }
+
+    fn member<'e>(&self, of: &'e Execution) -> &'e [i64] {
+        &of.values[..self.protocol.roles[of.role].indices.len()]
+    }
+
+    fn nth(&self, of: &Execution) -> Option<usize> {
+        let mut waits = self.waits.iter();
+        waits.position(|wait| *wait == (of.role, of.event))
+    }
+}

@@ -1,0 +1,408 @@
+//! Which additions a wait may be for.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use itertools::Itertools;
+
+use super::Search;
+use super::samples::Execution;
+use super::samples::Sample;
+use super::sums::affine;
+use super::sums::range;
+use super::sums::sum;
+use crate::certificate::credit;
+use crate::certificate::credit::Affine;
+use crate::certificate::credit::Place;
+use crate::certificate::credit::Supply;
+use crate::certificate::program::Bound;
+use crate::certificate::program::Event;
+use crate::certificate::program::EventKind;
+use crate::protocol::BinaryOp;
+use crate::protocol::Expr;
+use crate::protocol::Iteration;
+use crate::protocol::VarId;
+
+/// Forms of the values of one index or loop variable that are tried together with those of others.
+const MAX_PLACES: usize = 24;
+
+/// The largest number of additions that one wait may be for at small values.
+const MAX_BOX: i64 = 256;
+
+/// Forms of one addition that are tried together with those of another one.
+const MAX_PAIRED: usize = 48;
+
+/// Alternatives for one wait.
+const MAX_ALTERNATIVES: usize = 4;
+
+/// Additions that a wait may be for, and how much they add for each of the executions that it is fitted to.
+struct Candidate {
+    supply: Supply,
+    totals: Vec<Option<i64>>,
+    /// How many additions there are altogether.
+    size: i64,
+}
+
+impl Search<'_> {
+    /// What a wait may be for.
+    pub(super) fn alternatives(
+        &self,
+        role: usize,
+        event: usize,
+    ) -> Result<Vec<Vec<Supply>>, String> {
+        let fitted = self.fitted(role, event);
+        if fitted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let object = self.programs[role].events[event].cell.object;
+        let mut candidates = Vec::new();
+        for (from, program) in self.programs.iter().enumerate() {
+            for (at, add) in program.events.iter().enumerate() {
+                let waits = matches!(add.kind, EventKind::Wait { .. });
+                if !waits && add.cell.object == object {
+                    candidates.push(self.candidates((role, event), (from, at), &fitted)?);
+                }
+            }
+        }
+        let enough = |totals: &[i64]| -> Vec<bool> {
+            let pairs = totals.iter().zip(&fitted);
+            pairs
+                .map(|(total, (_, wait))| *total >= wait.amount)
+                .collect()
+        };
+        // One addition, or two.
+        let mut ways: Vec<(Vec<Supply>, Vec<bool>, (i64, i64))> = Vec::new();
+        // How many there are, and how much more than needed.
+        let sum = |totals: &[i64]| totals.iter().fold(0, |sum: i64, x| sum.saturating_add(*x));
+        for candidate in candidates.iter().flatten() {
+            let totals: Vec<i64> = candidate.totals.iter().map(|t| t.unwrap_or(-1)).collect();
+            ways.push((
+                vec![candidate.supply.clone()],
+                enough(&totals),
+                (candidate.size, sum(&totals)),
+            ));
+        }
+        // Of those that add as much everywhere one will do beside another addition.
+        let some = |of: &'_ [Candidate]| -> Vec<usize> {
+            let unique = of.iter().enumerate().unique_by(|(_, c)| c.totals.clone());
+            unique.map(|(at, _)| at).take(MAX_PAIRED).collect()
+        };
+        for [a, b] in candidates.iter().array_combinations() {
+            for (first, second) in some(a).into_iter().cartesian_product(some(b)) {
+                let (a, b) = (&a[first], &b[second]);
+                let both = a.totals.iter().zip(&b.totals);
+                let totals: Vec<i64> = both
+                    .map(|(a, b)| a.zip(*b).map_or(-1, |(a, b)| a.saturating_add(b)))
+                    .collect();
+                let supplies = vec![a.supply.clone(), b.supply.clone()];
+                let size = a.size.saturating_add(b.size);
+                ways.push((supplies, enough(&totals), (size, sum(&totals))));
+            }
+        }
+        let mut open = vec![true; fitted.len()];
+        let mut chosen = Vec::new();
+        while open.contains(&true) && chosen.len() < MAX_ALTERNATIVES {
+            let covers = |covered: &[bool]| {
+                let both = covered.iter().zip(&open);
+                both.filter(|(covered, open)| **covered && **open).count()
+            };
+            // The first of the best.
+            let best = ways
+                .iter()
+                .rev()
+                .max_by_key(|(_, covered, size)| (covers(covered), Reverse(*size)));
+            let Some((supplies, covered, _)) = best.filter(|(_, covered, _)| covers(covered) > 0)
+            else {
+                break;
+            };
+            chosen.push(supplies.clone());
+            for (open, covered) in open.iter_mut().zip(covered) {
+                *open &= !covered;
+            }
+        }
+        match open.contains(&true) {
+            false => Ok(chosen),
+            true => Err(format!(
+                "no form was found for which additions `{}` is for",
+                self.quote(role, event)
+            )),
+        }
+    }
+
+    /// The executions of an addition that fit at least one execution of a wait.
+    fn candidates(
+        &self,
+        wait: (usize, usize),
+        (role, at): (usize, usize),
+        fitted: &[(&Sample, &Execution)],
+    ) -> Result<Vec<Candidate>, String> {
+        let add = &self.programs[role].events[at];
+        // The additions to the element of each execution of the wait.
+        let there = |(sample, wait): &(&Sample, &Execution)| -> Vec<Vec<i64>> {
+            let all = sample.all.iter();
+            let own = all.filter(|e| (e.role, e.event) == (role, at) && e.element == wait.element);
+            own.map(|e| e.values.clone()).collect()
+        };
+        let there: Vec<Vec<Vec<i64>>> = fitted.iter().map(there).collect();
+        let mut places: Vec<Vec<Place>> = Vec::new();
+        for (nth, extent) in self.extents(role, add).into_iter().enumerate() {
+            self.stop()?;
+            let values: Vec<BTreeSet<i64>> = there
+                .iter()
+                .map(|all| all.iter().map(|values| values[nth]).collect())
+                .collect();
+            let mut known = BTreeSet::new();
+            let mut distinct = Vec::new();
+            let read = self.read_off(wait, add, (role, nth));
+            for place in read.into_iter().chain(self.places(wait, extent.as_ref())) {
+                let seen: Vec<(i64, i64)> = fitted
+                    .iter()
+                    .map(|(sample, wait)| range(&place, &wait.values, &sample.params))
+                    .collect();
+                let fits = seen.iter().zip(&values).filter(|((lo, hi), values)| {
+                    lo < hi
+                        && hi.saturating_sub(*lo) <= MAX_BOX
+                        && (*lo..*hi).all(|x| values.contains(&x))
+                });
+                let fits = fits.count();
+                // Those that are the same everywhere are one.
+                let fits = match (&add.kind, &place) {
+                    (EventKind::Set { .. }, Place::From(..)) => 0,
+                    _ => fits,
+                };
+                if fits > 0 && known.insert(seen) {
+                    distinct.push((Reverse(fits), place));
+                }
+            }
+            // A stable sort: what is read off and what is nearest comes first.
+            distinct.sort_by_key(|(fits, _)| *fits);
+            distinct.truncate(MAX_PLACES);
+            places.push(distinct.into_iter().map(|(_, place)| place).collect());
+        }
+        let mut found = Vec::new();
+        for at_all in places.into_iter().multi_cartesian_product() {
+            self.stop()?;
+            let supply = Supply {
+                role,
+                event: at,
+                at: at_all,
+            };
+            let mut size: i64 = 0;
+            let totals: Vec<Option<i64>> = fitted
+                .iter()
+                .map(|(sample, wait)| {
+                    let (number, total) = self.total(&supply, sample, wait)?;
+                    size = size.saturating_add(number);
+                    Some(total)
+                })
+                .collect();
+            if totals
+                .iter()
+                .any(|total| total.is_some_and(|total| total > 0))
+            {
+                found.push(Candidate {
+                    supply,
+                    totals,
+                    size,
+                });
+            }
+        }
+        // Those that fit most, and least is added by, come first.
+        found.sort_by_key(|c| {
+            let fits = c.totals.iter().flatten().count();
+            (Reverse(fits), c.size)
+        });
+        Ok(found)
+    }
+
+    /// How many additions a supply names for a wait, and how much they add; `None` if one of them is none, or comes after
+    /// the wait.
+    fn total(&self, supply: &Supply, sample: &Sample, wait: &Execution) -> Option<(i64, i64)> {
+        let all = self.executions(supply, sample, wait)?;
+        let mut total: i64 = 0;
+        for at in &all {
+            let add = &sample.all[(*at)?];
+            let own = add.role == wait.role && self.member(add) == self.member(wait);
+            if add.element != wait.element || own && add.key > wait.key {
+                return None;
+            }
+            total = total.saturating_add(add.amount);
+        }
+        Some((i64::try_from(all.len()).ok()?, total))
+    }
+
+    /// Where the executions are that a supply names; `None` if these are too many.
+    pub(super) fn executions(
+        &self,
+        supply: &Supply,
+        sample: &Sample,
+        wait: &Execution,
+    ) -> Option<Vec<Option<usize>>> {
+        let ranges = supply.at.iter();
+        let ranges: Vec<(i64, i64)> = ranges
+            .map(|place| range(place, &wait.values, &sample.params))
+            .collect();
+        let lengths = ranges.iter().map(|(lo, hi)| hi.saturating_sub(*lo).max(0));
+        let number = lengths.fold(1_i64, i64::saturating_mul);
+        if number > MAX_BOX {
+            return None;
+        }
+        let points = ranges.into_iter().map(|(lo, hi)| lo..hi);
+        let find = |values: Vec<i64>| sample.at.get(&(supply.role, supply.event, values)).copied();
+        // A product of no ranges is one point.
+        Some(match supply.at.is_empty() {
+            true => vec![find(Vec::new())],
+            false => points.multi_cartesian_product().map(find).collect(),
+        })
+    }
+
+    /// How many values each index and loop variable of an addition has, where that is a sum of parameters.
+    fn extents(&self, role: usize, add: &Event) -> Vec<Option<Affine>> {
+        let indices = self.protocol.roles[role].indices.iter();
+        let mut all: Vec<Option<Affine>> =
+            indices.map(|index| affine(&index.extent, &[])).collect();
+        for bound in &add.bounds {
+            if let Bound::Loop(binder) = bound
+                && let Iteration::Range { hi, .. } = &binder.over
+            {
+                all.push(affine(hi, &[]));
+            }
+        }
+        all
+    }
+
+    /// What the element and the value of a wait say of an index or loop variable of an addition.
+    fn read_off(
+        &self,
+        (role, event): (usize, usize),
+        add: &Event,
+        (of, nth): (usize, usize),
+    ) -> Vec<Place> {
+        let names = |role: usize, event: &Event| {
+            let indices = self.protocol.roles[role].indices.iter();
+            let indices: Vec<VarId> = indices.map(|index| index.var).collect();
+            credit::names(&indices, event).unwrap_or_default()
+        };
+        let wait = &self.programs[role].events[event];
+        let (own, others) = (names(role, wait), names(of, add));
+        let mut all = Vec::new();
+        for (wanted, reached) in wait.cell.index.iter().zip(&add.cell.index) {
+            let (Some(wanted), Some(reached)) = (affine(wanted, &own), affine(reached, &others))
+            else {
+                continue;
+            };
+            let [(at, sign @ (1 | -1))] = reached.names[..] else {
+                continue;
+            };
+            if at == nth {
+                let rest = Affine {
+                    names: Vec::new(),
+                    ..reached
+                };
+                let left = sum(&wanted, &rest, -1);
+                all.push(Place::At(sum(&Affine::default(), &left, sign)));
+            }
+        }
+        // All between bounds that the addition itself has.
+        let (mut from, mut to) = (Vec::new(), Vec::new());
+        bounds(&add.condition, &mut |op, var, bound| {
+            if others.get(nth) == Some(&var)
+                && let Some(mut bound) = affine(bound, &[])
+            {
+                let strict = matches!(op, BinaryOp::Gt | BinaryOp::Le);
+                bound.number = bound.number.saturating_add(i64::from(strict));
+                match op {
+                    BinaryOp::Ge | BinaryOp::Gt => from.push(bound),
+                    _ => to.push(bound),
+                }
+            }
+        });
+        from.push(Affine::default());
+        to.extend(self.extents(of, add).swap_remove(nth));
+        for (from, to) in from.into_iter().cartesian_product(&to) {
+            all.push(Place::From(from, to.clone()));
+        }
+        if let EventKind::Wait { value, .. } = &wait.kind
+            && let Some(value) = affine(value, &own)
+        {
+            let mut last = value.clone();
+            last.number = last.number.saturating_sub(1);
+            all.push(Place::At(last));
+            all.push(Place::From(Affine::default(), value));
+        }
+        all
+    }
+
+    /// Values that an index or loop variable of an addition may have.
+    fn places(&self, (role, event): (usize, usize), extent: Option<&Affine>) -> Vec<Place> {
+        let wait = &self.programs[role].events[event];
+        let number = self.protocol.roles[role].indices.len() + wait.bounds.len();
+        let plain = |number: i64| Affine {
+            number,
+            ..Affine::default()
+        };
+        let name = |at: usize, plus: i64| Affine {
+            names: vec![(at, 1)],
+            ..plain(plus)
+        };
+        let mut ones = Vec::new();
+        for at in 0..number {
+            ones.extend([0, -1, 1, -2, 2].map(|plus| name(at, plus)));
+        }
+        ones.extend([0, 1, 2].map(plain));
+        let mut wrapped = Vec::new();
+        if let Some(extent) = extent {
+            for at in 0..number {
+                for plus in [-1, 1, 0, -2, 2] {
+                    wrapped.extend([1, -1].map(|times| sum(&name(at, plus), extent, times)));
+                }
+                // The other way around.
+                let mut mirrored = sum(&plain(-1), extent, 1);
+                mirrored.names = vec![(at, -1)];
+                wrapped.push(mirrored);
+            }
+            wrapped.push(sum(&plain(-1), extent, 1));
+        }
+        let mut all: Vec<Place> = ones
+            .iter()
+            .chain(&wrapped)
+            .cloned()
+            .map(Place::At)
+            .collect();
+        for at in 0..number {
+            all.extend([1, 0, 2, -1].map(|plus| Place::From(plain(0), name(at, plus))));
+        }
+        if let Some(extent) = extent {
+            all.extend([0, 1].map(|from| Place::From(plain(from), extent.clone())));
+            for at in 0..number {
+                all.push(Place::From(name(at, 1), extent.clone()));
+            }
+        }
+        all
+    }
+}
+
+/// The comparisons of names that a condition is made of.
+fn bounds(condition: &Expr, found: &mut dyn FnMut(BinaryOp, VarId, &Expr)) {
+    let Expr::Binary(op, a, b) = condition else {
+        return;
+    };
+    let mirrored = match op {
+        BinaryOp::And => {
+            bounds(a, found);
+            bounds(b, found);
+            return;
+        }
+        BinaryOp::Lt => BinaryOp::Gt,
+        BinaryOp::Le => BinaryOp::Ge,
+        BinaryOp::Gt => BinaryOp::Lt,
+        BinaryOp::Ge => BinaryOp::Le,
+        _ => return,
+    };
+    if let Expr::Var(var) = **a {
+        found(*op, var, b);
+    }
+    if let Expr::Var(var) = **b {
+        found(mirrored, var, a);
+    }
+}
