@@ -10,6 +10,9 @@ use crate::semantics::input::Input;
 use crate::semantics::step::Action;
 use crate::witness::Witness;
 
+/// How the reason begins, if nothing is known because a run does something undefined.
+pub const UNDEFINED: &str = "a run does something undefined";
+
 /// A verdict on one property of one protocol.
 #[derive(Debug, Clone)]
 pub struct Decision {

@@ -30,6 +30,7 @@ use crate::semantics::inputs::Bounds;
 use crate::semantics::unfold;
 
 use super::super::decision::Decision;
+use super::super::decision::UNDEFINED;
 use super::super::decision::Verdict;
 use super::super::exhaustive;
 use super::super::shared::Shared;
@@ -265,7 +266,7 @@ impl Strategy<'_> {
         let verdict = match (undefined, done) {
             (Some(undefined), _) => Verdict::Unknown {
                 reason: format!(
-                    "a run does something undefined{}: {}",
+                    "{UNDEFINED}{}: {}",
                     self.at(&undefined.params),
                     undefined.what
                 ),

@@ -8,6 +8,14 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::Work;
 
+/// What a run violates that does something undefined.
+pub const OF_UNDEFINED: [Property; 4] = [
+    Property::OverArrival,
+    Property::TxMismatch,
+    Property::Uninitialized,
+    Property::Resources,
+];
+
 /// The properties that apply to a protocol, deadlock first. Those that this version does not
 /// decide are left out.
 pub fn applicable(protocol: &Protocol) -> Vec<Property> {

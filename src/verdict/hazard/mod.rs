@@ -36,6 +36,7 @@ use crate::semantics::inputs::Bounds;
 use crate::text::Narrowing;
 use crate::witness;
 
+pub use applies::OF_UNDEFINED;
 pub use applies::applicable;
 pub use applies::inapplicable;
 
@@ -46,6 +47,7 @@ use super::deadlock::order;
 use super::decision::Decision;
 use super::decision::Proof;
 use super::decision::Refutation;
+use super::decision::UNDEFINED;
 use super::decision::Verdict;
 use super::exhaustive;
 use super::shared::Shared;
@@ -264,7 +266,7 @@ impl Strategy<'_> {
     fn gap(&self, params: &[i64], found: &AllSearched) -> Option<Decision> {
         let at = self.at(params);
         if let Some((what, span)) = &found.undefined {
-            let reason = format!("a run does something undefined{at}: {what}");
+            let reason = format!("{UNDEFINED}{at}: {what}");
             return Some(self.unknown(reason, *span, EXHAUSTIVE));
         }
         found.hidden.map(|access| {

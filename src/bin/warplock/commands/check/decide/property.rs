@@ -21,7 +21,9 @@ use warplock::verdict;
 use warplock::verdict::Shared;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
+use warplock::verdict::decision::UNDEFINED;
 use warplock::verdict::decision::Verdict;
+use warplock::verdict::hazard;
 use warplock::witness;
 
 use super::Work;
@@ -239,6 +241,28 @@ impl Work<'_> {
         }
         outcome.findings.push(finding);
         (self.results)(outcome);
+        let unasked = expected.is_none() && self.order.properties.is_empty();
+        match &decision.verdict {
+            Verdict::Unknown { reason, .. } if unasked && reason.starts_with(UNDEFINED) => {
+                self.at_fault(&protocol)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Says which property a run violates that does something undefined: it is why nothing else is known.
+    fn at_fault(&self, protocol: &Protocol) -> Result<(), Failure> {
+        let bytes = protocol.source.as_bytes();
+        for property in hazard::applicable(protocol) {
+            if !hazard::OF_UNDEFINED.contains(&property) {
+                continue;
+            }
+            let (narrowing, left) = (&self.order.narrowing, self.order.timeout);
+            let decided = self.decided(bytes, property, narrowing, &Shared::default(), left)?;
+            if let Verdict::Refuted(_) = decided.decision.verdict {
+                return self.told(decided, property, None);
+            }
+        }
         Ok(())
     }
 
