@@ -1,6 +1,7 @@
 //! The protocol of a kernel: recovered, compared with runs of the kernel, and written.
 
 use crate::ir::Kernel;
+use crate::ir::Location;
 use crate::recover::ENDED;
 use crate::recover::Obstacle;
 use crate::recover::Roles;
@@ -76,6 +77,9 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
             location: difference.location(),
         })?;
     in_time(over)?;
+    if validation.compared.is_empty() {
+        return Err(uncompared(validation));
+    }
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
     recycle(&mut roles, &inputs, shape)?;
@@ -107,6 +111,20 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         looks_ahead: arena.looked_ahead,
         validation,
     })
+}
+
+/// Nothing is said of a protocol that no run of the kernel has confirmed.
+fn uncompared(validation: Validation) -> Obstacle {
+    let why = match validation.reason {
+        Some(reason) => format!(": {reason}"),
+        None => String::new(),
+    };
+    Obstacle {
+        reason: format!(
+            "the recovered protocol could not be compared with a run of the kernel{why}"
+        ),
+        location: Location::default(),
+    }
 }
 
 /// The launches that were compared, by the values of the parameters; each values once.

@@ -268,3 +268,28 @@ fn a_vote_about_words_from_memory_says_nothing_of_the_own_word() {
     let known = carried("mov.u32 %r5, %r3;").unwrap();
     assert!(!known.contains("arrive"), "{known}");
 }
+
+/// A warpgroup that multiplies in 9 rounds, which it counts up to a number that an earlier warp's terms may have come before.
+/// `WHO` leaves out some.
+fn counted_to_the_end(who: &str) -> Result<super::Lift, String> {
+    let text = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n.reqntid 128, 1, 1\n{{\n\
+         .reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\nmov.u32 %r1, %tid.x;\n{who}\nloop:\n\
+         wgmma.fence.sync.aligned;\n\
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, %rd1, %rd2, 1, 1, 1, 0, 0;\n\
+         wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nadd.s32 %r5, %r5, 1;\n\
+         setp.ne.s32 %p2, %r5, 9;\n@%p2 bra loop;\nret;\n}}\n"
+    );
+    super::tests::first_of_threads(&text, 1, 128)
+}
+
+#[test]
+fn warps_that_count_rounds_up_to_a_number_multiply_together() {
+    let all = counted_to_the_end("mov.u32 %r5, 0;");
+    let all = all.map(|lift| lift.text).unwrap_or_else(|reason| reason);
+    assert!(all.contains("for i in 0..9 {"), "{all}");
+    // The last warp makes a round less.
+    let fewer = "setp.ge.u32 %p1, %r1, 96;\nselp.b32 %r5, 1, 0, %p1;";
+    let refused = counted_to_the_end(fewer).expect_err("warps multiply unequally often");
+    assert!(refused.contains("multiply together"), "{refused}");
+}

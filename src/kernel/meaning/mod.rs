@@ -60,6 +60,16 @@ pub enum Binary {
     RemainderSigned,
 }
 
+impl Binary {
+    /// Whether the operands may be exchanged.
+    pub fn commutes(self) -> bool {
+        matches!(
+            self,
+            Self::Add | Self::Multiply | Self::And | Self::Or | Self::Xor
+        )
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Relation {
     Equal,

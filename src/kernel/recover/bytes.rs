@@ -6,8 +6,10 @@
 //! the same element. Then the bytes are divided among the copies of all of them.
 //!
 //! How they are divided does not matter. Each share is positive, so the bytes of a phase are complete when all of its
-//! copies have landed, and not before. Where the blocks that are taken together do not belong to the same phase, the
-//! shares do not add up to what is expected, and the protocol is not proved.
+//! copies have landed, and not before. A block may have several phases, as the body of a loop that the compiler has written
+//! out. Between two of them it waits, so what stands between two waits is taken together if the bytes of all copies are found
+//! so. If not, the whole block is. Where copies that are taken together do not belong to the same phase, the shares may not
+//! add up to what is expected, and the protocol is not proved.
 
 use crate::ir::Location;
 use crate::recover::number::Condition;
@@ -34,6 +36,16 @@ enum Header {
 struct Site {
     around: Vec<Header>,
     object: Object,
+    /// How many waits stand before it in the block.
+    turn: usize,
+}
+
+impl Site {
+    /// The same for the whole block.
+    fn whole(mut self) -> Self {
+        self.turn = 0;
+        self
+    }
 }
 
 /// What the blocks of one program expect and copy, in the order of the program.
@@ -53,15 +65,44 @@ pub fn fill(programs: &mut [&mut Vec<Line>]) -> Result<bool, Obstacle> {
         collect(&numbered, &mut Vec::new(), &mut uses);
         all.push(uses);
     }
-    for (program, lines) in programs.iter_mut().enumerate() {
-        let mut shares = Vec::new();
-        for (number, (site, location)) in all[program].copies.iter().enumerate() {
-            let share = share(&all, program, number, site);
-            shares.push(share.ok_or_else(|| unknown(location))?);
-        }
+    let shares = match shares(&all, true) {
+        Ok(shares) => shares,
+        Err(_) => shares_of_blocks(all)?,
+    };
+    let any = shares.iter().any(|shares| !shares.is_empty());
+    for (lines, shares) in programs.iter_mut().zip(shares) {
         write(lines, &mut shares.into_iter());
     }
-    Ok(all.iter().any(|uses| !uses.copies.is_empty()))
+    Ok(any)
+}
+
+/// The same where whole blocks are taken together.
+fn shares_of_blocks(all: Vec<Uses>) -> Result<Vec<Vec<i128>>, Obstacle> {
+    let several = |uses: &Uses| uses.expected.iter().any(|(site, _)| site.turn > 0);
+    // What is left over would be too much for one of several phases.
+    let uneven = !all.iter().any(several);
+    let whole = |uses: Uses| {
+        let expected = uses.expected.into_iter();
+        let copies = uses.copies.into_iter();
+        Uses {
+            expected: expected.map(|(site, bytes)| (site.whole(), bytes)).collect(),
+            copies: copies.map(|(site, at)| (site.whole(), at)).collect(),
+        }
+    };
+    let all: Vec<Uses> = all.into_iter().map(whole).collect();
+    shares(&all, uneven)
+}
+
+/// The bytes of each copy of each program, in the order of the copies. Shares may be uneven, or not.
+fn shares(all: &[Uses], uneven: bool) -> Result<Vec<Vec<i128>>, Obstacle> {
+    let of_program = |program: usize| {
+        let copies = all[program].copies.iter().enumerate();
+        let shares = copies.map(|(number, (site, location))| {
+            share(all, program, number, site, uneven).ok_or_else(|| unknown(location))
+        });
+        shares.collect()
+    };
+    (0..all.len()).map(of_program).collect()
 }
 
 fn collect(lines: &[Line], around: &mut Vec<Header>, uses: &mut Uses) {
@@ -90,15 +131,18 @@ fn collect(lines: &[Line], around: &mut Vec<Header>, uses: &mut Uses) {
             _ => {}
         }
     }
-    let site = |object: &Object| Site {
-        around: around.clone(),
-        object: object.clone(),
-    };
+    let mut turn = 0;
     for line in lines {
         let Line::Action { action, location } = line else {
             continue;
         };
+        let site = |object: &Object| Site {
+            around: around.clone(),
+            object: object.clone(),
+            turn,
+        };
         match action {
+            Action::Wait { .. } => turn += 1,
             Action::Expect { object, bytes } | Action::ArriveExpect { object, bytes } => {
                 uses.expected.push((site(object), bytes.clone()));
             }
@@ -112,7 +156,13 @@ fn collect(lines: &[Line], around: &mut Vec<Header>, uses: &mut Uses) {
 }
 
 /// The bytes of a copy of a program, which is this one of its copies.
-fn share(all: &[Uses], program: usize, number: usize, site: &Site) -> Option<i128> {
+fn share(
+    all: &[Uses],
+    program: usize,
+    number: usize,
+    site: &Site,
+    uneven: bool,
+) -> Option<i128> {
     let expects = |uses: &Uses| uses.expected.iter().any(|(other, _)| other == site);
     let copies = |uses: &Uses| {
         uses.copies
@@ -139,6 +189,9 @@ fn share(all: &[Uses], program: usize, number: usize, site: &Site) -> Option<i12
     let first_of = |uses: &Uses| uses.copies.iter().position(|(other, _)| other == site);
     let first = first_of(own) == Some(number)
         && (alone || all[..program].iter().all(|uses| copies(uses) == 0));
+    if !uneven && total % count != 0 {
+        return None;
+    }
     // The first takes what does not divide evenly.
     let share = total / count + if first { total % count } else { 0 };
     (share > 0).then_some(share)

@@ -537,11 +537,11 @@ impl Domain for Terms {
             }
             Binary::DivideUnsigned | Binary::RemainderUnsigned => {}
         }
-        let commutes = matches!(
-            operation,
-            Binary::Multiply | Binary::And | Binary::Or | Binary::Xor
-        );
-        let (a, b) = if commutes && b < a { (b, a) } else { (a, b) };
+        let (a, b) = if operation.commutes() && b < a {
+            (b, a)
+        } else {
+            (a, b)
+        };
         self.intern(Node::Binary(operation, a, b), width)
     }
 

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 
 use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::meaning::Relation;
 use crate::recover::Shape;
 use crate::recover::graph::Graph;
 use crate::recover::kernel::trees;
@@ -213,10 +214,10 @@ impl Pairs {
                 },
             ) => constant == other && self.permuted(arena, parts, more),
             (Node::Binary(x, a, b), Node::Binary(y, c, d)) => {
-                x == y && self.equal(arena, *a, *c) && self.equal(arena, *b, *d)
+                x == y && self.both(arena, x.commutes(), [*a, *b], [*c, *d])
             }
             (Node::Relation(x, a, b), Node::Relation(y, c, d)) => {
-                x == y && self.equal(arena, *a, *c) && self.equal(arena, *b, *d)
+                x == y && self.both(arena, *x == Relation::Equal, [*a, *b], [*c, *d])
             }
             (Node::Not(a), Node::Not(b)) => self.equal(arena, *a, *b),
             (Node::Select(a, b, c), Node::Select(d, e, f)) => {
@@ -241,6 +242,24 @@ impl Pairs {
             }
             _ => false,
         }
+    }
+
+    /// Whether two operands are equal to two others, in either order where they may be exchanged: terms keep such operands
+    /// in the order in which they were built, which may differ from warp to warp.
+    fn both(
+        &mut self,
+        arena: &Arena,
+        commutes: bool,
+        [a, b]: [TermId; 2],
+        [c, d]: [TermId; 2],
+    ) -> bool {
+        let before = self.clone();
+        if self.equal(arena, a, c) && self.equal(arena, b, d) {
+            return true;
+        }
+        // What a comparison that fails has supposed is not known.
+        *self = before;
+        commutes && self.equal(arena, a, d) && self.equal(arena, b, c)
     }
 
     /// Whether the parts of two sums are equal in some order.
