@@ -293,3 +293,44 @@ fn warps_that_count_rounds_up_to_a_number_multiply_together() {
     let refused = counted_to_the_end(fewer).expect_err("warps multiply unequally often");
     assert!(refused.contains("multiply together"), "{refused}");
 }
+
+/// Two phases of an mbarrier for which three boxes are copied each, written out one after the other. `BEFORE` stands between what is
+/// expected and the copies.
+fn copied_in_turns(before: &str) -> Result<String, String> {
+    let copy = "@%p1 cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd1, {%r3}], [%r2];\n";
+    let expect = "@%p1 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r2], 16;\n";
+    let turn = |parity: u32| {
+        let before = before.replace("PARITY", &parity.to_string());
+        let name = format!("turn{parity}");
+        format!(
+            "{expect}{expect}{before}{copy}{copy}{copy}@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n\
+             {name}:\nmbarrier.try_wait.parity.shared.b64 %p2, [%r2], {parity};\n@!%p2 bra {name};\n"
+        )
+    };
+    let code = format!(
+        ".shared .align 16 .b8 room[64];\n.shared .align 8 .b64 other;\nmov.u32 %r4, room;\nmov.u32 %r6, other;\n\
+         @%p1 mbarrier.init.shared.b64 [%r2], 1;\n@%p1 mbarrier.init.shared.b64 [%r6], 64;\nbar.sync 0;\n{}{}",
+        turn(0),
+        turn(1)
+    );
+    entry(1, &code).map(|lift| lift.text)
+}
+
+#[test]
+fn boxes_of_each_phase_deliver_what_it_expects() {
+    let text = copied_in_turns("").unwrap_or_else(|reason| reason);
+    // 32 bytes in each phase, not 64 in both.
+    assert_eq!(text.matches("completes memory 12").count(), 2, "{text}");
+    assert_eq!(text.matches("completes memory 10").count(), 4, "{text}");
+    // Where a wait stands before the copies, which belong to what is not seen.
+    let wait = "mbarrier.arrive.shared.b64 _, [%r6];\nthere{PARITY}:\n\
+                mbarrier.try_wait.parity.shared.b64 %p3, [%r6], PARITY;\n@!%p3 bra there{PARITY};\n";
+    let refused = copied_in_turns(&wait.replace("{PARITY}", "PARITY"));
+    assert_eq!(
+        refused,
+        Err(
+            "how many bytes this copy delivers is not known: its mbarrier expects them elsewhere"
+                .to_owned()
+        )
+    );
+}

@@ -85,7 +85,9 @@ fn shares_of_blocks(all: Vec<Uses>) -> Result<Vec<Vec<i128>>, Obstacle> {
         let expected = uses.expected.into_iter();
         let copies = uses.copies.into_iter();
         Uses {
-            expected: expected.map(|(site, bytes)| (site.whole(), bytes)).collect(),
+            expected: expected
+                .map(|(site, bytes)| (site.whole(), bytes))
+                .collect(),
             copies: copies.map(|(site, at)| (site.whole(), at)).collect(),
         }
     };
@@ -156,13 +158,7 @@ fn collect(lines: &[Line], around: &mut Vec<Header>, uses: &mut Uses) {
 }
 
 /// The bytes of a copy of a program, which is this one of its copies.
-fn share(
-    all: &[Uses],
-    program: usize,
-    number: usize,
-    site: &Site,
-    uneven: bool,
-) -> Option<i128> {
+fn share(all: &[Uses], program: usize, number: usize, site: &Site, uneven: bool) -> Option<i128> {
     let expects = |uses: &Uses| uses.expected.iter().any(|(other, _)| other == site);
     let copies = |uses: &Uses| {
         uses.copies
