@@ -303,6 +303,8 @@ fn the_protocol_of_a_sparse_matrix() {
     //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
     //! Assumed: words that are read from memory lie between 0 and 2147483647
     //! Assumed: counters in memory do not wrap around
+    //! Assumed: counters in memory are 0 at launch
+    //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
     protocol rows_take_turns_by_block
 
     param nctaid_x in 1..=1073741823
@@ -445,6 +447,8 @@ fn the_protocol_of_a_grid() {
     //! 256 x 1 x 1 threads per CTA.
     //! Assumed: the launch has 256 threads per CTA, as many as .maxntid allows
     //! Assumed: counters in memory do not wrap around
+    //! Assumed: counters in memory are 0 at launch
+    //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
     protocol grid_barrier_reset
 
     param param_2 in 0..=1073741823

@@ -30,3 +30,4 @@ mod tensor_cores;
 mod together;
 mod tokens;
 mod trips;
+mod written;

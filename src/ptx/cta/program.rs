@@ -89,7 +89,7 @@ pub(in crate::ptx) fn follow(
 ) -> Result<Followed, Obstacle> {
     let function = &*in_registers(module, Cow::Borrowed(function))?;
     let flow = Rc::new(Flow::of(function)?);
-    let arrays = Arrays::of(function);
+    let arrays = Arrays::of(module, function);
     let shared = module.shared.iter().chain(&function.shared);
     let shared: Vec<Variable<'_>> = shared.cloned().collect();
     let asks = function.code.iter().any(|i| i.has("try_cancel"));

@@ -32,7 +32,7 @@ pub(super) struct Kernel<'k, 'a> {
     pub function: &'k Function<'a>,
     pub launch: &'k Launch,
     pub flow: &'k Rc<Flow>,
-    pub arrays: &'k Arrays,
+    pub arrays: &'k Arrays<'a>,
     pub shared: &'k [Variable<'a>],
     /// Pointers to memory that the kernel waits for, as far as they are known.
     pub counters: &'k BTreeSet<Unknown>,

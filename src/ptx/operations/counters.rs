@@ -74,17 +74,8 @@ impl Walker<'_, '_, '_> {
             Value::Integer(integer) => self.pointer(&integer.sum),
             _ => None,
         };
-        let (Some(pointer), Value::Integer(integer)) = (pointer, value) else {
-            // A weak store is taken to be one of data.
-            let strong = ["release", "relaxed", "volatile", "acq_rel", "mmio"];
-            let weak =
-                instruction.opcode.starts_with("st.") && !strong.iter().any(|p| instruction.has(p));
-            if !weak {
-                self.refuse(
-                    instruction,
-                    "its address is not followed, and it may be the memory that the kernel waits for",
-                )?;
-            }
+        let (Some(pointer), Value::Integer(integer)) = (pointer, &value) else {
+            self.may_be_waited_for(instruction, &value)?;
             return Ok(None);
         };
         if !self.counters.contains(&pointer) {
@@ -93,7 +84,7 @@ impl Walker<'_, '_, '_> {
         let parts: Vec<&str> = instruction.parts().collect();
         let bytes = bits_of(&parts).unwrap_or(0) / 8;
         self.widths.note(pointer, bytes, at);
-        self.one(instruction, &integer, state).map(Some)
+        self.one(instruction, integer, state).map(Some)
     }
 
     pub fn atomic(
@@ -263,24 +254,47 @@ impl Walker<'_, '_, '_> {
         Ok(())
     }
 
-    /// Refuses a bulk copy that may write to a counter.
-    pub fn copied_over(&mut self, instruction: &Instruction<'_>, state: &mut State) -> Done {
-        let Some(operand) = instruction.operands.first() else {
+    /// Refuses what may write to a counter other than by an operation on it, as a bulk copy does.
+    pub fn written_over(
+        &mut self,
+        instruction: &Instruction<'_>,
+        lanes: u32,
+        state: &mut State,
+    ) -> Done {
+        let Some(operand) = written_at(instruction) else {
             return Ok(());
         };
-        let pointer = match self.machine.value(operand, state, instruction.at) {
+        if !self.has_counters() || self.elsewhere(instruction) {
+            return Ok(());
+        }
+        let mut seen = state.narrowed(lanes);
+        let value = self.machine.value(operand, &mut seen, instruction.at);
+        let pointer = match &value {
             Value::Integer(integer) => self.pointer(&integer.sum),
             _ => None,
         };
-        let reduces = instruction.has("reduce");
         match pointer {
             Some(pointer) if !self.counters.contains(&pointer) => Ok(()),
-            None if !reduces => Ok(()),
-            _ => self.refuse(
+            Some(_) => self.refuse(
                 instruction,
                 "it may write to memory that the kernel waits for",
             ),
+            None => self.may_be_waited_for(instruction, &value),
         }
+    }
+
+    /// Refuses a write whose address is not followed, unless it lies in shared memory.
+    fn may_be_waited_for(&self, instruction: &Instruction<'_>, address: &Value) -> Done {
+        // While a guess is made, what a loop carries is not known yet: what is found then is followed once more.
+        let plain = !matches!(instruction.parts().next(), Some("atom" | "red"));
+        let shared = matches!(address, Value::Integer(integer) if self.in_shared(&integer.sum));
+        if shared || plain && self.machine.guessing {
+            return Ok(());
+        }
+        self.refuse(
+            instruction,
+            "its address is not followed, and it may be the memory that the kernel waits for",
+        )
     }
 
     pub fn store(
@@ -315,4 +329,24 @@ impl Walker<'_, '_, '_> {
 /// Whether an operation on memory is ordered in the scope of its CTA or cluster only.
 pub(in crate::ptx) fn near(instruction: &Instruction<'_>) -> bool {
     instruction.has("cta") || instruction.has("cluster")
+}
+
+/// Where an instruction writes to global memory. What writes by a tensor map has no address: a map is taken to describe other
+/// memory than what the kernel waits for.
+pub(in crate::ptx) fn written_at<'i, 'a>(
+    instruction: &'i Instruction<'a>,
+) -> Option<&'i Operand<'a>> {
+    let opcode = instruction.opcode;
+    let within = |space: &str| opcode.contains(space);
+    let place = match instruction.parts().next()? {
+        "atom" => 1,
+        "red" | "st" if !instruction.has("async") => 0,
+        "cp" if within("bulk.global") && !instruction.has("tensor") => 0,
+        "wmma" if instruction.has("store") && !within("shared") => 0,
+        "discard" => 0,
+        // The copy of a map has two spaces, of which the first is where it goes.
+        "tensormap" if within("tensormap.cp") || !within("shared") => 0,
+        _ => return None,
+    };
+    instruction.operands.get(place)
 }

@@ -40,10 +40,6 @@ impl Walker<'_, '_, '_> {
             }
             return Ok(());
         }
-        let outwards = instruction.opcode.contains("bulk.global") || parts.contains(&"reduce");
-        if outwards && self.has_counters() && !parts.contains(&"tensor") {
-            self.copied_over(instruction, state)?;
-        }
         // Groups of copies that no mbarrier is told of end by themselves: waiting for them ends, too.
         if !instruction.opcode.contains("mbarrier::complete_tx") {
             return Ok(());

@@ -2,6 +2,7 @@
 //! that is not modelled is an obstacle, never nothing.
 
 use super::access::ordering;
+use super::counters::written_at;
 use super::flips::found;
 use super::peek::may_meet;
 use crate::ptx::path::walk::Walker;
@@ -37,8 +38,9 @@ pub(in crate::ptx) fn touches(instruction: &Instruction<'_>, counters: bool) -> 
         "cp" => {
             instruction.has("mbarrier")
                 || instruction.opcode.contains("mbarrier::")
-                || counters && instruction.has("reduce")
+                || counters && (instruction.has("reduce") || written_at(instruction).is_some())
         }
+        "wmma" | "discard" | "tensormap" => counters && written_at(instruction).is_some(),
         "tcgen05" => ["commit", "alloc", "dealloc"]
             .iter()
             .any(|p| instruction.has(p)),
@@ -118,6 +120,9 @@ impl Walker<'_, '_, '_> {
             self.commits(instruction, lanes)?;
         }
         self.access(instruction, lanes, state, out)?;
+        if !matches!(parts.first(), Some(&("red" | "atom" | "st"))) {
+            self.written_over(instruction, lanes, state)?;
+        }
         match parts.as_slice() {
             ["mbarrier", ..] => self.mbarrier(instruction, &parts, lanes, state, out),
             ["bar", "warp", ..] => self.warp_barrier(instruction, lanes, state),

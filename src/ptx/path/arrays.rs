@@ -5,7 +5,8 @@
 //! that is no address itself lies behind that parameter, however large the index is, and what is done there is not
 //! done to memory behind another one. What is added is no address if it comes from 32 bits, or is a product:
 //! nobody multiplies addresses. What is made of addresses otherwise, as the distance between two, leads from one to the
-//! other, whatever is done with it, so it is followed as such. Each register counts with everything that is ever written to it, in whichever order, so
+//! other, whatever is done with it, so it is followed as such. What lies behind a shared or local variable is no global
+//! memory. Each register counts with everything that is ever written to it, in whichever order, so
 //! nothing has to be known of branches and loops. A pointer that is read from memory, or goes through bits, may point
 //! anywhere.
 
@@ -13,6 +14,7 @@ use std::collections::BTreeSet;
 
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Instruction;
+use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Register;
 use crate::ptx::warp::evaluate::destinations;
@@ -21,8 +23,14 @@ use crate::ptx::warp::evaluate::is_written;
 /// How often a function is gone through until nothing changes: compilers write registers in the order of the text.
 const MOST_PASSES: usize = 100;
 
-/// A parameter, and the offset in it.
-type Base = (usize, i64);
+/// What an address is based on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::ptx) enum Base {
+    /// A parameter, and the offset in it.
+    Parameter(usize, i64),
+    /// A variable of the CTA or the thread.
+    Own,
+}
 
 /// What a register may hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,16 +41,16 @@ enum Held {
     Number,
     /// A product, or a sum of such.
     Product,
-    /// One of these parameters, plus numbers and products.
+    /// One of these, plus numbers and products.
     Based(BTreeSet<Base>),
     Anything,
     /// What is made of addresses other than by adding to one.
     Mixed,
 }
 
-/// What the registers of a function hold.
+/// What the registers of a function hold, and the names of its shared and local variables.
 #[derive(Debug)]
-pub(in crate::ptx) struct Arrays(Vec<Held>);
+pub(in crate::ptx) struct Arrays<'a>(Vec<Held>, BTreeSet<&'a str>);
 
 impl Held {
     fn or(&self, other: &Held) -> Held {
@@ -75,9 +83,14 @@ impl Held {
     }
 }
 
-impl Arrays {
-    pub fn of(function: &Function<'_>) -> Arrays {
-        let mut arrays = Arrays(vec![Held::Nothing; function.registers.len()]);
+impl<'a> Arrays<'a> {
+    /// Names that are declared once are not mistaken for others.
+    pub fn of(module: &Module<'a>, function: &Function<'a>) -> Arrays<'a> {
+        let own = [&module.shared, &function.shared, &function.local];
+        let names = own.into_iter().flatten().map(|variable| variable.name);
+        let once = |name: &&str| module.declared.iter().filter(|n| *n == name).count() == 1;
+        let registers = vec![Held::Nothing; function.registers.len()];
+        let mut arrays = Arrays(registers, names.filter(once).collect());
         let mut passes = 0;
         loop {
             let mut changed = false;
@@ -97,8 +110,12 @@ impl Arrays {
                     let written = match &first {
                         // The parameters that follow.
                         Held::Based(bases) if several && instruction.opcode.starts_with("ld.") => {
-                            let next = |(index, offset): &Base| {
-                                (*index, offset + 8 * i64::try_from(place).unwrap_or(0))
+                            let next = |base: &Base| match base {
+                                Base::Parameter(index, offset) => {
+                                    let behind = 8 * i64::try_from(place).unwrap_or(0);
+                                    Base::Parameter(*index, offset + behind)
+                                }
+                                Base::Own => Base::Own,
                             };
                             Held::Based(bases.iter().map(next).collect())
                         }
@@ -118,7 +135,7 @@ impl Arrays {
         }
     }
 
-    /// The parameters that an address may be based on; none if it may lie anywhere.
+    /// What an address may be based on; none if it may lie anywhere.
     pub fn behind(&self, address: &Operand<'_>) -> Option<&BTreeSet<Base>> {
         match address {
             Operand::Address { base, rest, .. } if rest.is_empty() => self.behind(base),
@@ -187,7 +204,11 @@ impl Arrays {
         } else {
             1..instruction.operands.len()
         };
-        let from = |held: Held| matches!(held, Held::Based(_) | Held::Mixed);
+        let parameter = |base: &Base| matches!(base, Base::Parameter(..));
+        let from = |held: Held| match held {
+            Held::Based(bases) => bases.iter().any(parameter),
+            held => held == Held::Mixed,
+        };
         if !adds && taken.map(operand).any(from) {
             return Held::Mixed;
         }
@@ -214,7 +235,7 @@ impl Arrays {
                                 if !parts.iter().any(|p| p.ends_with("128"))
                                     && !is_written(function, index) =>
                             {
-                                Held::Based(BTreeSet::from([(index, *offset)]))
+                                Held::Based(BTreeSet::from([Base::Parameter(index, *offset)]))
                             }
                             _ => Held::Anything,
                         }
@@ -234,7 +255,12 @@ impl Arrays {
                 }
             }
             _ if !parts.iter().any(wide) => Held::Number,
-            "mov" | "cvta" => operand(1),
+            "mov" | "cvta" => match instruction.operands.get(1) {
+                Some(Operand::Name(name)) if self.1.contains(name) => {
+                    Held::Based(BTreeSet::from([Base::Own]))
+                }
+                _ => operand(1),
+            },
             "add" => operand(1).plus(&operand(2)),
             "sub" => operand(1).minus(&operand(2)),
             "mul" if parts.contains(&"lo") => product(),

@@ -10,6 +10,7 @@ use std::hash::Hasher as _;
 use std::rc::Rc;
 
 use super::arrays::Arrays;
+use super::arrays::Base;
 use super::exits::Inside;
 use super::flow::End;
 use super::flow::Flow;
@@ -22,6 +23,7 @@ use crate::ptx::cta::program::numbered;
 use crate::ptx::operations::access::accesses;
 use crate::ptx::operations::answers::Answers;
 use crate::ptx::operations::counters::Widths;
+use crate::ptx::operations::counters::written_at;
 use crate::ptx::operations::flips::found;
 use crate::ptx::operations::instruction::touches;
 use crate::ptx::operations::instruction::watches;
@@ -38,6 +40,7 @@ use crate::ptx::warp::evaluate::destinations;
 use crate::ptx::warp::machine::Machine;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::State;
+use crate::ptx::warp::machine::TENSOR;
 use crate::ptx::warp::rewrite::simplified;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::How;
@@ -69,7 +72,7 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     /// The control flow of the kernel as it is.
     pub whole: &'w Flow,
     /// What addresses are based on.
-    pub arrays: &'w Arrays,
+    pub arrays: &'w Arrays<'a>,
     /// Pointers to memory that the kernel waits for.
     pub counters: &'w BTreeSet<Unknown>,
     /// Whether accesses to shared memory and what orders them are followed, too.
@@ -149,23 +152,21 @@ impl<'m> Walker<'_, 'm, '_> {
             || self.data && accesses(instruction)
     }
 
-    /// Whether an instruction writes to memory behind other parameters than those that the kernel waits for, and does nothing
-    /// else.
+    /// Whether an instruction writes to memory behind other parameters than those that the kernel waits for, or to no global
+    /// memory, and does nothing else.
     pub fn elsewhere(&self, instruction: &Instruction<'_>) -> bool {
-        let address = match instruction.parts().next() {
-            Some("atom") => instruction.operands.get(1),
-            Some("red" | "st") => instruction.operands.first(),
-            _ => None,
-        };
-        let Some(bases) = address.and_then(|a| self.arrays.behind(a)) else {
+        let Some(bases) = written_at(instruction).and_then(|a| self.arrays.behind(a)) else {
             return false;
         };
-        let waited = |(index, offset): &(usize, i64)| {
-            let meaning = Meaning::Parameter(*index, *offset);
-            let pointer = self.machine.unknowns.find(&meaning);
-            pointer.is_some_and(|pointer| self.counters.contains(&pointer))
+        let waited = |base: &Base| match base {
+            Base::Own => false,
+            Base::Parameter(index, offset) => {
+                let meaning = Meaning::Parameter(*index, *offset);
+                let pointer = self.machine.unknowns.find(&meaning);
+                pointer.is_some_and(|pointer| self.counters.contains(&pointer))
+            }
         };
-        !instruction.has("async") && !bases.iter().any(waited)
+        !bases.iter().any(waited)
     }
 
     /// What is followed, in words.
@@ -201,7 +202,22 @@ impl<'m> Walker<'_, 'm, '_> {
                 _ => None,
             });
         let first = found.next()?;
-        found.next().is_none().then_some(first)
+        // What is computed from a pointer that is waited for, as by rounding, may lead back there.
+        let hidden = |u: Unknown| u != first && self.counters.contains(&u);
+        (found.next().is_none() && !address.mentions(&hidden)).then_some(first)
+    }
+
+    /// Whether an address lies in shared memory.
+    pub fn in_shared(&self, address: &Sum) -> bool {
+        let shared = |(atom, factor): (&Atom, &i128)| match atom {
+            Atom::Unknown(u) if *factor == 1 => {
+                let meaning = self.machine.unknowns.meaning(*u);
+                matches!(meaning, Some(Meaning::Shared(name)) if name != TENSOR)
+            }
+            _ => false,
+        };
+        let hidden = |u: Unknown| self.counters.contains(&u);
+        address.terms.iter().any(shared) && !self.mixed(address) && !address.mentions(&hidden)
     }
 
     /// Whether a sum may contain a pointer that was read from memory, or one of several.

@@ -181,6 +181,11 @@ impl Writer<'_, '_> {
             assumed(&mut head, "waits for other CTAs end");
         } else if counters {
             assumed(&mut head, "counters in memory do not wrap around");
+            assumed(&mut head, "counters in memory are 0 at launch");
+            assumed(
+                &mut head,
+                "pointers that are different parameters, and what tensor maps describe, do not overlap",
+            );
         }
         let mut assumptions = Vec::new();
         for (sum, at) in &self.followed.assumptions {
