@@ -47,6 +47,7 @@ use crate::ptx::syntax::ast::Variable;
 use crate::ptx::syntax::inline::inlined;
 use crate::ptx::syntax::variables::begins_with;
 use crate::ptx::syntax::variables::given;
+use crate::ptx::syntax::variables::one_dynamic;
 use crate::ptx::warp::machine::COLUMNS;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::machine::TENSOR;
@@ -142,7 +143,7 @@ pub(super) fn written(
     };
     in_time()?;
     let launch = launch(module, function, options)?;
-    let function = &*given(module, inlined(module, function));
+    let function = &*one_dynamic(module, given(module, inlined(module, function)));
     let mut followed = follow(module, function, &launch, options.data)?;
     let ended = end_lives(&mut followed, &launch)?;
     in_time()?;

@@ -84,3 +84,42 @@ fn writes_elsewhere_are_left_out() {
         }
     }
 }
+
+/// Both recoveries of a kernel with two names for the shared memory whose size the launch decides.
+fn two_names(init: &str, code: &str) -> [String; 2] {
+    let folder = Folder::new();
+    folder.file(
+        "kernel.ptx",
+        format!(
+            "{HEAD}.extern .shared .align 8 .b8 one[];\n.extern .shared .align 16 .b8 other[];\n\
+             .visible .entry kernel()\n.reqntid 64, 1, 1\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<8>;\n\
+             mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra READY;\nmbarrier.init.shared.b64 [one], 1;\n{init}\n\
+             READY:\nbar.sync 0;\n@%p1 bra WAIT;\n{code}\nWAIT:\n\
+             mbarrier.try_wait.parity.shared.b64 %p2, [one], 0;\n@!%p2 bra WAIT;\nret;\n}}\n"
+        ),
+    );
+    ["path", "graph"].map(|recovery| said(&folder, &["--recovery", recovery]))
+}
+
+#[test]
+fn two_names_of_dynamic_shared_memory_are_one_memory() {
+    // The second name says where the mbarrier is as well as the first.
+    for said in two_names("", "mbarrier.arrive.shared.b64 _, [other];") {
+        assert!(said.starts_with("PROVED"), "{said}");
+    }
+    for said in two_names("", "mbarrier.arrive.shared.b64 _, [other+8];") {
+        assert!(!said.starts_with("PROVED"), "{said}");
+    }
+    for said in two_names(
+        "mbarrier.init.shared.b64 [other], 2;",
+        "mbarrier.arrive.shared.b64 _, [one];",
+    ) {
+        assert!(!said.starts_with("PROVED"), "{said}");
+    }
+    for said in two_names(
+        "",
+        "st.shared.u32 [other], 7;\nmbarrier.arrive.shared.b64 _, [one];",
+    ) {
+        assert!(said.starts_with("UNKNOWN"), "{said}");
+    }
+}

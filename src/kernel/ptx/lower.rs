@@ -323,6 +323,19 @@ impl<'k, 'a> Lowering<'k, 'a> {
         let declared = self
             .declared(memory)
             .ok_or_else(|| "a parameter is no variable".to_owned())?;
+        // Shared variables whose size the launch decides begin at one address: they are one.
+        if space == Space::Shared && declared.size.is_none() {
+            let unsized_one = |v: &ir::Variable| v.space == space && v.size.is_none();
+            let known = self.kernel.variables.iter().position(unsized_one);
+            if let Some(known) = known {
+                if let Some(variable) = self.kernel.variables.get_mut(known) {
+                    variable.alignment = variable.alignment.max(declared.alignment);
+                }
+                let id = VariableId(u32::try_from(known).unwrap_or(u32::MAX));
+                self.variables.insert(memory, id);
+                return Ok(id);
+            }
+        }
         let id = VariableId(u32::try_from(self.kernel.variables.len()).unwrap_or(u32::MAX));
         self.kernel.variables.push(ir::Variable {
             name: declared.name.text.to_owned(),

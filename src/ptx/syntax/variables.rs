@@ -106,7 +106,7 @@ pub(in crate::ptx) fn given<'f, 'a>(
         let register = Register(u32::try_from(whole.registers.len()).unwrap_or(u32::MAX));
         whole.registers.push(global.name);
         for operand in whole.code.iter_mut().flat_map(|i| &mut i.operands) {
-            put(operand, global.name, register);
+            put(operand, global.name, &Operand::Register(register));
         }
         loads.push(Instruction {
             guard: None,
@@ -126,6 +126,37 @@ pub(in crate::ptx) fn given<'f, 'a>(
         *target += loads.len();
     }
     whole.code.splice(0..0, loads);
+    Cow::Owned(whole)
+}
+
+/// The function with one name for the shared memory whose size the launch decides: all such variables begin at one
+/// address, so what is done behind one name is done behind the others. The name that is kept has the largest alignment.
+pub(in crate::ptx) fn one_dynamic<'f, 'a>(
+    module: &Module<'a>,
+    function: Cow<'f, Function<'a>>,
+) -> Cow<'f, Function<'a>> {
+    let used = |v: &&Variable<'a>| {
+        let mut operands = function.code.iter().flat_map(|i| &i.operands);
+        operands.any(|o| mentions(o, v.name))
+    };
+    let shared = module.shared.iter().chain(&function.shared);
+    let all: Vec<Variable<'a>> = shared
+        .filter(|v| v.bytes == 0)
+        .filter(used)
+        .cloned()
+        .collect();
+    let Some(kept) = all.iter().max_by_key(|v| v.align) else {
+        return function;
+    };
+    if all.iter().all(|v| v.name == kept.name) {
+        return function;
+    }
+    let mut whole = function.into_owned();
+    for operand in whole.code.iter_mut().flat_map(|i| &mut i.operands) {
+        for other in all.iter().filter(|v| v.name != kept.name) {
+            put(operand, other.name, &Operand::Name(kept.name));
+        }
+    }
     Cow::Owned(whole)
 }
 
@@ -158,18 +189,18 @@ fn names(operand: &Operand<'_>, such: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
-/// Puts a register in the place of a name.
-fn put(operand: &mut Operand<'_>, name: &str, register: Register) {
+/// Puts a register or another name in the place of a name.
+fn put<'a>(operand: &mut Operand<'a>, name: &str, new: &Operand<'a>) {
     match operand {
-        Operand::Name(own) if *own == name => *operand = Operand::Register(register),
+        Operand::Name(own) if *own == name => *operand = new.clone(),
         Operand::Address { base, rest, .. } => {
-            put(base, name, register);
-            rest.iter_mut().for_each(|o| put(o, name, register));
+            put(base, name, new);
+            rest.iter_mut().for_each(|o| put(o, name, new));
         }
-        Operand::Vector(parts) => parts.iter_mut().for_each(|o| put(o, name, register)),
+        Operand::Vector(parts) => parts.iter_mut().for_each(|o| put(o, name, new)),
         Operand::Pair(pair) => {
-            put(&mut pair.0, name, register);
-            put(&mut pair.1, name, register);
+            put(&mut pair.0, name, new);
+            put(&mut pair.1, name, new);
         }
         Operand::Name(_)
         | Operand::Register(_)
