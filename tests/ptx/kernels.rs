@@ -305,6 +305,8 @@ fn the_protocol_of_a_sparse_matrix() {
     //! Assumed: counters in memory do not wrap around
     //! Assumed: counters in memory are 0 at launch
     //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
+    //! Assumed: nctaid_y == 1, an axis of the grid that the kernel never looks at
+    //! Assumed: nctaid_z == 1, an axis of the grid that the kernel never looks at
     protocol rows_take_turns_by_block
 
     param nctaid_x in 1..=1073741823
@@ -449,6 +451,8 @@ fn the_protocol_of_a_grid() {
     //! Assumed: counters in memory do not wrap around
     //! Assumed: counters in memory are 0 at launch
     //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
+    //! Assumed: nctaid_y == 1, an axis of the grid that the kernel never looks at
+    //! Assumed: nctaid_z == 1, an axis of the grid that the kernel never looks at
     protocol grid_barrier_reset
 
     param param_2 in 0..=1073741823

@@ -79,9 +79,36 @@ fn writes_elsewhere_are_left_out() {
         for words in [
             "pointers that are different parameters, and what tensor maps describe, do not overlap",
             "counters in memory are 0 at launch",
+            "nctaid_y == 1, an axis of the grid that the kernel never looks at",
+            "nctaid_z == 1, an axis of the grid that the kernel never looks at",
         ] {
             assert!(said.contains(words), "{code}\n{said}");
         }
+    }
+}
+
+/// CTAs take turns along one axis: those along the others are not counted, and said to be one.
+#[test]
+fn axes_that_the_kernel_never_looks_at() {
+    for (axis, others) in [("x", ["y", "z"]), ("y", ["x", "z"])] {
+        let folder = Folder::new();
+        folder.file(
+            "kernel.ptx",
+            format!(
+                "{HEAD}.visible .entry kernel(.param .u64 turn)\n.reqntid 32, 1, 1\n{{\n\
+                 .reg .pred %p<4>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<4>;\n\
+                 mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra DONE;\nmov.u32 %r2, %ctaid.{axis};\n\
+                 ld.param.u64 %rd1, [turn];\ncvta.to.global.u64 %rd2, %rd1;\n\
+                 AGAIN:\nld.acquire.gpu.global.u32 %r3, [%rd2];\nsetp.ne.u32 %p2, %r3, %r2;\n@%p2 bra AGAIN;\n\
+                 red.release.gpu.global.add.u32 [%rd2], 1;\nDONE:\nret;\n}}\n"
+            ),
+        );
+        let said = said(&folder, &["--launch", "ascending"]);
+        assert!(said.starts_with("PROVED"), "{said}");
+        for other in others {
+            assert!(said.contains(&format!("nctaid_{other} == 1")), "{said}");
+        }
+        assert!(!said.contains(&format!("nctaid_{axis} == 1")), "{said}");
     }
 }
 

@@ -186,6 +186,14 @@ impl Writer<'_, '_> {
                 &mut head,
                 "pointers that are different parameters, and what tensor maps describe, do not overlap",
             );
+            for axis in self.unseen_axes() {
+                assumed(
+                    &mut head,
+                    &format!(
+                        "nctaid_{axis} == 1, an axis of the grid that the kernel never looks at"
+                    ),
+                );
+            }
         }
         let mut assumptions = Vec::new();
         for (sum, at) in &self.followed.assumptions {

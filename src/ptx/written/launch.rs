@@ -207,6 +207,17 @@ impl<'w> Writer<'w, '_> {
         axes.into_iter().collect()
     }
 
+    /// The axes of the grid that the kernel never looks at: CTAs along them would use the same counters. If it looks at none,
+    /// its CTAs are alike, and counted along one axis, however many there are along each.
+    pub fn unseen_axes(&self) -> Vec<&'static str> {
+        let unknowns = &self.followed.unknowns;
+        let seen = |axis: usize| unknowns.find(&Meaning::Blocks(axis)).is_some();
+        let axes = AXES.iter().enumerate();
+        axes.filter(|(axis, _)| !self.followed.blind && !seen(*axis))
+            .map(|(_, name)| *name)
+            .collect()
+    }
+
     /// The CTAs along these axes as indices of a role or a grid.
     pub fn indices(&mut self, axes: &[usize]) -> String {
         let mut text = String::new();
