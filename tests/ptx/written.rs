@@ -150,3 +150,42 @@ fn two_names_of_dynamic_shared_memory_are_one_memory() {
         assert!(said.starts_with("UNKNOWN"), "{said}");
     }
 }
+
+/// What is said of a kernel of two warps with a parameter `n`, which is `%r2`.
+fn sized(code: &str) -> String {
+    let folder = Folder::new();
+    folder.file(
+        "kernel.ptx",
+        format!(
+            "{HEAD}.visible .entry kernel(.param .u32 n, .param .u64 out)\n.reqntid 64, 1, 1\n{{\n\
+             .reg .pred %p<4>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<4>;\nld.param.u32 %r2, [n];\nld.param.u64 %rd1, [out];\n\
+             {code}\nEND:\nret;\n}}\n"
+        ),
+    );
+    said(&folder, &["--recovery", "path"])
+}
+
+/// Within its range a parameter decides that nobody waits for a third warp: the verdict says which range.
+#[test]
+fn ranges_that_decide_are_printed() {
+    for code in [
+        // By a branch, by a choice under one, and by a number of threads.
+        "sub.u32 %r3, %r2, 5;\nsetp.lt.s32 %p1, %r3, 0;\n@%p1 bra END;\nsetp.gt.u32 %p1, %r3, 1073741818;\n\
+         @!%p1 bra END;\nbar.sync 1, 96;",
+        "setp.gt.u32 %p1, %r2, 1073741823;\n@%p1 bar.sync 1, 96;",
+        "mov.u32 %r4, 64;\nsetp.le.u32 %p1, %r2, 1073741823;\n@%p1 bra SMALL;\nmov.u32 %r4, 96;\nSMALL:\nbar.sync 1, %r4;",
+        "setp.gt.u32 %p1, %r2, 1073741823;\nselp.u32 %r4, 96, 64, %p1;\nbar.sync 1, %r4;",
+    ] {
+        let said = sized(code);
+        let printed = said.contains("0 <= p_n <= 1073741823");
+        assert!(said.starts_with("PROVED") && printed, "{code}\n{said}");
+    }
+    // Only what is stored depends on it.
+    let said = sized(
+        "setp.gt.u32 %p1, %r2, 1073741823;\n@%p1 bra OVER;\nst.global.u32 [%rd1], %r2;\nOVER:\nbar.sync 0;",
+    );
+    assert!(
+        said.starts_with("PROVED") && !said.contains("p_n"),
+        "{said}"
+    );
+}

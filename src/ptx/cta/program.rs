@@ -15,8 +15,12 @@ use super::reroll::rolled;
 use super::singled::singled_out;
 use super::tickets::passed_on;
 use super::warps::Kernel;
+use crate::ptx::operations::access::accesses;
 use crate::ptx::operations::answers::Answers;
 use crate::ptx::operations::counters::Widths;
+use crate::ptx::operations::counters::elsewhere;
+use crate::ptx::operations::instruction::touches;
+use crate::ptx::operations::instruction::watches;
 use crate::ptx::operations::warpgroups::Together;
 use crate::ptx::operations::warpgroups::needed;
 use crate::ptx::operations::warpgroups::paired;
@@ -24,7 +28,10 @@ use crate::ptx::path::arrays::Arrays;
 use crate::ptx::path::flow::Flow;
 use crate::ptx::path::locals::in_registers;
 use crate::ptx::path::polls::settle_polls;
+use crate::ptx::path::weighed::Place;
+use crate::ptx::path::weighed::weighed;
 use crate::ptx::syntax::ast::Function;
+use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::ast::Variable;
 use crate::ptx::warp::machine::Launch;
@@ -68,6 +75,8 @@ pub(in crate::ptx) struct Followed {
     pub held: bool,
     /// What else is taken for granted, in words.
     pub taken: BTreeSet<&'static str>,
+    /// Parameters that may decide about synchronization.
+    pub weighed: BTreeSet<Place>,
     /// Whether dynamic shared memory is taken to begin at a multiple of the largest swizzled atom.
     pub leveled: bool,
     /// Whether something is computed from words of memory, which are taken to be an `int` that is not negative.
@@ -197,6 +206,11 @@ pub(in crate::ptx) fn follow(
             let extent = unknowns.of(Meaning::Blocks(0));
             unknowns.1.bound(extent, 1, most_blocks(0));
         }
+        let matters = |i: &Instruction<'_>| {
+            let apart = || elsewhere(i, &arrays, &counters, &unknowns);
+            watches(i) || touches(i, !counters.is_empty()) && !apart() || data && accesses(i)
+        };
+        let weighed = weighed(function, &flow, &matters);
         return Ok(Followed {
             programs,
             unknowns,
@@ -206,6 +220,7 @@ pub(in crate::ptx) fn follow(
             tensors,
             held: false,
             taken: BTreeSet::new(),
+            weighed,
             boxes_out: false,
             leveled,
             unsigned,

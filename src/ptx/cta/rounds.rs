@@ -495,6 +495,7 @@ mod tests {
                 boxes_out: false,
                 held: false,
                 taken: BTreeSet::new(),
+                weighed: BTreeSet::new(),
                 leveled: false,
                 unsigned: false,
                 in_step: false,

@@ -1,14 +1,18 @@
 //! Reads and writes of counters in global memory.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::instruction::Done;
+use crate::ptx::path::arrays::Arrays;
+use crate::ptx::path::arrays::Base;
 use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::warp::evaluate::bits_of;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::State;
+use crate::ptx::warp::machine::Unknowns;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
@@ -349,4 +353,25 @@ pub(in crate::ptx) fn written_at<'i, 'a>(
         _ => return None,
     };
     instruction.operands.get(place)
+}
+
+/// Whether an instruction writes to memory behind other parameters than those that the kernel waits for, or to no global
+/// memory, and does nothing else.
+pub(in crate::ptx) fn elsewhere(
+    instruction: &Instruction<'_>,
+    arrays: &Arrays<'_>,
+    counters: &BTreeSet<Unknown>,
+    unknowns: &Unknowns,
+) -> bool {
+    let Some(bases) = arrays.behind(instruction) else {
+        return false;
+    };
+    let waited = |base: &Base| match base {
+        Base::Own => false,
+        Base::Parameter(index, offset) => {
+            let pointer = unknowns.find(&Meaning::Parameter(*index, *offset));
+            pointer.is_some_and(|pointer| counters.contains(&pointer))
+        }
+    };
+    !bases.iter().any(waited)
 }

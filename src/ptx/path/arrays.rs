@@ -6,12 +6,14 @@
 //! done to memory behind another one. What is added is no address if it comes from 32 bits, or is a product:
 //! nobody multiplies addresses. What is made of addresses otherwise, as the distance between two, leads from one to the
 //! other, whatever is done with it, so it is followed as such. What lies behind a shared or local variable is no global
-//! memory. Each register counts with everything that is ever written to it, in whichever order, so
-//! nothing has to be known of branches and loops. A pointer that is read from memory, or goes through bits, may point
-//! anywhere.
+//! memory. Each register counts with what was written to it last, if that was behind the last label, and else with everything
+//! that is ever written to it: nothing has to be known of branches and loops. A pointer that is read from memory, or goes
+//! through bits, may point anywhere.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use crate::ptx::operations::counters::written_at;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Module;
@@ -48,9 +50,18 @@ enum Held {
     Mixed,
 }
 
-/// What the registers of a function hold, and the names of its shared and local variables.
+/// What the registers of a function hold.
 #[derive(Debug)]
-pub(in crate::ptx) struct Arrays<'a>(Vec<Held>, BTreeSet<&'a str>);
+pub(in crate::ptx) struct Arrays<'a> {
+    /// Anywhere.
+    registers: Vec<Held>,
+    /// What has been written behind the last label.
+    last: BTreeMap<u32, Held>,
+    /// At instructions that write to memory, by their place in the text.
+    here: BTreeMap<(usize, u32), Held>,
+    /// The names of its shared and local variables.
+    own: BTreeSet<&'a str>,
+}
 
 impl Held {
     fn or(&self, other: &Held) -> Held {
@@ -89,17 +100,33 @@ impl<'a> Arrays<'a> {
         let own = [&module.shared, &function.shared, &function.local];
         let names = own.into_iter().flatten().map(|variable| variable.name);
         let once = |name: &&str| module.declared.iter().filter(|n| *n == name).count() == 1;
-        let registers = vec![Held::Nothing; function.registers.len()];
-        let mut arrays = Arrays(registers, names.filter(once).collect());
+        let mut arrays = Arrays {
+            registers: vec![Held::Nothing; function.registers.len()],
+            last: BTreeMap::new(),
+            here: BTreeMap::new(),
+            own: names.filter(once).collect(),
+        };
+        let labels: BTreeSet<usize> = function.targets.iter().copied().collect();
         let mut passes = 0;
         loop {
             let mut changed = false;
             passes += 1;
             if passes > MOST_PASSES {
-                arrays.0.fill(Held::Anything);
+                arrays.registers.fill(Held::Anything);
+                arrays.here.clear();
                 return arrays;
             }
-            for instruction in &function.code {
+            arrays.last.clear();
+            for (index, instruction) in function.code.iter().enumerate() {
+                if labels.contains(&index) {
+                    arrays.last.clear();
+                }
+                if let Some(Register(number)) = written_at(instruction).and_then(based_on) {
+                    let held = arrays.held(Some(&Operand::Register(Register(number))));
+                    let here = arrays.here.entry((instruction.at, number));
+                    let slot = here.or_insert(Held::Nothing);
+                    *slot = slot.or(&held);
+                }
                 let first = arrays.written(instruction, function);
                 let all = destinations(instruction);
                 let several = all.len() > 1;
@@ -122,10 +149,18 @@ impl<'a> Arrays<'a> {
                         Held::Based(_) if several => Held::Mixed,
                         held => held.clone(),
                     };
-                    if let Some(slot) = arrays.0.get_mut(number as usize) {
+                    let now = match instruction.guard {
+                        None => written.clone(),
+                        // It may not have been written.
+                        Some(_) => {
+                            written.or(&arrays.held(Some(&Operand::Register(Register(number)))))
+                        }
+                    };
+                    if let Some(slot) = arrays.registers.get_mut(number as usize) {
                         let held = slot.or(&written);
                         changed |= held != *slot;
                         *slot = held;
+                        arrays.last.insert(number, now);
                     }
                 }
             }
@@ -135,14 +170,11 @@ impl<'a> Arrays<'a> {
         }
     }
 
-    /// What an address may be based on; none if it may lie anywhere.
-    pub fn behind(&self, address: &Operand<'_>) -> Option<&BTreeSet<Base>> {
-        match address {
-            Operand::Address { base, rest, .. } if rest.is_empty() => self.behind(base),
-            Operand::Register(Register(number)) => match self.0.get(*number as usize)? {
-                Held::Based(bases) => Some(bases),
-                _ => None,
-            },
+    /// What the address of a write to memory may be based on; none if it may lie anywhere.
+    pub fn behind(&self, instruction: &Instruction<'_>) -> Option<&BTreeSet<Base>> {
+        let Register(number) = written_at(instruction).and_then(based_on)?;
+        match self.here.get(&(instruction.at, number))? {
+            Held::Based(bases) => Some(bases),
             _ => None,
         }
     }
@@ -150,7 +182,8 @@ impl<'a> Arrays<'a> {
     fn held(&self, operand: Option<&Operand<'_>>) -> Held {
         match operand {
             Some(Operand::Register(Register(number))) => {
-                let held = self.0.get(*number as usize);
+                let last = self.last.get(number);
+                let held = last.or_else(|| self.registers.get(*number as usize));
                 held.cloned().unwrap_or(Held::Anything)
             }
             Some(Operand::Integer(_)) => Held::Number,
@@ -256,7 +289,7 @@ impl<'a> Arrays<'a> {
             }
             _ if !parts.iter().any(wide) => Held::Number,
             "mov" | "cvta" => match instruction.operands.get(1) {
-                Some(Operand::Name(name)) if self.1.contains(name) => {
+                Some(Operand::Name(name)) if self.own.contains(name) => {
                     Held::Based(BTreeSet::from([Base::Own]))
                 }
                 _ => operand(1),
@@ -277,5 +310,14 @@ impl<'a> Arrays<'a> {
             },
             _ => Held::Anything,
         }
+    }
+}
+
+/// The register that an address is made of.
+fn based_on(address: &Operand<'_>) -> Option<Register> {
+    match address {
+        Operand::Address { base, rest, .. } if rest.is_empty() => based_on(base),
+        Operand::Register(register) => Some(*register),
+        _ => None,
     }
 }

@@ -23,3 +23,4 @@ pub mod threaded;
 pub mod unroll;
 pub mod visited;
 pub mod walk;
+pub mod weighed;

@@ -10,7 +10,6 @@ use std::hash::Hasher as _;
 use std::rc::Rc;
 
 use super::arrays::Arrays;
-use super::arrays::Base;
 use super::exits::Inside;
 use super::flow::End;
 use super::flow::Flow;
@@ -23,7 +22,7 @@ use crate::ptx::cta::program::numbered;
 use crate::ptx::operations::access::accesses;
 use crate::ptx::operations::answers::Answers;
 use crate::ptx::operations::counters::Widths;
-use crate::ptx::operations::counters::written_at;
+use crate::ptx::operations::counters::elsewhere;
 use crate::ptx::operations::flips::found;
 use crate::ptx::operations::instruction::touches;
 use crate::ptx::operations::instruction::watches;
@@ -152,21 +151,13 @@ impl<'m> Walker<'_, 'm, '_> {
             || self.data && accesses(instruction)
     }
 
-    /// Whether an instruction writes to memory behind other parameters than those that the kernel waits for, or to no global
-    /// memory, and does nothing else.
     pub fn elsewhere(&self, instruction: &Instruction<'_>) -> bool {
-        let Some(bases) = written_at(instruction).and_then(|a| self.arrays.behind(a)) else {
-            return false;
-        };
-        let waited = |base: &Base| match base {
-            Base::Own => false,
-            Base::Parameter(index, offset) => {
-                let meaning = Meaning::Parameter(*index, *offset);
-                let pointer = self.machine.unknowns.find(&meaning);
-                pointer.is_some_and(|pointer| self.counters.contains(&pointer))
-            }
-        };
-        !bases.iter().any(waited)
+        elsewhere(
+            instruction,
+            self.arrays,
+            self.counters,
+            self.machine.unknowns,
+        )
     }
 
     /// What is followed, in words.

@@ -163,7 +163,7 @@ impl Writer<'_, '_> {
                 "where tensor memory lies is read where and when the allocation has said it",
             );
         }
-        for unknown in self.small_parameters() {
+        for unknown in self.silent_parameters() {
             let most = self.followed.unknowns.1.range(&Sum::unknown(unknown)).1;
             let name = self.unknown(unknown, 0)?;
             assumed(&mut head, &format!("0 <= {name} <= {most}"));
@@ -432,18 +432,29 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// Parameters of one and two bytes about which something has been decided by how large they may be, so that they do not
-    /// occur any more.
-    fn small_parameters(&self) -> Vec<Unknown> {
+    /// Parameters that the text does not mention, and whose range may matter all the same: small ones, and those that may
+    /// decide about synchronization.
+    fn silent_parameters(&self) -> Vec<Unknown> {
         let unknowns = &self.followed.unknowns;
-        let small = (0..unknowns.next().0).map(Unknown).filter(|unknown| {
-            let Some(Meaning::Parameter(index, _)) = unknowns.meaning(*unknown) else {
+        // The range of a quotient says that of what is divided.
+        let divided = |unknown: Unknown| {
+            self.used.iter().any(|used| match unknowns.meaning(*used) {
+                Some(Meaning::Divided(own, ..) | Meaning::Rounds(own, _)) => *own == unknown,
+                Some(Meaning::Ratio(own, by)) => *own == unknown || *by == unknown,
+                _ => false,
+            })
+        };
+        let silent = (0..unknowns.next().0).map(Unknown).filter(|unknown| {
+            let Some(Meaning::Parameter(index, offset)) = unknowns.meaning(*unknown) else {
                 return false;
             };
             let parameter = self.function.parameters.get(*index);
-            parameter.is_some_and(|p| p.bytes < 4) && !self.used.contains(unknown)
+            let small = parameter.is_some_and(|p| p.bytes < 4);
+            let mut places = [Some(*offset), None].into_iter();
+            let weighed = places.any(|at| self.followed.weighed.contains(&(*index, at)));
+            (small || weighed) && !self.used.contains(unknown) && !divided(*unknown)
         });
-        small.collect()
+        silent.collect()
     }
 }
 
