@@ -21,6 +21,7 @@ use super::ticket;
 use super::ticket::Ticket;
 use super::turns;
 use super::turns::Turns;
+use crate::protocol::ATOMIC;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::trusted;
@@ -80,6 +81,7 @@ impl Argument {
     ///
     /// A protocol that the rule does not cover, or an artefact that does not fit it.
     pub fn obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
+        refuse_atomics(protocol)?;
         match self {
             Argument::Kernel(kernel) => trusted::obligations(protocol, kernel),
             Argument::Ticket(ticket) => ticket::obligations(protocol, ticket),
@@ -103,6 +105,9 @@ impl Argument {
     pub fn all_obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
         match self {
             Argument::Exhaustive(_) => return Ok(Vec::new()),
+            _ => refuse_atomics(protocol)?,
+        }
+        match self {
             // The kernel reads the text as it stands, and says itself what has to be defined.
             Argument::Kernel(kernel) => return trusted::obligations(protocol, kernel),
             _ => {}
@@ -184,5 +189,13 @@ impl Argument {
             Argument::Exhaustive(searched) => Some(*searched),
             _ => None,
         }
+    }
+}
+
+/// No rule has an argument for an operation that reads and changes a semaphore in one step; only a search is about it.
+fn refuse_atomics(protocol: &Protocol) -> Result<(), Unsupported> {
+    match protocol.atomic() {
+        Some(stmt) => Err(Unsupported::at(stmt.span, ATOMIC)),
+        None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! Proof by exhaustive search: every parameter point, every input, every schedule, by the reference semantics.
 //!
-//! At concrete values a program is a straight line and a protocol has finitely many states. Where the domain
+//! At concrete values a program is a straight line, or a graph without cycles, and a protocol has finitely many states. Where the domain
 //! has finitely many points and nothing of an input is unbounded, a property is decided by looking at
 //! all of them. So this rule has no obligations and needs no solver. Its artefact says how much was
 //! searched; whoever checks it searches again and compares.
@@ -35,6 +35,7 @@ use crate::semantics::error::RunError;
 use crate::semantics::explore;
 use crate::semantics::explore::Options;
 use crate::semantics::explore::SearchEnd;
+use crate::semantics::hazards;
 use crate::semantics::hazards::search::search_all;
 use crate::semantics::inputs::Bounds;
 use crate::semantics::unfold;
@@ -118,6 +119,9 @@ pub fn explored(
     options: &Options<'_>,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Exhaustive, Unsupported> {
+    if let Some(reason) = hazards::unfollowed(protocol, property) {
+        return Err(Unsupported::whole(reason));
+    }
     let points = points(protocol)?;
     let mut all = Exhaustive::default();
     for (done, point) in points.iter().enumerate() {

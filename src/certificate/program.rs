@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 
 use super::exact;
+use crate::protocol::ATOMIC;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
 use crate::protocol::Comparison;
@@ -267,6 +268,9 @@ impl Walk {
                 return Ok(Expr::Bool(true));
             }
             StmtKind::Break => return Err(Unsupported::at(stmt.span, "`break`")),
+            StmtKind::Atomic { .. } | StmtKind::WaitSwap { .. } => {
+                return Err(Unsupported::at(stmt.span, ATOMIC));
+            }
             StmtKind::Set { cell, value } => {
                 let value = self.evaluate(value, path, stmt.span)?;
                 self.event(stmt, cell, EventKind::Set { value }, path)?;

@@ -335,6 +335,9 @@ impl Unroll<'_, '_> {
             StmtKind::Return => self.returned = Truth::any([self.returned.clone(), guard.clone()]),
             StmtKind::Break => self.broken = Truth::any([self.broken.clone(), guard.clone()]),
             StmtKind::Set { .. } => return Err("a semaphore that is set".into()),
+            StmtKind::Atomic { .. } | StmtKind::WaitSwap { .. } => {
+                return Err("an atomic operation that reads what it changes".into());
+            }
             StmtKind::Arrive { .. }
             | StmtKind::WaitParity { .. }
             | StmtKind::ExpectTx { .. }

@@ -332,7 +332,7 @@ impl<'a> Hunter<'a> {
                     None => continue,
                 }
             }
-            self.together = instance.members.len() > MANY;
+            self.together = instance.members.len() > MANY && !instance.branches();
             let met = if self.together {
                 accelerated::run(&instance, self.work / TOGETHER, watch)
             } else {

@@ -118,6 +118,10 @@ impl Layer {
 /// The layers that may apply to a protocol, in the order in which they are worth trying. The kernel is not among them: it is
 /// asked where somebody asks for it.
 pub fn layers(protocol: &Protocol) -> Vec<Layer> {
+    // No rule takes what reads and changes a semaphore in one step.
+    if protocol.atomic().is_some() {
+        return Vec::new();
+    }
     let semaphores = protocol
         .objects
         .iter()
@@ -151,6 +155,9 @@ pub fn kernel_for(property: Property) -> Option<Layer> {
 
 /// The layers that may apply to another property of a protocol.
 pub fn layers_for(protocol: &Protocol, property: Property) -> Vec<Layer> {
+    if protocol.atomic().is_some() {
+        return Vec::new();
+    }
     if property == Property::Assertion && certificate::claims::follow_from_progress(protocol) {
         return layers(protocol);
     }

@@ -8,12 +8,19 @@
 #![deny(clippy::arithmetic_side_effects)]
 #![deny(clippy::disallowed_methods)]
 
+mod atomic;
 mod domain;
 mod expr;
 mod memory;
 mod property;
 mod tightened;
 
+pub use atomic::ATOMIC;
+pub use atomic::AtomicUpdate;
+pub use atomic::COMPARE_AND_SWAP;
+pub use atomic::EXCHANGE;
+pub use atomic::FETCH_ADD;
+pub use atomic::has_result;
 pub use expr::BinaryOp;
 pub use expr::Expr;
 pub use expr::ParamId;
@@ -337,6 +344,24 @@ pub enum StmtKind {
         cell: Cell,
         /// To what.
         value: Expr,
+    },
+    /// Changes a semaphore and gives a variable its old value, in one step.
+    Atomic {
+        /// The semaphore.
+        cell: Cell,
+        /// How it changes.
+        update: AtomicUpdate,
+        /// Which variable gets the old value.
+        result: VarId,
+    },
+    /// Blocks until the semaphore has a value, and sets another one in the same step.
+    WaitSwap {
+        /// The semaphore.
+        cell: Cell,
+        /// The value it waits for.
+        expected: Expr,
+        /// What it sets.
+        new: Expr,
     },
     /// Arrives on an mbarrier without blocking.
     Arrive {

@@ -42,9 +42,13 @@ pub struct Use {
     pub done: bool,
 }
 
-/// The elements that the instance uses, in order.
+/// The elements that the instance uses, in order; none where it does not say who uses them.
 pub fn elements(instance: &Instance, state: &State) -> Vec<Element> {
     let mut all: BTreeMap<CellId, (Vec<Use>, Vec<Use>)> = BTreeMap::new();
+    // Of a program with branches, what it has done is not what stands before its place.
+    if instance.branches() {
+        return Vec::new();
+    }
     for (number, member) in instance.members.iter().enumerate() {
         let next = position(state, number);
         for (place, op) in member.ops.iter().enumerate() {
@@ -55,6 +59,9 @@ pub fn elements(instance: &Instance, state: &State) -> Vec<Element> {
                 | OpKind::Sync(_)
                 | OpKind::BarrierWait
                 | OpKind::Acquire(_) => (waits, witness::wanted(op.kind)),
+                OpKind::WaitSwap { .. } => (waits, witness::wanted(op.kind)),
+                // Only programs with branches have one.
+                OpKind::Fetch(_) | OpKind::NotDefined | OpKind::Touch(_) => continue,
                 OpKind::Add(amount) => (changes, format!("+ {amount}")),
                 OpKind::Set(value) => (changes, format!("= {value}")),
                 OpKind::Arrive(count) => (changes, format!("arrive {count}")),

@@ -17,6 +17,7 @@ use super::elements;
 use super::elements::Element;
 use super::hazard;
 use super::trace;
+use super::words;
 
 /// A stuck state, explained.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -49,6 +50,12 @@ pub struct Stuck {
 
 /// What is said where nothing is wrong yet.
 const GOES_ON: &str = "somebody can still go on";
+
+/// The same where nobody can.
+const NOBODY: &str = "nobody can go on";
+
+/// How many waits are named where there is no reason to name.
+const MOST_WAITS: usize = 4;
 
 /// A member that waits in vain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -104,6 +111,21 @@ pub fn explain(scene: Scene<'_>) -> Stuck {
         culprit: None,
         told: None,
     };
+    if stuck.is_final && culprit.is_none() {
+        let waits = waiting.iter().map(|b| {
+            let line = trace::line(&protocol.source, instance, &b.op);
+            let (member, awaited) = (
+                instance.member_name(b.member),
+                words::awaited(instance, &b.op),
+            );
+            format!("{member} waits for {awaited} (line {line})")
+        });
+        let waits: Vec<String> = waits.take(MOST_WAITS).collect();
+        stuck.sentence = format!("{}, and nobody can go on", words::joined(&waits));
+        for blocked in &mut stuck.blocked {
+            blocked.why = NOBODY.to_owned();
+        }
+    }
     if let Some(culprit) = culprit {
         stuck.line = culprit.line;
         stuck.cause = Some(culprit.cause);

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::protocol::StmtId;
 use crate::semantics::instance::CellId;
+use crate::semantics::instance::Fetch;
 use crate::semantics::instance::Instance;
 use crate::semantics::instance::Op;
 use crate::semantics::instance::OpKind;
@@ -198,6 +199,20 @@ fn operation(instance: &Instance, state: &State, op: &Op, before: Option<&CellSt
         OpKind::WaitParity(parity) => {
             format!("passes {name}, which has left phase {}", u8::from(parity))
         }
+        OpKind::WaitSwap { .. } => {
+            let wanted = witness::wanted(op.kind);
+            format!("passes {name} {wanted} and sets it: {was} -> {becomes}")
+        }
+        OpKind::Fetch(fetch) => {
+            let does = match fetch {
+                Fetch::Add(amount) => format!("adds {amount} to"),
+                Fetch::Exchange(new) => format!("puts {new} in the place of"),
+                Fetch::Swap { expected, new } => format!("sets {new} if there is {expected}:"),
+            };
+            format!("{does} {name} and gets {was}: {was} -> {becomes}")
+        }
+        OpKind::NotDefined => "does something undefined".to_owned(),
+        OpKind::Touch(_) => "works on data".to_owned(),
         OpKind::Add(amount) => format!("adds {amount}: {name} {was} -> {becomes}"),
         OpKind::Set(_) => format!("sets {name}: {was} -> {becomes}"),
         OpKind::Arrive(_) => format!("arrives at {name}: {becomes}"),

@@ -24,7 +24,11 @@ pub fn awaited(instance: &Instance, op: &Op) -> String {
         OpKind::Sync(count) => format!("{count} threads at {cell}"),
         OpKind::BarrierWait => format!("the others at {cell}"),
         OpKind::Acquire(amount) => format!("{amount} of {cell}"),
+        OpKind::WaitSwap { expected, .. } => format!("{cell} == {expected}"),
         OpKind::Add(_)
+        | OpKind::Fetch(_)
+        | OpKind::NotDefined
+        | OpKind::Touch(_)
         | OpKind::Set(_)
         | OpKind::Arrive(_)
         | OpKind::BarArrive(_)

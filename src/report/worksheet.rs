@@ -368,8 +368,10 @@ fn part(kind: &StmtKind) -> Option<(Part, Vec<(usize, bool)>)> {
         | StmtKind::WaitParity { cell, .. }
         | StmtKind::Sync { cell, .. }
         | StmtKind::BarrierWait { cell }
+        | StmtKind::WaitSwap { cell, .. }
         | StmtKind::Acquire { cell, .. } => (Part::Waits(cell.object), none()),
         StmtKind::Add { cell, .. }
+        | StmtKind::Atomic { cell, .. }
         | StmtKind::Set { cell, .. }
         | StmtKind::Arrive { cell, .. }
         | StmtKind::BarArrive { cell, .. }

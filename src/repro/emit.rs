@@ -63,6 +63,9 @@ pub enum EmitError {
          column and row tiles: use json or torch"
     )]
     NoArrays(&'static str),
+    /// A script does not know what the protocol does.
+    #[error("a script does not replay an atomic operation that reads what it changes: use json")]
+    Atomic,
     /// Writing to memory failed.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -100,6 +103,7 @@ pub fn failure(
         (Emission::Json, tiles) => Ok(json(failure, tiles.as_ref(), headline).into_bytes()),
         (Emission::Npz, Some(tiles)) => Ok(write::to_npz(tiles)?),
         (Emission::Safetensors, Some(tiles)) => Ok(write::to_safetensors(tiles)?),
+        (Emission::Torch, _) if protocol.atomic().is_some() => Err(EmitError::Atomic),
         (Emission::Torch, tiles) => {
             let scheme = tiles.as_ref().and_then(|tiles| {
                 Some((

@@ -78,6 +78,10 @@ fn operation(op: &Op) -> String {
         OpKind::Wait(Comparison::AtLeast, value) => ("wait >=", value),
         OpKind::Add(amount) => ("add", amount),
         OpKind::Set(value) => ("set", value),
+        // Refused before.
+        OpKind::Fetch(_) | OpKind::WaitSwap { .. } | OpKind::NotDefined | OpKind::Touch(_) => {
+            ("atomic", 0)
+        }
         OpKind::Arrive(count) => ("arrive", count),
         OpKind::WaitParity(parity) => ("wait parity", i64::from(parity)),
         OpKind::Sync(count) => ("sync", count),

@@ -12,7 +12,7 @@ use super::eval;
 use super::eval::Env;
 use super::instance::CellId;
 use super::instance::ObjectLayout;
-use super::program::flat_cell;
+use super::instance::flat_cell;
 use super::step::CellState;
 use super::step::State;
 

@@ -2,7 +2,7 @@
 //!
 //! An access belongs to no operation: it happens between two of them. The members' programs are
 //! straight lines, so each access has a place: how many operations its member has done before,
-//! and its order among the member's steps on data.
+//! and its order among the member's steps on data. In a program with branches it is an operation.
 //!
 //! **Asynchronous work** is an actor of its own. It reads and writes from the statement that
 //! starts it until a completion that the kernel can see: its own bytes landing (`async copy ...
@@ -40,7 +40,7 @@ use super::instance::CellId;
 use super::instance::ObjectLayout;
 use super::instance::Op;
 use super::instance::OpKind;
-use super::program::flat_cell;
+use super::instance::flat_cell;
 use super::unfold::Limits;
 
 /// The data of an instance.
@@ -187,6 +187,9 @@ impl Data {
         holder.map_or_else(|| format!("?{slot}"), |b| b.element_name(flat))
     }
 }
+
+/// An access as an index of a buffer, and whether it writes.
+pub(super) type Touched = (usize, Vec<i64>, bool);
 
 /// Gathers the accesses of one member after the other.
 #[derive(Debug)]
@@ -388,6 +391,41 @@ impl Gatherer {
             };
             self.accesses.push((access, group));
         }
+        Ok(())
+    }
+
+    /// What a member with branches reads and writes, each as an operation of its own, and ends it.
+    pub(super) fn branching(
+        &mut self,
+        ops: &[Op],
+        touched: &[Vec<Touched>],
+    ) -> Result<(), (Fault, StmtId)> {
+        let mut accesses = Vec::new();
+        for (place, op) in ops.iter().enumerate() {
+            let OpKind::Touch(number) = op.kind else {
+                continue;
+            };
+            for (buffer, index, write) in touched.get(number as usize).into_iter().flatten() {
+                let slot = flat_cell(&self.data.buffers, *buffer, index);
+                let slot = slot.and_then(|slot| u32::try_from(slot).map_err(|_| Fault::Overflow));
+                accesses.push(Access {
+                    stmt: op.stmt,
+                    slot: slot.map_err(|fault| (fault, op.stmt))?,
+                    write: *write,
+                    at: place as u32,
+                    order: place as u32,
+                    proxy: Proxy::Generic,
+                    work: None,
+                });
+            }
+        }
+        self.data.accesses.push(accesses);
+        self.data.fences.push(Vec::new());
+        self.data.lifetimes.push(Vec::new());
+        self.data
+            .qualifiers
+            .push(vec![Qualifiers::default(); ops.len()]);
+        self.qualifiers.clear();
         Ok(())
     }
 

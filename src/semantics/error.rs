@@ -147,6 +147,11 @@ pub enum Fault {
         /// The offending value.
         value: i64,
     },
+    /// What is read and written behind the result of an atomic operation.
+    #[error(
+        "reads, writes and claims of a role that goes on with the result of an atomic operation are not followed"
+    )]
+    BehindResult,
     /// The instance is larger than the caller allows.
     #[error("more than {limit} {what} are needed")]
     TooLarge {

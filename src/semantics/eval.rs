@@ -65,6 +65,17 @@ impl<'a, P: Visited> Env<'a, P> {
         self.vars.fill(None);
     }
 
+    /// What every name has for a value.
+    pub(super) fn bound(&self) -> Vec<Option<i64>> {
+        self.vars.clone()
+    }
+
+    /// Gives every name the value that it had.
+    pub(super) fn rebind(&mut self, bound: &[Option<i64>]) {
+        self.vars.clear();
+        self.vars.extend_from_slice(bound);
+    }
+
     /// Counts one unit of work.
     pub fn tick(&mut self) -> Result<(), Fault> {
         self.work = self.work.checked_add(1).ok_or(Fault::Overflow)?;

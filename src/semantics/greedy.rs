@@ -147,9 +147,10 @@ impl Waiters {
                 .or_default()
                 .entry(value)
                 .or_default(),
-            OpKind::Wait(Comparison::Equal, value) => {
-                self.exact.entry((op.cell, value)).or_default()
-            }
+            OpKind::Wait(Comparison::Equal, value)
+            | OpKind::WaitSwap {
+                expected: value, ..
+            } => self.exact.entry((op.cell, value)).or_default(),
             OpKind::WaitParity(parity) => {
                 self.exact.entry((op.cell, i64::from(!parity))).or_default()
             }
@@ -161,7 +162,10 @@ impl Waiters {
     /// Moves everybody to `ready` who may pass now that `op` has left its cell so.
     fn wake(&mut self, op: &Op, cell: &CellState, ready: &mut Vec<usize>) {
         match (op.kind, cell) {
-            (OpKind::Add(_) | OpKind::Set(_), CellState::Semaphore(value)) => {
+            (
+                OpKind::Add(_) | OpKind::Set(_) | OpKind::Fetch(_) | OpKind::WaitSwap { .. },
+                CellState::Semaphore(value),
+            ) => {
                 ready.extend(self.exact.remove(&(op.cell, *value)).into_iter().flatten());
                 self.wake_up_to(op.cell, *value, ready);
             }

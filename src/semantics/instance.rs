@@ -1,7 +1,8 @@
-//! An instance: a protocol at one input, as straight-line programs over numbered cells.
+//! An instance: a protocol at one input, as programs over numbered cells.
 //!
-//! Control flow depends on the input only and never on the value of a synchronization object,
-//! so the program of every member unfolds to a list of operations. Members are numbered role
+//! Control flow depends on the input and on what atomic operations return. Without these the
+//! program of a member unfolds to a list of operations. With them it is a graph without cycles: behind
+//! an operation that returns something it goes on in one way for each value. Members are numbered role
 //! by role, and inside a role lexicographically by index values; cells likewise, object by
 //! object.
 
@@ -12,6 +13,8 @@ use crate::protocol::Comparison;
 use crate::protocol::ObjectId;
 use crate::protocol::Span;
 use crate::protocol::StmtId;
+
+use super::error::Fault;
 
 /// A synchronization object's element, by its position in [`Instance::cells`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,6 +44,46 @@ pub struct Member {
     pub index: Vec<i64>,
     /// What it does, in order.
     pub ops: Vec<Op>,
+    /// What comes behind each operation; empty where it is always the next one. It is always a later
+    /// one, or the end, whose place is the number of operations.
+    pub next: Vec<Next>,
+}
+
+/// What comes behind an operation, as a place among its member's.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Next {
+    /// This.
+    At(u32),
+    /// What belongs to the value that was returned.
+    By(Vec<(i64, u32)>),
+}
+
+impl Member {
+    /// Where it is after the operation at a place that returned this; none for a value that was
+    /// not foreseen.
+    pub fn after(&self, place: u32, returned: Option<i64>) -> Option<u32> {
+        match self.next.get(place as usize) {
+            None => place.checked_add(1),
+            Some(Next::At(next)) => Some(*next),
+            Some(Next::By(ways)) => {
+                let value = returned?;
+                let way = ways.iter().find(|(known, _)| *known == value);
+                way.map(|(_, next)| *next)
+            }
+        }
+    }
+
+    /// Where it may be after the operation at a place.
+    pub fn ways(&self, place: u32) -> impl Iterator<Item = u32> {
+        let (straight, ways) = match self.next.get(place as usize) {
+            None => (place.checked_add(1), &[][..]),
+            Some(Next::At(next)) => (Some(*next), &[][..]),
+            Some(Next::By(ways)) => (None, ways.as_slice()),
+        };
+        straight
+            .into_iter()
+            .chain(ways.iter().map(|(_, next)| *next))
+    }
 }
 
 /// An operation of a member.
@@ -63,6 +106,19 @@ pub enum OpKind {
     Add(i64),
     /// Sets this value.
     Set(i64),
+    /// Changes a semaphore and returns what it was.
+    Fetch(Fetch),
+    /// Blocks until the semaphore has a value, and sets another one in the same step.
+    WaitSwap {
+        /// The value it waits for.
+        expected: i64,
+        /// What it sets.
+        new: i64,
+    },
+    /// What comes here is not defined at the values that were returned.
+    NotDefined,
+    /// Reads or writes data, only in a program that goes on with what was returned: the accesses of this number.
+    Touch(u32),
     /// Arrives this often on an mbarrier, at least once.
     Arrive(i64),
     /// Blocks while the phase bit equals this parity.
@@ -89,6 +145,22 @@ pub enum OpKind {
     Acquire(i64),
     /// Gives this much, at least 0, back to a pool.
     Release(i64),
+}
+
+/// How an operation changes a semaphore whose old value it returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fetch {
+    /// Adds this.
+    Add(i64),
+    /// Sets this.
+    Exchange(i64),
+    /// Sets a value if the old one is as expected.
+    Swap {
+        /// The old value at which it does.
+        expected: i64,
+        /// What it sets.
+        new: i64,
+    },
 }
 
 /// What a cell is and how it starts.
@@ -159,6 +231,11 @@ impl ObjectLayout {
 }
 
 impl Instance {
+    /// Whether some program goes on with what an atomic operation returned.
+    pub fn branches(&self) -> bool {
+        self.members.iter().any(|member| !member.next.is_empty())
+    }
+
     /// How many operations all members have together.
     pub fn op_count(&self) -> usize {
         self.members.iter().map(|m| m.ops.len()).sum()
@@ -195,4 +272,34 @@ fn indexed(name: &str, index: &[i64]) -> String {
         let _ = write!(out, "[{value}]");
     }
     out
+}
+
+/// The place of an element among all cells, or slots, of these families.
+pub(super) fn flat_cell(
+    objects: &[ObjectLayout],
+    object: usize,
+    index: &[i64],
+) -> Result<usize, Fault> {
+    let layout = objects
+        .get(object)
+        .ok_or_else(|| Fault::Unset(format!("object {object}")))?;
+    if index.len() != layout.extents.len() {
+        return Err(Fault::Arity {
+            name: layout.name.clone(),
+            expected: layout.extents.len(),
+            found: index.len(),
+        });
+    }
+    let mut flat = 0;
+    for (index, extent) in index.iter().zip(&layout.extents) {
+        if !(0..*extent).contains(index) {
+            return Err(Fault::IndexOutOfRange {
+                object: layout.name.clone(),
+                index: *index,
+                extent: *extent,
+            });
+        }
+        flat = flat * extent + index;
+    }
+    Ok(layout.cells.start + flat as usize)
 }

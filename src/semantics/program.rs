@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use crate::protocol::AtomicUpdate;
 use crate::protocol::Cell;
 use crate::protocol::Iteration;
 use crate::protocol::PatternId;
@@ -11,7 +12,10 @@ use crate::protocol::RowOrder;
 use crate::protocol::Stmt;
 use crate::protocol::StmtId;
 use crate::protocol::StmtKind;
+use crate::protocol::has_result;
 
+use super::branching;
+use super::branching::Program;
 use super::data::Gatherer;
 use super::error::Fault;
 use super::error::RunError;
@@ -20,9 +24,12 @@ use super::input::Input;
 use super::input::OrderKey;
 use super::instance::CellId;
 use super::instance::CellStart;
+use super::instance::Fetch;
 use super::instance::ObjectLayout;
 use super::instance::Op;
 use super::instance::OpKind;
+use super::instance::flat_cell;
+use super::returned::Returned;
 
 /// A row order that the protocol leaves open and that a run of it made use of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +65,8 @@ pub(super) struct Walker<'a> {
     pub(super) cells: Vec<CellStart>,
     /// Where accesses to data are wanted, too.
     pub(super) data: Option<Gatherer>,
+    /// The extents of each buffer, if they are defined.
+    pub(super) extents: Vec<Option<Vec<i64>>>,
     /// Where wanted: what the member being walked did at each `if` and loop.
     pub(super) reached: Option<BTreeMap<StmtId, Reached>>,
     /// How many operations all members may have, and have so far.
@@ -81,6 +90,7 @@ impl<'a> Walker<'a> {
             objects: Vec::new(),
             cells: Vec::new(),
             data: None,
+            extents: Vec::new(),
             reached: None,
             op_limit,
             op_count: 0,
@@ -93,23 +103,68 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The operations of one member, whose indices have their values in `env`.
+    /// The program of one member, whose indices have their values in `env`. Nothing follows the operations
+    /// where each is followed by the next.
     pub(super) fn walk(
         &mut self,
         role: usize,
         index: &[i64],
         body: &[Stmt],
-    ) -> Result<Vec<Op>, RunError> {
+        returned: &Returned,
+    ) -> Result<Program, RunError> {
         self.role = role;
         self.index = index.to_vec();
         self.runs.clear();
+        if has_result(body) {
+            if self.reached.is_some() {
+                return Err(RunError::from(Fault::BehindResult));
+            }
+            return branching::program(self, body, returned);
+        }
         self.block(body)?;
         let mut ops = std::mem::take(&mut self.ops);
         ops.shrink_to_fit();
         if let Some(data) = &mut self.data {
             data.finish_member(&ops);
         }
-        Ok(ops)
+        Ok((ops, Vec::new()))
+    }
+
+    /// Goes on where loops of open order have run so often.
+    pub(super) fn resume(&mut self, runs: BTreeMap<StmtId, usize>) {
+        self.runs = runs;
+    }
+
+    /// How often each loop of open order has run.
+    pub(super) fn suspended(&self) -> BTreeMap<StmtId, usize> {
+        self.runs.clone()
+    }
+
+    /// The operations since the last time.
+    pub(super) fn taken(&mut self) -> Vec<Op> {
+        std::mem::take(&mut self.ops)
+    }
+
+    /// Adds an operation that no statement is by itself.
+    pub(super) fn push(&mut self, op: Op) -> Result<(), Fault> {
+        self.count_operation()?;
+        self.ops.push(op);
+        Ok(())
+    }
+
+    /// The last operation, which is taken.
+    pub(super) fn last(&mut self) -> Option<Op> {
+        self.ops.pop()
+    }
+
+    /// The values that a loop runs over.
+    pub(super) fn trips(&mut self, stmt: StmtId, over: &Iteration) -> Result<Vec<i64>, Fault> {
+        let mut all = Vec::new();
+        for value in self.iteration(stmt, over)? {
+            self.env.tick()?;
+            all.push(value);
+        }
+        Ok(all)
     }
 
     /// The open row orders met, in the order met.
@@ -243,7 +298,7 @@ impl<'a> Walker<'a> {
     }
 
     /// A statement that is neither compound nor a jump.
-    fn simple(&mut self, stmt: &Stmt) -> Result<(), Fault> {
+    pub(super) fn simple(&mut self, stmt: &Stmt) -> Result<(), Fault> {
         let env = &mut self.env;
         env.tick()?;
         let (cell, kind) = match &stmt.kind {
@@ -257,6 +312,25 @@ impl<'a> Walker<'a> {
                 amount => (cell, OpKind::Add(amount)),
             },
             StmtKind::Set { cell, value } => (cell, OpKind::Set(env.value(value)?)),
+            StmtKind::Atomic { cell, update, .. } => {
+                let fetch = match update {
+                    AtomicUpdate::Add(amount) => Fetch::Add(env.value(amount)?),
+                    AtomicUpdate::Exchange(new) => Fetch::Exchange(env.value(new)?),
+                    AtomicUpdate::CompareAndSwap { expected, new } => Fetch::Swap {
+                        expected: env.value(expected)?,
+                        new: env.value(new)?,
+                    },
+                };
+                (cell, OpKind::Fetch(fetch))
+            }
+            StmtKind::WaitSwap {
+                cell,
+                expected,
+                new,
+            } => {
+                let (expected, new) = (env.value(expected)?, env.value(new)?);
+                (cell, OpKind::WaitSwap { expected, new })
+            }
             StmtKind::Arrive { cell, count } => match env.value(count)? {
                 count if count < 1 => return Err(Fault::ArrivalCount(count)),
                 count => (cell, OpKind::Arrive(count)),
@@ -346,7 +420,11 @@ impl<'a> Walker<'a> {
             (self.cells[flat], kind),
             (
                 CellStart::Semaphore(_),
-                OpKind::Wait(..) | OpKind::Add(_) | OpKind::Set(_)
+                OpKind::Wait(..)
+                    | OpKind::Add(_)
+                    | OpKind::Set(_)
+                    | OpKind::Fetch(_)
+                    | OpKind::WaitSwap { .. }
             ) | (
                 CellStart::Mbarrier(_) | CellStart::Uninitialized(_),
                 OpKind::Arrive(_)
@@ -387,35 +465,6 @@ impl Iterator for Values {
             Values::Listed(values) => values.next(),
         }
     }
-}
-
-pub(super) fn flat_cell(
-    objects: &[ObjectLayout],
-    object: usize,
-    index: &[i64],
-) -> Result<usize, Fault> {
-    let layout = objects
-        .get(object)
-        .ok_or_else(|| Fault::Unset(format!("object {object}")))?;
-    if index.len() != layout.extents.len() {
-        return Err(Fault::Arity {
-            name: layout.name.clone(),
-            expected: layout.extents.len(),
-            found: index.len(),
-        });
-    }
-    let mut flat = 0;
-    for (index, extent) in index.iter().zip(&layout.extents) {
-        if !(0..*extent).contains(index) {
-            return Err(Fault::IndexOutOfRange {
-                object: layout.name.clone(),
-                index: *index,
-                extent: *extent,
-            });
-        }
-        flat = flat * extent + index;
-    }
-    Ok(layout.cells.start + flat as usize)
 }
 
 fn thread_count(count: i64) -> Result<i64, Fault> {

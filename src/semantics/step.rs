@@ -5,7 +5,10 @@
 //! than `resident` of its role have started and not finished. A member with no operation left
 //! has finished and its place is free at once.
 //!
-//! **Semaphore.** A wait passes iff the comparison holds now; `add` and `set` never block.
+//! **Semaphore.** A wait passes iff the comparison holds now; `add` and `set` never block. A
+//! `fetch` never blocks either: in one step it reads the value and adds, sets, or sets if the value is
+//! as expected. Its member goes on by the value that was read. A `wait swap` passes iff the value is as expected, and
+//! sets another one in the same step.
 //!
 //! **Mbarrier.** It starts with phase bit 0 and `pending` = expected. An arrival subtracts from
 //! `pending`; at 0 the phase bit flips and `pending` = expected again, atomically; below 0 is
@@ -49,6 +52,7 @@ use crate::protocol::StmtId;
 
 use super::instance::CellId;
 use super::instance::CellStart;
+use super::instance::Fetch;
 use super::instance::Instance;
 use super::instance::Op;
 use super::instance::OpKind;
@@ -224,6 +228,7 @@ pub fn can_step(instance: &Instance, state: &State, member: usize) -> bool {
     match (&op.kind, &state.cells[op.cell.0 as usize]) {
         (OpKind::Wait(Comparison::Equal, wanted), CellState::Semaphore(value)) => value == wanted,
         (OpKind::Wait(Comparison::AtLeast, wanted), CellState::Semaphore(value)) => value >= wanted,
+        (OpKind::WaitSwap { expected, .. }, CellState::Semaphore(value)) => value == expected,
         (OpKind::WaitParity(parity), CellState::Mbarrier { phase, .. }) => phase != parity,
         (OpKind::Sync(_), CellState::Named { registered, .. }) => !registered
             .iter()
@@ -382,7 +387,27 @@ fn step(instance: &Instance, state: &mut State, member: usize, op: &Op) -> Resul
     let cell = op.cell.0 as usize;
     let beginning = instance.cells[cell];
     let mut completes = false;
+    let mut returned = None;
     match (op.kind, &mut state.cells[cell]) {
+        (OpKind::Fetch(fetch), CellState::Semaphore(value)) => {
+            let old = *value;
+            let new = match fetch {
+                Fetch::Add(amount) => old.checked_add(amount),
+                Fetch::Exchange(new) => Some(new),
+                Fetch::Swap { expected, new } => Some(if old == expected { new } else { old }),
+            };
+            let Some(new) = new else {
+                return violation(ViolationKind::SemaphoreOverflow);
+            };
+            let place = state.counters[member];
+            if instance.members[member].after(place, Some(old)).is_none() {
+                return violation(ViolationKind::Unforeseen(old));
+            }
+            *value = new;
+            returned = Some(old);
+        }
+        (OpKind::WaitSwap { new, .. }, CellState::Semaphore(value)) => *value = new,
+        (OpKind::NotDefined, _) => return violation(ViolationKind::NotDefined),
         (OpKind::Add(amount), CellState::Semaphore(value)) => match value.checked_add(amount) {
             Some(sum) => *value = sum,
             None => return violation(ViolationKind::SemaphoreOverflow),
@@ -482,7 +507,7 @@ fn step(instance: &Instance, state: &mut State, member: usize, op: &Op) -> Resul
                 completes = true;
                 for waiter in std::mem::take(registered) {
                     if waiter.blocked {
-                        advance(instance, state, waiter.member as usize);
+                        advance(instance, state, waiter.member as usize, None);
                     }
                 }
             }
@@ -493,7 +518,7 @@ fn step(instance: &Instance, state: &mut State, member: usize, op: &Op) -> Resul
     if completes {
         note_completion(&mut state.history, cell);
     }
-    advance(instance, state, member);
+    advance(instance, state, member, returned);
     Ok(())
 }
 
@@ -519,9 +544,12 @@ fn start(instance: &Instance, state: &mut State, member: usize) {
     }
 }
 
-fn advance(instance: &Instance, state: &mut State, member: usize) {
+/// Moves a member on behind its operation, which returned this.
+fn advance(instance: &Instance, state: &mut State, member: usize, returned: Option<i64>) {
     let layout = &instance.members[member];
-    state.counters[member] += 1;
+    let place = state.counters[member];
+    // What is returned was looked up before anything happened.
+    state.counters[member] = layout.after(place, returned).unwrap_or(place);
     if state.counters[member] as usize == layout.ops.len() {
         state.finished[layout.role] += 1;
     }

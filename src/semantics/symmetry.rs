@@ -16,6 +16,7 @@ use super::data::MemberPlace;
 use super::instance::CellId;
 use super::instance::CellStart;
 use super::instance::Instance;
+use super::instance::Next;
 use super::instance::Op;
 use super::instance::OpKind;
 use super::step::CellState;
@@ -43,6 +44,7 @@ impl Symmetry {
         type Program<'a> = (
             usize,
             &'a [Op],
+            &'a [Next],
             &'a [Access],
             &'a [Lifetime],
             Option<MemberPlace>,
@@ -57,7 +59,14 @@ impl Symmetry {
             let place = data.and_then(|data| data.places.get(position).copied());
             if launch.is_none_or(|plan| plan.order.is_none()) {
                 groups
-                    .entry((member.role, &member.ops, accesses, lifetimes, place))
+                    .entry((
+                        member.role,
+                        &member.ops,
+                        &member.next,
+                        accesses,
+                        lifetimes,
+                        place,
+                    ))
                     .or_default()
                     .push(position);
             }

@@ -40,8 +40,10 @@ use super::instance::LaunchPlan;
 use super::instance::Member;
 use super::instance::ObjectLayout;
 use super::instance::RoleLayout;
+use super::instance::flat_cell;
+use super::pattern::PatternData;
 use super::program::Walker;
-use super::program::flat_cell;
+use super::returned::Returned;
 
 pub use super::admit::Limits;
 pub use super::admit::check_params;
@@ -94,8 +96,28 @@ pub(super) fn instantiate_all(
 ) -> Result<(Instance, Vec<Choice>, Option<Data>), RunError> {
     check_params(protocol, &input.params)?;
     let patterns = pattern_data(protocol, input, limits)?;
-    let env = Env::new(protocol, &input.params, &patterns, limits.work);
+    let mut returned = Returned::default();
+    loop {
+        let unfolded = unfolded(protocol, input, limits, &patterns, &returned, with_data)?;
+        match returned.beyond(&unfolded.0)? {
+            Some(more) => returned = more,
+            None => return Ok(unfolded),
+        }
+    }
+}
+
+/// The same, if atomic operations return no other values.
+fn unfolded(
+    protocol: &Protocol,
+    input: &Input,
+    limits: &Limits,
+    patterns: &[PatternData],
+    returned: &Returned,
+    with_data: bool,
+) -> Result<(Instance, Vec<Choice>, Option<Data>), RunError> {
+    let env = Env::new(protocol, &input.params, patterns, limits.work);
     let mut unfolder = Unfolder::new(protocol, input, env, limits)?;
+    unfolder.returned = returned.clone();
     unfolder.start_values(protocol)?;
     if with_data {
         let buffers = &protocol.buffers;
@@ -124,6 +146,7 @@ struct Unfolder<'a> {
     limits: &'a Limits,
     walker: Walker<'a>,
     members: Vec<Member>,
+    returned: Returned,
 }
 
 impl<'a> Unfolder<'a> {
@@ -138,7 +161,12 @@ impl<'a> Unfolder<'a> {
             limits,
             walker: Walker::new(input, env, limits.ops),
             members: Vec::new(),
+            returned: Returned::default(),
         };
+        for buffer in &protocol.buffers {
+            let extents = unfolder.walker.env.values(&buffer.extents);
+            unfolder.walker.extents.push(extents.ok());
+        }
         for object in &protocol.objects {
             unfolder
                 .object(object)
@@ -306,8 +334,13 @@ impl Unfolder<'_> {
 
     /// Unfolds the program of a member whose indices have their values.
     fn member(&mut self, role: usize, index: Vec<i64>, body: &[Stmt]) -> Result<(), RunError> {
-        let ops = self.walker.walk(role, &index, body)?;
-        self.members.push(Member { role, index, ops });
+        let (ops, next) = self.walker.walk(role, &index, body, &self.returned)?;
+        self.members.push(Member {
+            role,
+            index,
+            ops,
+            next,
+        });
         Ok(())
     }
 

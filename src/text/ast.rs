@@ -3,7 +3,10 @@
 //! The resolver turns it into a [`crate::protocol::Protocol`], the formatter back into text.
 
 use crate::protocol::BinaryOp;
+use crate::protocol::COMPARE_AND_SWAP;
 use crate::protocol::Comparison;
+use crate::protocol::EXCHANGE;
+use crate::protocol::FETCH_ADD;
 use crate::protocol::Progress;
 use crate::protocol::RowOrder;
 use crate::protocol::Span;
@@ -239,6 +242,21 @@ pub enum StmtKind {
         name: Name,
         value: Expr,
     },
+    /// `let name = fetch_add(s, E)` and the like.
+    Atomic {
+        name: Name,
+        /// Whether it is a `let`; otherwise a `var`.
+        kept: bool,
+        operation: Atomic,
+        cell: Cell,
+        operands: Vec<Expr>,
+    },
+    /// `wait compare_and_swap(s, expected, new)`.
+    WaitSwap {
+        cell: Cell,
+        expected: Expr,
+        new: Expr,
+    },
     Let {
         name: Name,
         value: Expr,
@@ -290,6 +308,36 @@ impl Operation {
     /// Whether an amount follows the object.
     pub fn has_amount(self) -> bool {
         !matches!(self, Operation::Commit | Operation::Init)
+    }
+}
+
+/// An atomic operation that returns the old value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Atomic {
+    FetchAdd,
+    Exchange,
+    CompareAndSwap,
+}
+
+impl Atomic {
+    /// All of them.
+    pub const ALL: [Atomic; 3] = [Atomic::FetchAdd, Atomic::Exchange, Atomic::CompareAndSwap];
+
+    /// The word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Atomic::FetchAdd => FETCH_ADD,
+            Atomic::Exchange => EXCHANGE,
+            Atomic::CompareAndSwap => COMPARE_AND_SWAP,
+        }
+    }
+
+    /// How many operands follow the semaphore.
+    pub fn operands(self) -> usize {
+        match self {
+            Atomic::FetchAdd | Atomic::Exchange => 1,
+            Atomic::CompareAndSwap => 2,
+        }
     }
 }
 

@@ -411,6 +411,8 @@ pub fn cell(kind: &StmtKind) -> Option<&Cell> {
         StmtKind::Wait { cell, .. }
         | StmtKind::Add { cell, .. }
         | StmtKind::Set { cell, .. }
+        | StmtKind::Atomic { cell, .. }
+        | StmtKind::WaitSwap { cell, .. }
         | StmtKind::Arrive { cell, .. }
         | StmtKind::WaitParity { cell, .. }
         | StmtKind::Sync { cell, .. }
@@ -606,6 +608,8 @@ impl Walk<'_, '_> {
             }
             StmtKind::Wait { .. } => return refuse("a wait for one value"),
             StmtKind::Set { .. } => return refuse("a reset"),
+            StmtKind::Atomic { .. } => return refuse("the result of an atomic operation"),
+            StmtKind::WaitSwap { .. } => return refuse("a compare-and-swap"),
             StmtKind::Init { .. } => return refuse("an initialisation"),
             StmtKind::Acquire { .. } | StmtKind::Release { .. } => return refuse("a pool"),
             StmtKind::Return => return refuse("a `return`"),

@@ -19,6 +19,7 @@ use std::time::Instant;
 
 use crate::certificate;
 use crate::certificate::argument::Argument;
+use crate::certificate::cut::artefact::Shows;
 use crate::certificate::exhaustive::Exhaustive;
 use crate::encoding::search;
 use crate::encoding::search::Candidate;
@@ -29,6 +30,7 @@ use crate::patience;
 use crate::proof;
 use crate::proof::Guess;
 use crate::proof::Layer;
+use crate::protocol::ATOMIC;
 use crate::protocol::Initial;
 use crate::protocol::LaunchOrder;
 use crate::protocol::ObjectKind;
@@ -441,6 +443,14 @@ impl Strategy<'_> {
     ) -> Result<Result<Decision, NoProof>, Internal> {
         let deadline = patience::deadline(time);
         let mut failure = NoProof::default();
+        if let Some(stmt) = self.protocol.atomic() {
+            let line = witness::line(&self.protocol.source, stmt.span);
+            failure.tried.push((
+                Layer::Cuts(Shows::Nothing),
+                format!("no proof rule covers {ATOMIC} (line {line})"),
+            ));
+            return Ok(Err(failure));
+        }
         if self.settings.kernel
             && let Some((proof, engine)) = self.by_kernel(time)
         {

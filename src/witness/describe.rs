@@ -16,7 +16,11 @@ pub fn wanted(kind: OpKind) -> String {
         OpKind::Sync(count) => format!("{count} threads"),
         OpKind::BarrierWait => "a completed generation".to_owned(),
         OpKind::Acquire(amount) => format!("{amount} available"),
+        OpKind::WaitSwap { expected, .. } => format!("== {expected}"),
         OpKind::Add(_)
+        | OpKind::Fetch(_)
+        | OpKind::NotDefined
+        | OpKind::Touch(_)
         | OpKind::Set(_)
         | OpKind::Arrive(_)
         | OpKind::BarArrive(_)

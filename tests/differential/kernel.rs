@@ -168,7 +168,14 @@ fn reference(instance: &Instance, member: usize) -> Vec<Step> {
             OpKind::CompleteTx(bytes) | OpKind::Copy(bytes) => vec![Done::Deliver(bytes)],
             OpKind::WaitParity(parity) => vec![Done::Parity(i64::from(parity))],
             OpKind::Wait(_, value) => vec![Done::Value(value)],
-            OpKind::Set(_) | OpKind::Init | OpKind::Acquire(_) | OpKind::Release(_) => {
+            OpKind::Set(_)
+            | OpKind::Fetch(_)
+            | OpKind::WaitSwap { .. }
+            | OpKind::NotDefined
+            | OpKind::Touch(_)
+            | OpKind::Init
+            | OpKind::Acquire(_)
+            | OpKind::Release(_) => {
                 panic!("the kernel does not know {:?}", op.kind)
             }
         };

@@ -72,7 +72,7 @@ fn pinned(protocol: &Protocol, rng: &mut ChaCha8Rng) -> Narrowing {
 
 /// How a verdict at fixed values and the complete search of them fit: a word for the count, or
 /// what is wrong.
-fn fits(verdict: &Verdict, small: &Small) -> Result<&'static str, String> {
+pub(super) fn fits(verdict: &Verdict, small: &Small) -> Result<&'static str, String> {
     let word = verdict.word();
     match (verdict, &small.stuck, &small.undefined) {
         (Verdict::Refuted(_), Some(_), _) => Ok("stuck in both"),

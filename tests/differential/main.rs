@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod atomics;
 mod block_sparse;
 mod claims;
 mod credit;

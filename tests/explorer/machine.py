@@ -1,6 +1,6 @@
 """One step of an instance, as docs/language.md says under "Statements" and what follows.
 
-A state is (positions, open, cells, flight). `open` has per member the generations of barriers that it
+A state is (positions, open, cells, flight, returned). `open` has per member the generations of barriers that it
 arrived at and has not waited for. `flight` has per member, in the order in which it was started, what
 goes on beside it:
 
@@ -8,6 +8,8 @@ goes on beside it:
 - ("commit", cell, op) arrives once everything before it is done,
 - ("work", name, reads, writes, groups) is work that no mbarrier is told of, with the number of groups
   that were made since.
+
+`returned` has per member what its atomic operations have returned so far.
 """
 
 NOT_STARTED = -1
@@ -22,26 +24,33 @@ class Machine:
     def __init__(self, instance):
         self.it = instance
         self.events = []
-        self.set = {op[1] for ops in instance.ops for op in ops if op[0] == "set"}
+        lists = [ops for ops in instance.ops if isinstance(ops, list)]
+        self.set = {op[1] for ops in lists for op in ops if op[0] in ("set", "wait_swap")}
 
     def start(self):
         it = self.it
         count = len(it.members)
         positions = tuple(NOT_STARTED if m in it.launched else 0 for m in range(count))
-        return (positions, (frozenset(),) * count, tuple(it.start), ((),) * count)
+        return (positions, (frozenset(),) * count, tuple(it.start), ((),) * count, ((),) * count)
+
+    def ops(self, state, member):
+        ops = self.it.ops[member]
+        return ops if isinstance(ops, list) else ops.ops(state[4][member])
 
     def finished(self, state, member):
-        return state[0][member] == len(self.it.ops[member])
+        return state[0][member] == len(self.ops(state, member))
 
     def next(self, state, member):
         position = state[0][member]
-        ops = self.it.ops[member]
+        ops = self.ops(state, member)
         return ops[position] if 0 <= position < len(ops) else None
 
     def passes(self, op, open, cells):
         """Whether an operation does not block."""
         word = op[0]
         if word == "wait==":
+            return cells[op[1]] == op[2]
+        if word == "wait_swap":
             return cells[op[1]] == op[2]
         if word == "wait>=":
             return cells[op[1]] >= op[2]
@@ -67,7 +76,7 @@ class Machine:
 
     def moves(self, state):
         """What can happen next: (what, member, position in flight)."""
-        positions, opens, cells, flights = state
+        positions, opens, cells, flights, _ = state
         all = [("start", m, None) for m in self.startable(state)]
         for m in range(len(positions)):
             op = self.next(state, m)
@@ -120,13 +129,13 @@ class Machine:
         """The state after a move. `events` says what was noteworthy about it."""
         self.events = []
         what, m, at = move
-        positions, opens, cells, flights = state
+        positions, opens, cells, flights, returned = state
         if what == "start":
-            return (put(positions, m, 0), opens, cells, flights)
+            return (put(positions, m, 0), opens, cells, flights, returned)
         if what == "land":
             return self.land(state, m, at)
         position = positions[m]
-        op, event = self.it.ops[m][position], (m, position)
+        op, event = self.ops(state, m)[position], (m, position)
         word, cell = op[0], op[1]
         value = None if cell is None else cells[cell]
         open, flight, new = opens[m], flights[m], value
@@ -136,6 +145,18 @@ class Machine:
             new = value + op[2]
         elif word == "set":
             new = op[2]
+        elif word == "wait_swap":
+            new = op[3]
+        elif word == "fetch":
+            returned = put(returned, m, returned[m] + (value,))
+            if op[2] == "fetch_add":
+                new = value + op[3][0]
+            elif op[2] == "exchange":
+                new = op[3][0]
+            elif value == op[3][0]:
+                new = op[3][1]
+        elif word == "not_defined":
+            raise Undefined("nothing")
         elif word == "arrive":
             new = self.arrive(value, cell, op[2], event)
         elif word == "expect_tx":
@@ -193,10 +214,10 @@ class Machine:
             flight = tuple(waited(flight, op[2], op[3]))
         if cell is not None and new is not value:
             cells = put(cells, cell, new)
-        return (put(positions, m, position + 1), put(opens, m, open), cells, put(flights, m, flight))
+        return (put(positions, m, position + 1), put(opens, m, open), cells, put(flights, m, flight), returned)
 
     def land(self, state, m, at):
-        positions, opens, cells, flights = state
+        positions, opens, cells, flights, returned = state
         item = flights[m][at]
         cell, value = item[1], cells[item[1]]
         rest = flights[m][:at] + flights[m][at + 1:]
@@ -206,7 +227,7 @@ class Machine:
             new = self.arrive(value, cell, 1, item[2] + ("lands",))
             # Whatever it waited for is work that is done now.
             rest = flights[m][at + 1:]
-        return (positions, opens, put(cells, cell, new), put(flights, m, rest))
+        return (positions, opens, put(cells, cell, new), put(flights, m, rest), returned)
 
 
 def waited(flight, kept, only_reads):

@@ -93,7 +93,8 @@ def outstanding(machine, state):
     for cell, kind in enumerate(machine.it.kinds):
         if kind == "mbarrier" and state[2][cell][1] != 0:
             wanted = DELIVERS if state[2][cell][1] > 0 else EXPECTS
-            left = (op for at, ops in zip(state[0], machine.it.ops) for op in ops[max(at, 0):])
+            members = range(len(state[0]))
+            left = (op for m in members for op in machine.ops(state, m)[max(state[0][m], 0):])
             if not any(op[0] in wanted and op[1] == cell for op in left):
                 return True
     return False

@@ -8,10 +8,10 @@ import re
 TOKEN = re.compile(r"\s+|//[^\n]*|(\d+)|([^\W\d]\w*)|(\.\.=|\.\.|\+=|==|!=|<=|>=|&&|\|\||->|[-+*/%^!<>=()\[\]{},:.])")
 
 RESERVED = set("""accumulate acquire advance all always any arrive arrive_expect_tx ascending assert
-assume assuming async at backing barrier break buffer commit commit_group complete_tx completes count
-descending elect else eventually expect expect_tx false fence for grid if in init invariant launch let
-mbarrier named order param pattern pool protocol read reads release repeat resident return role row
-semaphore sync then true var wait wait_group warp where write writes""".split())
+assume async barrier break buffer commit commit_group complete_tx descending elect else eventually
+expect expect_tx false fence for grid if in init invariant let mbarrier named param pattern pool
+protocol read release repeat return role semaphore sync true var wait wait_group write""".split())
+ATOMICS = {"fetch_add": 1, "exchange": 1, "compare_and_swap": 2}
 ORDERS = {"relaxed", "acquire", "release", "acq_rel"}
 SCOPES = {"cta", "cluster", "gpu", "sys"}
 LEVELS = [["||"], ["&&"], ["==", "!=", "<", "<=", ">", ">="], ["^"], ["+", "-"], ["*", "/", "%"]]
@@ -89,7 +89,7 @@ class Parser:
             inner = self.expr()
             self.take(")")
             return inner
-        if kind != "name" or text in RESERVED and text not in ("true", "false", "if", "count"):
+        if kind != "name" or text in RESERVED and text not in ("true", "false", "if"):
             raise Refused(f"no expression begins with {text!r}")
         self.take()
         if text in ("true", "false"):
@@ -100,8 +100,7 @@ class Parser:
             yes = self.expr()
             self.take("else")
             return ("if", condition, yes, self.expr())
-        if text == "count":
-            self.take("(")
+        if text == "count" and self.has("("):
             name = self.take()
             self.take("in")
             lo = self.expr()
@@ -142,6 +141,35 @@ class Parser:
         while self.has(","):
             all.append(self.element())
         return all
+
+    def begins_update(self):
+        """Whether a name, perhaps with indices, and `=` or `+=` stand here."""
+        ahead, depth = 1, 0
+        while True:
+            word = self.peek(ahead)
+            if word == "[":
+                depth += 1
+            elif word == "]" and depth:
+                depth -= 1
+            elif not depth or word in ("", "{", "}"):
+                return word in ("=", "+=")
+            ahead += 1
+
+    def clause(self, word):
+        return self.peek() == word and not self.begins_update() and self.has(word)
+
+    def atomic(self):
+        """An atomic operation: its name, the semaphore and the other operands."""
+        word = self.take()
+        self.memory()
+        self.take("(")
+        name, indices = self.element()
+        self.take(",")
+        operands = self.exprs()
+        self.take(")")
+        if len(operands) != ATOMICS[word]:
+            raise Refused(f"{word} takes {ATOMICS[word]}")
+        return word, name, indices, operands
 
     # Declarations.
 
@@ -331,7 +359,7 @@ class Parser:
     def optional(self):
         """An expression, unless what follows is the next statement."""
         before = self.at
-        if self.peek() in RESERVED - {"true", "false", "count"} or self.peek() == "}":
+        if self.peek() in RESERVED - {"true", "false"} or self.peek() == "}":
             return None
         if self.peek() in ("red", "st") and self.peek(1) == ".":
             return None
@@ -346,6 +374,9 @@ class Parser:
         memory_word = word in ("red", "st") and self.peek() == "."
         if word in ("wait", "arrive", "arrive_expect_tx") or memory_word:
             self.memory()
+        if word == "wait" and self.peek() == "compare_and_swap" and self.peek(1) == "(":
+            _, name, indices, operands = self.atomic()
+            return ("wait_swap", name, indices, operands)
         if word == "wait":
             name, indices = self.element()
             kind = self.kinds[name]
@@ -375,19 +406,19 @@ class Parser:
             work = self.take()
             if work == "copy":
                 target = self.element()
-                if self.has("completes"):
+                if self.clause("completes"):
                     name, indices = self.element()
                     return ("copy", name, indices, self.expr(), target)
                 return ("work", work, [], [target])
-            reads = self.elements() if self.has("reads") else []
-            writes = self.elements() if self.has("writes") else []
+            reads = self.elements() if self.clause("reads") else []
+            writes = self.elements() if self.clause("writes") else []
             return ("work", work, reads, writes)
         if word in ("commit", "init"):
             return (word,) + self.element()
         if word in ("acquire", "release"):
             name, indices = self.element()
             amount = self.expr()
-            if self.has("backing"):
+            if self.clause("backing"):
                 self.elements()
             return (word, name, indices, amount)
         if word == "commit_group":
@@ -398,9 +429,12 @@ class Parser:
             while self.has("."):
                 self.take()
             return ("nothing",)
-        if word == "var":
+        if word in ("var", "let"):
             name = self.take()
             self.take("=")
+            if self.peek() in ATOMICS and (self.peek(1) == "(" or self.peek(2) in ORDERS | SCOPES):
+                operation, of, indices, operands = self.atomic()
+                return ("fetch", of, indices, operation, operands, name)
             if self.peek() in ("producer", "consumer") and self.peek(1) == "(":
                 way = self.take()
                 self.take("(")
@@ -421,11 +455,11 @@ class Parser:
         if word == "for":
             name = self.take()
             self.take("in")
-            if self.has("row"):
+            if self.peek() == "row" and self.peek(1) == "(":
+                self.take()
                 self.take("(")
                 pattern = self.take()
-                self.take(",")
-                rows = self.exprs()
+                rows = self.exprs() if self.has(",") else []
                 self.take(")")
                 order = "none"
                 if self.peek() in ("ascending", "descending"):

@@ -1,13 +1,14 @@
 """Writes a protocol out at given parameter values: every member becomes a list of operations.
 
-Nothing that a member evaluates depends on what happens, so that an input (patterns, orders of rows,
-start values) decides every list.
+An input (patterns, orders of rows, start values) decides every list, unless a member goes on with what
+atomic operations return. Then what they returned so far decides the list up to the next such operation.
 """
 
 import itertools
 
 from expressions import Fault
 from expressions import Scope
+from syntax import Refused
 
 MOST = 3000
 
@@ -18,6 +19,39 @@ class TooLarge(Exception):
 
 class Leave(Exception):
     """A `break` or `return` on its way out."""
+
+
+class Pending(Exception):
+    """An atomic operation whose result is not known yet."""
+
+
+class Program:
+    """The operations of a member, as far as what was returned tells."""
+
+    def __init__(self, unfolding, body, local, first):
+        self.unfolding, self.body, self.local, self.first = unfolding, body, local, first
+        self.known = {}
+        self.ops(())
+
+    def ops(self, returned):
+        if returned not in self.known:
+            self.known[returned] = self.written(returned)
+        return self.known[returned]
+
+    def written(self, returned):
+        unfolding = self.unfolding
+        unfolding.ops, unfolding.work, unfolding.returned = [], 0, list(returned)
+        try:
+            unfolding.run(self.body, dict(self.local), self.first)
+        except (Leave, Pending):
+            pass
+        except Fault:
+            if not returned:
+                raise
+            unfolding.ops.append(("not_defined", None))
+        finally:
+            unfolding.returned = None
+        return unfolding.ops
 
 
 class Choices:
@@ -66,17 +100,17 @@ class Unfolding:
         self.items, self.scope, self.choices, self.data = items, Scope(params), choices, data
         self.max_initial, self.instance = max_initial, Instance()
         self.buffers, self.extents, self.rows, self.work = {}, {}, {}, 0
+        # What atomic operations of the member at hand are known to return; None where it has none.
+        self.returned = None
 
     def value(self, expr, local=None):
         return self.scope.value(expr, local or {})
 
     def tuples(self, extents):
         sizes = [self.value(extent) for extent in extents]
-        if any(size < 0 for size in sizes):
-            raise Fault("an extent below zero")
         total = 1
         for size in sizes:
-            total *= size
+            total *= max(size, 0)
         if total > MOST:
             raise TooLarge
         return itertools.product(*map(range, sizes))
@@ -139,11 +173,15 @@ class Unfolding:
             members[values] = number
             into.members.append(name + "".join(f"[{v}]" for v in values))
             own = ("own", number)
+            is_first = not values or values[-1] == 0
             into.member_places.append(self.place(place, local) if place or word == "role" else own)
+            if fetches(body):
+                into.ops.append(Program(self, body, local, is_first))
+                continue
             self.ops = []
             into.ops.append(self.ops)
             try:
-                self.run(body, local, not values or values[-1] == 0)
+                self.run(body, local, is_first)
             except Leave:
                 pass
         if word == "grid":
@@ -218,6 +256,13 @@ class Unfolding:
                 raise TooLarge
         if word in ("wait==", "wait>=", "set"):
             put(word, cell, value(stmt[3]))
+        elif word == "wait_swap":
+            put(word, cell, value(stmt[3][0]), value(stmt[3][1]))
+        elif word == "fetch":
+            put(word, cell, stmt[3], tuple(value(operand) for operand in stmt[4]))
+            if not self.returned:
+                raise Pending
+            local[stmt[5]] = self.returned.pop(0)
         elif word == "wait_parity":
             put(word, cell, self.parity(value(stmt[3])))
         elif word in ("add", "expect_tx", "arrive_expect_tx", "complete_tx", "acquire", "release"):
@@ -305,6 +350,8 @@ class Unfolding:
             return entries[::-1]
         if order == "none" and (pattern, prefix) in self.rows:
             return self.rows[pattern, prefix]
+        if self.returned is not None:
+            raise Refused("a row in open order in a role that goes on with results")
         left, listed = list(entries), []
         while left:
             listed.append(left.pop(self.choices.pick(len(left)) if len(left) > 1 else 0))
@@ -313,12 +360,19 @@ class Unfolding:
         return listed
 
 
+def fetches(block):
+    """Whether statements go on with what an atomic operation returns."""
+    return any(
+        isinstance(part, (list, tuple)) and (part[:1] == ("fetch",) or fetches(part)) for part in block
+    )
+
+
 def all_within(values, extents):
     return all(0 <= value < extent for value, extent in zip(values, extents))
 
 
 CELL = set("""wait== wait>= wait_parity wait_split arrive arrive_named arrive_split sync_named sync_split
-arrive_expect_tx expect_tx complete_tx copy commit init acquire release add set""".split())
+arrive_expect_tx expect_tx complete_tx copy commit init acquire release add set fetch wait_swap""".split())
 
 
 def instances(items, params, max_initial, data):

@@ -3,6 +3,7 @@
 #[path = "../support/library.rs"]
 mod library;
 
+mod atomics;
 mod constructs;
 mod diagnostics;
 mod editors;

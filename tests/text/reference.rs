@@ -5,7 +5,7 @@ use warplock::text;
 const REFERENCE: &str = include_str!("../../docs/language.md");
 
 /// Words of the grammar that mean something in one place and are names elsewhere.
-const IN_ONE_PLACE: [&str; 38] = [
+const IN_ONE_PLACE: [&str; 41] = [
     "arrivals",
     "explicit",
     "mandatory",
@@ -44,6 +44,9 @@ const IN_ONE_PLACE: [&str; 38] = [
     "warp",
     "where",
     "writes",
+    "fetch_add",
+    "exchange",
+    "compare_and_swap",
 ];
 
 fn examples() -> Vec<&'static str> {

@@ -57,6 +57,8 @@ pub fn cell_of(stmt: &Stmt) -> Option<&Cell> {
         | StmtKind::Init { cell }
         | StmtKind::BarrierArrive { cell }
         | StmtKind::BarrierWait { cell }
+        | StmtKind::Atomic { cell, .. }
+        | StmtKind::WaitSwap { cell, .. }
         | StmtKind::WaitParity { cell, .. } => Some(cell),
         StmtKind::If { .. }
         | StmtKind::For { .. }
@@ -85,6 +87,8 @@ pub fn cell_mut(kind: &mut StmtKind) -> Option<&mut Cell> {
         | StmtKind::Init { cell }
         | StmtKind::BarrierArrive { cell }
         | StmtKind::BarrierWait { cell }
+        | StmtKind::Atomic { cell, .. }
+        | StmtKind::WaitSwap { cell, .. }
         | StmtKind::WaitParity { cell, .. } => Some(cell),
         StmtKind::If { .. }
         | StmtKind::For { .. }
@@ -128,6 +132,10 @@ fn for_each_expr(stmt: &mut Stmt, visit: &mut dyn FnMut(&mut Expr)) {
         StmtKind::WaitParity { cell, parity } => {
             cell.index.iter_mut().for_each(&mut *visit);
             visit(parity);
+        }
+        // No rule takes a protocol that has one.
+        StmtKind::Atomic { cell, .. } | StmtKind::WaitSwap { cell, .. } => {
+            cell.index.iter_mut().for_each(&mut *visit);
         }
         StmtKind::If { condition, .. } => visit(condition),
         StmtKind::For { over, .. } => match over {

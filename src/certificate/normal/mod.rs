@@ -55,6 +55,10 @@ const MAX_SIZE: usize = 64;
 
 /// The same protocol with its programs in normal form.
 pub fn normal(protocol: &Protocol) -> Protocol {
+    // What an atomic operation returns is a value that no rule follows, nor takes such a protocol.
+    if protocol.atomic().is_some() {
+        return protocol.clone();
+    }
     let tight = protocol.tightened();
     let single = |param: usize| match &tight.params[param].domain {
         Domain::Range(lo, hi) if lo == hi => Some(*lo),

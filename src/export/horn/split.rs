@@ -9,6 +9,7 @@ use super::fold;
 use super::fold::Known;
 use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
+use crate::protocol::ATOMIC;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
@@ -254,6 +255,9 @@ fn bounds(body: &[Stmt], var: VarId, known: &Known) -> Result<Vec<Expr>, Unsuppo
                     exprs.extend([lo, hi]);
                 }
                 found.extend(bounds(body, var, known)?);
+            }
+            StmtKind::Atomic { .. } | StmtKind::WaitSwap { .. } => {
+                return Err(Unsupported::at(stmt.span, ATOMIC));
             }
             StmtKind::Access { .. } | StmtKind::Return | StmtKind::Break => {}
         }

@@ -13,6 +13,7 @@ use super::fold::Known;
 use super::split::Part;
 use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
+use crate::protocol::ATOMIC;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
 use crate::protocol::Comparison;
@@ -229,6 +230,7 @@ impl Walk<'_> {
                 self.operation(stmt, cell, RawKind::Add(amount))
             }
             StmtKind::Set { .. } => refuse("a semaphore that is set"),
+            StmtKind::Atomic { .. } | StmtKind::WaitSwap { .. } => refuse(ATOMIC),
             StmtKind::Sync { .. } | StmtKind::BarArrive { .. } => {
                 refuse("a named barrier where members are counted")
             }

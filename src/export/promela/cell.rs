@@ -119,7 +119,7 @@ impl Used {
         }
         // Sets first: additions are on top of the largest value that is set.
         for (_, op) in ops {
-            if let OpKind::Set(value) = op.kind {
+            if let OpKind::Set(value) | OpKind::WaitSwap { new: value, .. } = op.kind {
                 used.least = used.least.min(value);
                 used.most = used.most.max(value);
             }

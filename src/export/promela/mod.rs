@@ -56,6 +56,10 @@ const MAX_OPERATIONS: usize = 20_000;
 ///
 /// Refuses more members or operations than SPIN can hold, and values beyond 32 bits.
 pub fn model(protocol: &Protocol, input: &Input, instance: &Instance) -> Result<String, Refused> {
+    if let Some(stmt) = protocol.result() {
+        let reason = "a role that goes on with the result of an atomic operation";
+        return Err(Refused::at(Some(stmt.span), reason.to_owned()));
+    }
     let operations = instance.op_count();
     if operations > MAX_OPERATIONS {
         let reason = format!("{operations} operations, and a model has at most {MAX_OPERATIONS}");

@@ -47,6 +47,13 @@ impl Used {
             OpKind::Add(0) => Step::default(),
             OpKind::Add(amount) => does(vec![format!("{name}_value = {name}_value + {amount}")]),
             OpKind::Set(value) => does(vec![format!("{name}_value = {value}")]),
+            OpKind::WaitSwap { expected, new } => Step {
+                guard: Some(self.compare(Comparison::Equal, expected)),
+                effect: vec![format!("{name}_value = {new}")],
+                ..Step::default()
+            },
+            // Refused before.
+            OpKind::Fetch(_) | OpKind::NotDefined | OpKind::Touch(_) => Step::default(),
             OpKind::Arrive(count) => self.arrive(count),
             OpKind::Commit => self.arrive(1),
             OpKind::WaitParity(parity) => {

@@ -92,12 +92,13 @@ pub struct Scene<'a> {
     pub state: &'a State,
 }
 
-/// What made a run hang; `None` where somebody can still go on, or nobody waits.
+/// What made a run hang; `None` where somebody can still go on, nobody waits, or the reason is not looked for.
 pub fn find(scene: Scene<'_>) -> Option<Culprit> {
     let Scene {
         instance, state, ..
     } = scene;
-    if !step::is_stuck(instance, state) {
+    // Whom an atomic operation would have let go on depends on what it returns.
+    if !step::is_stuck(instance, state) || scene.protocol.atomic().is_some() {
         return None;
     }
     let waiting: Vec<usize> = step::blocked(instance, state)

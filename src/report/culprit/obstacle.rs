@@ -323,12 +323,16 @@ fn help(kind: OpKind) -> Option<(i64, i64, bool)> {
     match kind {
         OpKind::Add(amount) | OpKind::Release(amount) => Some((amount, 0, false)),
         OpKind::CompleteTx(bytes) | OpKind::Copy(bytes) => Some((0, bytes, false)),
-        OpKind::Set(_) | OpKind::Init => Some((0, 0, true)),
+        OpKind::Set(_) | OpKind::Init | OpKind::Fetch(_) | OpKind::WaitSwap { .. } => {
+            Some((0, 0, true))
+        }
         OpKind::Arrive(count) => Some((count, 0, false)),
         OpKind::Sync(_) | OpKind::BarArrive(_) | OpKind::Commit | OpKind::BarrierArrive => {
             Some((1, 0, false))
         }
         OpKind::Wait(..)
+        | OpKind::NotDefined
+        | OpKind::Touch(_)
         | OpKind::WaitParity(_)
         | OpKind::ExpectTx(_)
         | OpKind::BarrierWait

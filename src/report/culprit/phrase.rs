@@ -32,6 +32,8 @@ pub(super) fn helping(kind: OpKind) -> bool {
     match kind {
         OpKind::Add(_)
         | OpKind::Set(_)
+        | OpKind::Fetch(_)
+        | OpKind::WaitSwap { .. }
         | OpKind::Arrive(_)
         | OpKind::Sync(_)
         | OpKind::BarArrive(_)
@@ -39,6 +41,8 @@ pub(super) fn helping(kind: OpKind) -> bool {
         | OpKind::BarrierArrive
         | OpKind::Release(_) => true,
         OpKind::Wait(..)
+        | OpKind::NotDefined
+        | OpKind::Touch(_)
         | OpKind::WaitParity(_)
         | OpKind::ExpectTx(_)
         | OpKind::CompleteTx(_)

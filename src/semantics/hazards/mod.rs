@@ -208,6 +208,24 @@ pub fn wants_data(protocol: &Protocol, property: Property) -> bool {
     }
 }
 
+/// Why a property is not decided for a protocol with a role that goes on with the result of an atomic
+/// operation, if it is not. Such a program has no one order of its operations, which some properties speak of.
+pub fn unfollowed(protocol: &Protocol, property: Property) -> Option<&'static str> {
+    protocol.result()?;
+    let followed = match property {
+        Property::Deadlock | Property::OverArrival | Property::LappedWait | Property::Race => true,
+        Property::Resources | Property::Uninitialized => !wants_data(protocol, property),
+        Property::EarlyCompletion
+        | Property::EarlyPass
+        | Property::TxMismatch
+        | Property::StaleRead
+        | Property::Assertion => false,
+    };
+    (!followed).then_some(
+        "this property is not followed yet where a role goes on with the result of an atomic operation",
+    )
+}
+
 /// What an input's instance reads and writes, if that plays a part in the property.
 ///
 /// # Errors

@@ -4,6 +4,7 @@ use crate::protocol::Comparison;
 use crate::protocol::Property;
 use crate::semantics::instance::CellId;
 use crate::semantics::instance::CellStart;
+use crate::semantics::instance::Fetch;
 use crate::semantics::instance::Instance;
 use crate::semantics::instance::OpKind;
 use crate::semantics::step;
@@ -93,12 +94,22 @@ pub struct Before {
     surplus: Option<Hazard>,
 }
 
+/// Whether an operation may make a semaphore less than it was.
+fn lowers(kind: OpKind) -> bool {
+    match kind {
+        OpKind::Set(_) | OpKind::WaitSwap { .. } => true,
+        OpKind::Fetch(Fetch::Add(amount)) => amount < 0,
+        OpKind::Fetch(_) => true,
+        _ => false,
+    }
+}
+
 impl<'i> Monitor<'i> {
     /// A monitor for one property.
     pub fn new(instance: &'i Instance, property: Property) -> Monitor<'i> {
         let mut is_set = vec![false; instance.cells.len()];
         for op in instance.members.iter().flat_map(|m| &m.ops) {
-            is_set[op.cell.0 as usize] |= matches!(op.kind, OpKind::Set(_));
+            is_set[op.cell.0 as usize] |= lowers(op.kind);
         }
         Monitor {
             instance,
@@ -146,7 +157,7 @@ impl<'i> Monitor<'i> {
             Reinitialized => Property::Uninitialized,
             OverRelease { .. } => Property::Resources,
             TxOverflow => Property::TxMismatch,
-            SemaphoreOverflow => return None,
+            SemaphoreOverflow | NotDefined | Unforeseen(_) => return None,
         };
         (property == self.property).then(|| Hazard::Undefined(violation.clone()))
     }

@@ -6,6 +6,7 @@ use super::expr::list;
 use super::lines::Lines;
 use crate::protocol::Comparison;
 use crate::protocol::RowOrder;
+use crate::text::ast::Atomic;
 use crate::text::ast::Block;
 use crate::text::ast::Cell;
 use crate::text::ast::Else;
@@ -132,6 +133,34 @@ fn statement(lines: &mut Lines<'_>, stmt: &Stmt) {
             format!("{} {sign} {}", cell_text(cell), expression(value))
         }
         StmtKind::Var { name, value } => format!("var {} = {}", name.text, expression(value)),
+        StmtKind::Atomic {
+            name,
+            kept,
+            operation,
+            cell,
+            operands,
+        } => {
+            let first = if *kept { "let" } else { "var" };
+            let words = stmt.qualifiers.iter().map(|word| format!(".{}", word.text));
+            let words: String = words.collect();
+            let call = format!(
+                "{}{words}({}, {})",
+                operation.word(),
+                cell_text(cell),
+                list(operands)
+            );
+            let text = format!("{first} {} = {call}", name.text);
+            return lines.line(text, start, stmt.span.end);
+        }
+        StmtKind::WaitSwap {
+            cell,
+            expected,
+            new,
+        } => {
+            let (expected, new) = (expression(expected), expression(new));
+            let word = Atomic::CompareAndSwap.word();
+            format!("wait {word}({}, {expected}, {new})", cell_text(cell))
+        }
         StmtKind::Let { name, value } => format!("let {} = {}", name.text, expression(value)),
         StmtKind::Access { verb, target } => format!("{verb} {}", cell_text(target)),
         StmtKind::Return => "return".to_owned(),

@@ -6,6 +6,7 @@
 //! drops the tree can exhaust the stack, whatever the input.
 
 mod asynchronous;
+mod atomic;
 mod expr;
 mod item;
 mod role;

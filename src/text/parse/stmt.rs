@@ -7,6 +7,7 @@ use super::asynchronous::operation;
 use crate::protocol::Comparison;
 use crate::protocol::RowOrder;
 use crate::protocol::Span;
+use crate::text::ast::Atomic;
 use crate::text::ast::Block;
 use crate::text::ast::Cell;
 use crate::text::ast::Else;
@@ -201,10 +202,23 @@ impl Parser<'_> {
                 self.bump();
                 let name = self.name("a name for the variable")?;
                 self.token(Token::Equal)?;
-                let value = self.expr()?;
-                StmtKind::Var { name, value }
+                match self.atomic() {
+                    Some(operation) => {
+                        let (kind, words) = self.atomic_value(name, false, operation)?;
+                        qualifiers = words;
+                        kind
+                    }
+                    None => {
+                        let value = self.expr()?;
+                        StmtKind::Var { name, value }
+                    }
+                }
             }
-            Token::Let => self.local()?,
+            Token::Let => {
+                let (kind, words) = self.local()?;
+                qualifiers = words;
+                kind
+            }
             Token::Return => {
                 self.bump();
                 StmtKind::Return
@@ -273,7 +287,7 @@ impl Parser<'_> {
     }
 
     /// `.release.gpu` and the like.
-    fn qualifiers(&mut self) -> Parsed<Vec<Name>> {
+    pub(super) fn qualifiers(&mut self) -> Parsed<Vec<Name>> {
         let mut all = Vec::new();
         while self.eat(Token::Dot) {
             let span = self.span();
@@ -322,6 +336,9 @@ impl Parser<'_> {
     }
 
     fn wait(&mut self) -> Parsed<StmtKind> {
+        if self.atomic() == Some(Atomic::CompareAndSwap) {
+            return self.wait_swap();
+        }
         let cell = self.cell("a semaphore or a barrier")?;
         let comparison = match self.peek() {
             Token::EqualEqual => Some(Comparison::Equal),
@@ -349,23 +366,6 @@ impl Parser<'_> {
             comparison,
             value,
         })
-    }
-
-    /// `let name = value`.
-    fn local(&mut self) -> Parsed<StmtKind> {
-        self.bump();
-        let name = self.name("a name for the value")?;
-        if self.peek() == Token::OpenParen {
-            let found = "a `let` inside a role has no parameters";
-            return Err(self.fail(
-                Diagnostic::error(self.span(), found)
-                    .label("expected `=`")
-                    .hint("a function is declared outside the roles"),
-            ));
-        }
-        self.token(Token::Equal)?;
-        let value = self.expr()?;
-        Ok(StmtKind::Let { name, value })
     }
 
     fn access(&mut self, verb: &'static str) -> Parsed<StmtKind> {

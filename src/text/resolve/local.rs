@@ -7,8 +7,10 @@ use super::Reach;
 use super::Resolver;
 use super::Type;
 use super::Typed;
+use super::cell::Kind;
 use super::names::Binding;
 use super::names::Local;
+use crate::protocol::AtomicUpdate;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::Span;
@@ -46,6 +48,39 @@ impl<'f> Resolver<'f> {
         };
         self.name_value(name, kept);
         vec![self.numbered(span, |_| StmtKind::Assign { var, value: number })]
+    }
+
+    /// An atomic operation, whose old value the name gets.
+    pub(super) fn atomic(
+        &mut self,
+        name: &'f Name,
+        kept: bool,
+        operation: ast::Atomic,
+        cell: &'f ast::Cell,
+        operands: &'f [ast::Expr],
+    ) -> StmtKind {
+        let (cell, _) = self.cell(cell, &[Kind::Semaphore]);
+        let mut operands = operands.iter().map(|e| self.int(e, Reach::All));
+        // The parser has counted them.
+        let mut operand = || operands.next().unwrap_or(Expr::Int(0));
+        let update = match operation {
+            ast::Atomic::FetchAdd => AtomicUpdate::Add(operand()),
+            ast::Atomic::Exchange => AtomicUpdate::Exchange(operand()),
+            ast::Atomic::CompareAndSwap => AtomicUpdate::CompareAndSwap {
+                expected: operand(),
+                new: operand(),
+            },
+        };
+        drop(operands);
+        let result = self.bind(name, |id| match kept {
+            true => Binding::Fixed(id, "what an atomic operation returned"),
+            false => Binding::Variable(id),
+        });
+        StmtKind::Atomic {
+            cell,
+            update,
+            result,
+        }
     }
 
     fn name_value(&mut self, name: &'f Name, value: Typed) {

@@ -26,6 +26,12 @@ const UPDATING: &[MemoryOrder] = &[
     MemoryOrder::Release,
     MemoryOrder::AcquireRelease,
 ];
+const FETCHING: &[MemoryOrder] = &MemoryOrder::ALL;
+const SWAPPING: &[MemoryOrder] = &[
+    MemoryOrder::Relaxed,
+    MemoryOrder::Acquire,
+    MemoryOrder::AcquireRelease,
+];
 const FENCING: &[MemoryOrder] = &[
     MemoryOrder::Acquire,
     MemoryOrder::Release,
@@ -37,6 +43,8 @@ fn allowed(kind: &StmtKind) -> Allowed {
         StmtKind::Wait { .. } | StmtKind::WaitParity { .. } => (ACQUIRING, true),
         StmtKind::Arrive { .. } | StmtKind::Set { .. } => (RELEASING, true),
         StmtKind::Add { .. } => (UPDATING, true),
+        StmtKind::Atomic { .. } => (FETCHING, true),
+        StmtKind::WaitSwap { .. } => (SWAPPING, true),
         StmtKind::BarrierArrive { .. } => (RELEASING, false),
         _ => (&[], false),
     };
@@ -55,7 +63,7 @@ impl Resolver<'_> {
             self.report(
                 Diagnostic::error(first.span, "this statement takes no order and no scope")
                     .label("expected no `.` before it")
-                    .hint("`wait`, `arrive`, `red` and `st` on semaphores and mbarriers do"),
+                    .hint("`wait`, `arrive`, `red`, `st` and what returns the old value do, on semaphores and mbarriers"),
             );
             return;
         }

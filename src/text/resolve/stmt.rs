@@ -162,6 +162,25 @@ impl<'f> Resolver<'f> {
             ast::StmtKind::Advance { name } => self.advance(name),
             // Resolved as no statement of its own.
             ast::StmtKind::Elect { .. } | ast::StmtKind::Let { .. } => StmtKind::Return,
+            ast::StmtKind::Atomic {
+                name,
+                kept,
+                operation,
+                cell,
+                operands,
+            } => self.atomic(name, *kept, *operation, cell, operands),
+            ast::StmtKind::WaitSwap {
+                cell,
+                expected,
+                new,
+            } => {
+                let (cell, _) = self.cell(cell, &[Kind::Semaphore]);
+                StmtKind::WaitSwap {
+                    cell,
+                    expected: self.int(expected, Reach::All),
+                    new: self.int(new, Reach::All),
+                }
+            }
             ast::StmtKind::Repeat { count, body } => {
                 let hi = self.int(count, Reach::All);
                 let var = self.fresh("repeat", stmt.span);

@@ -30,6 +30,7 @@ use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::semantics::explore;
 use crate::semantics::explore::SearchEnd;
+use crate::semantics::hazards;
 use crate::semantics::hazards::search::AllSearched;
 use crate::semantics::hazards::search::search_all;
 use crate::semantics::inputs::Bounds;
@@ -120,6 +121,10 @@ impl Strategy<'_> {
     fn run(&self) -> Result<Decision, Internal> {
         if let Some(reason) = inapplicable(self.protocol, self.property) {
             return Ok(self.unknown(reason.to_owned(), None, "none"));
+        }
+        if let Some(reason) = hazards::unfollowed(self.protocol, self.property) {
+            let span = self.protocol.result().map(|stmt| stmt.span);
+            return Ok(self.unknown(reason.to_owned(), span, "none"));
         }
         let tell = |what: &str| (self.settings.tell)(what);
         let order = order(self.protocol, &self.objectives);

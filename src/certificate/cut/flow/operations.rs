@@ -8,6 +8,7 @@ use super::builder::Values;
 use crate::certificate::cut::algebra;
 use crate::certificate::cut::statements;
 use crate::certificate::program::Unsupported;
+use crate::protocol::ATOMIC;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
 use crate::protocol::Comparison;
@@ -192,6 +193,9 @@ impl Builder<'_> {
             StmtKind::Acquire { amount, .. } => Kind::Acquire { amount: of(amount) },
             StmtKind::Release { amount, .. } => Kind::Release { amount: of(amount) },
             StmtKind::Init { .. } => Kind::Init,
+            StmtKind::Atomic { .. } | StmtKind::WaitSwap { .. } => {
+                return Err(Unsupported::at(stmt.span, ATOMIC));
+            }
             StmtKind::Set { .. } => {
                 let what = "a reset of a semaphore that does not directly follow a wait for its value, \
                             or at which several wait";

@@ -38,6 +38,7 @@ use crate::protocol::Scope;
 use crate::semantics::data::Data;
 use crate::semantics::data::Proxy;
 use crate::semantics::instance::CellStart;
+use crate::semantics::instance::Fetch;
 use crate::semantics::instance::Instance;
 use crate::semantics::instance::OpKind;
 use crate::semantics::step::Action;
@@ -103,7 +104,8 @@ pub fn effective(
     };
     let order = match op.kind {
         OpKind::Wait(..) | OpKind::WaitParity(_) | OpKind::BarrierWait => MemoryOrder::Acquire,
-        OpKind::Sync(_) => MemoryOrder::AcquireRelease,
+        OpKind::WaitSwap { .. } => MemoryOrder::Acquire,
+        OpKind::Sync(_) | OpKind::Fetch(_) => MemoryOrder::AcquireRelease,
         OpKind::Add(_)
         | OpKind::Set(_)
         | OpKind::Arrive(_)
@@ -114,6 +116,8 @@ pub fn effective(
         OpKind::ExpectTx(_)
         | OpKind::CompleteTx(_)
         | OpKind::Init
+        | OpKind::NotDefined
+        | OpKind::Touch(_)
         | OpKind::Acquire(_)
         | OpKind::Release(_) => MemoryOrder::Relaxed,
     };
@@ -233,6 +237,21 @@ impl<'i> Visibility<'i> {
                 }
                 self.release(known, at, cell, order, scope);
             }
+            // What reads and changes in one step goes on with the release sequence that it reads.
+            OpKind::Fetch(_) | OpKind::WaitSwap { .. } => {
+                let chain = known.cells[cell].clone();
+                self.acquire(known, at, &chain, order, scope);
+                let fails = match (op.kind, &before.cells[cell]) {
+                    (OpKind::Fetch(Fetch::Swap { expected, .. }), CellState::Semaphore(value)) => {
+                        *value != expected
+                    }
+                    _ => false,
+                };
+                if !fails {
+                    self.release(known, at, cell, order, scope);
+                }
+            }
+            OpKind::NotDefined | OpKind::Touch(_) => {}
             OpKind::Set(_) => {
                 known.cells[cell] = Chain::default();
                 self.release(known, at, cell, order, scope);

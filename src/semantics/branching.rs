@@ -1,0 +1,406 @@
+//! The program of a member whose way depends on what its atomic operations return.
+//!
+//! Behind such an operation the program goes on in one way for each value that may be returned. Which values these
+//! are is given ([`super::returned`]); a value that never comes costs a branch that no run takes. What
+//! is not defined behind a value, such as an index outside its extent, is an operation that is undefined when a run
+//! comes to it.
+//!
+//! **Points.** The walk stops at a *point* behind every operation that returns something and at the end of every block.
+//! A point is what is left to do, with the values of the variables that this reads. So branches
+//! that have the same left to do go on as one, and the number of points does not double with each operation.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::protocol::Stmt;
+use crate::protocol::StmtId;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+use crate::protocol::Work;
+
+use super::data::Touched;
+use super::error::Fault;
+use super::error::RunError;
+use super::instance::CellId;
+use super::instance::Next;
+use super::instance::Op;
+use super::instance::OpKind;
+use super::live;
+use super::program::Walker;
+use super::returned::Returned;
+
+/// The operations of a member, and behind each what comes next.
+pub(super) type Program = (Vec<Op>, Vec<Next>);
+
+/// Where a block or a loop stands.
+#[derive(Clone)]
+enum Frame<'p> {
+    Block {
+        stmts: &'p [Stmt],
+        at: usize,
+    },
+    Loop {
+        stmt: &'p Stmt,
+        var: VarId,
+        body: &'p [Stmt],
+        values: Rc<Vec<i64>>,
+        at: usize,
+    },
+}
+
+/// What is left to do, and in which state of the member.
+#[derive(Clone)]
+struct Path<'p> {
+    frames: Vec<Frame<'p>>,
+    vars: Vec<Option<i64>>,
+    /// How often each loop of open order has run.
+    runs: BTreeMap<StmtId, usize>,
+    /// The last operation that returned something; none where the way so far is the only one.
+    behind: Option<CellId>,
+}
+
+/// One frame of what is left, in a form that can be compared.
+#[derive(PartialEq, Eq, Hash)]
+enum Left {
+    Block(usize, usize),
+    Loop(usize, usize, Rc<Vec<i64>>),
+}
+
+type Key = (Vec<Left>, Vec<Option<i64>>, Vec<(StmtId, usize)>, CellId);
+
+/// How the operations of a point end.
+enum Exit {
+    /// The member has finished.
+    End,
+    /// Another point.
+    To(usize),
+    /// An operation that returns something, and the point behind each value.
+    By(Op, Vec<(i64, usize)>),
+}
+
+struct Point {
+    ops: Vec<Op>,
+    exit: Exit,
+}
+
+struct Builder<'w, 'a, 'p> {
+    walker: &'w mut Walker<'a>,
+    returned: &'w Returned,
+    points: Vec<Option<Point>>,
+    known: FxHashMap<Key, usize>,
+    open: Vec<(usize, Path<'p>)>,
+    /// What is read and written, by number.
+    touched: Vec<Vec<Touched>>,
+    numbers: FxHashMap<Vec<Touched>, u32>,
+}
+
+/// The program of the member at hand, whose indices have their values.
+pub(super) fn program<'p>(
+    walker: &mut Walker<'_>,
+    body: &'p [Stmt],
+    returned: &Returned,
+) -> Result<Program, RunError> {
+    let mut builder = Builder {
+        walker,
+        returned,
+        points: vec![None],
+        known: FxHashMap::default(),
+        open: Vec::new(),
+        touched: Vec::new(),
+        numbers: FxHashMap::default(),
+    };
+    let start = Path {
+        frames: vec![Frame::Block { stmts: body, at: 0 }],
+        vars: builder.walker.env.bound(),
+        runs: BTreeMap::new(),
+        behind: None,
+    };
+    builder.open.push((0, start));
+    while let Some((number, path)) = builder.open.pop() {
+        let point = builder.walk(path)?;
+        builder.points[number] = Some(point);
+    }
+    let touched = builder.touched;
+    let (ops, next) = joined(builder.points);
+    if let Some(data) = &mut walker.data {
+        let gathered = data.branching(&ops, &touched);
+        gathered.map_err(|(fault, _)| RunError::from(fault))?;
+    }
+    Ok((ops, next))
+}
+
+impl<'p> Builder<'_, '_, 'p> {
+    /// Walks from a point to the next ones.
+    fn walk(&mut self, mut path: Path<'p>) -> Result<Point, RunError> {
+        self.walker.env.rebind(&path.vars);
+        self.walker.resume(std::mem::take(&mut path.runs));
+        let exit = match self.steps(&mut path) {
+            Ok(exit) => exit,
+            Err((error, stmt)) => match (path.behind, &error.fault) {
+                (None, _) | (_, Fault::TooLarge { .. } | Fault::BehindResult) => return Err(error),
+                (Some(cell), _) => {
+                    let undefined = Op {
+                        stmt,
+                        cell,
+                        kind: OpKind::NotDefined,
+                    };
+                    Exit::By(undefined, Vec::new())
+                }
+            },
+        };
+        let ops = self.walker.taken();
+        Ok(Point { ops, exit })
+    }
+
+    fn steps(&mut self, path: &mut Path<'p>) -> Result<Exit, (RunError, StmtId)> {
+        loop {
+            let Some(frame) = path.frames.last_mut() else {
+                return Ok(Exit::End);
+            };
+            let stmt = match frame {
+                Frame::Block { stmts, at } => match stmts.get(*at) {
+                    Some(stmt) => {
+                        *at += 1;
+                        stmt
+                    }
+                    None => {
+                        path.frames.pop();
+                        if path.behind.is_some() && !path.frames.is_empty() {
+                            return Ok(Exit::To(self.point(path)));
+                        }
+                        continue;
+                    }
+                },
+                Frame::Loop {
+                    stmt,
+                    var,
+                    body,
+                    values,
+                    at,
+                } => {
+                    let (stmt, var, body) = (*stmt, *var, *body);
+                    match values.get(*at) {
+                        Some(value) => {
+                            *at += 1;
+                            let env = &mut self.walker.env;
+                            let bound = env.tick().and_then(|()| env.set(var, *value));
+                            bound.map_err(|f| (RunError::at(f, stmt.span), stmt.id))?;
+                            path.frames.push(Frame::Block { stmts: body, at: 0 });
+                        }
+                        None => {
+                            path.frames.pop();
+                        }
+                    }
+                    continue;
+                }
+            };
+            let here = |fault| (RunError::at(fault, stmt.span), stmt.id);
+            match &stmt.kind {
+                StmtKind::If {
+                    condition,
+                    then,
+                    otherwise,
+                } => {
+                    let holds = self.walker.env.truth(condition).map_err(here)?;
+                    let stmts = if holds { then } else { otherwise };
+                    path.frames.push(Frame::Block { stmts, at: 0 });
+                }
+                StmtKind::For { var, over, body } => {
+                    let values = self.walker.trips(stmt.id, over).map_err(here)?;
+                    path.frames.push(Frame::Loop {
+                        stmt,
+                        var: *var,
+                        body,
+                        values: Rc::new(values),
+                        at: 0,
+                    });
+                }
+                StmtKind::Return => return Ok(Exit::End),
+                StmtKind::Break => {
+                    while let Some(Frame::Block { .. }) = path.frames.last() {
+                        path.frames.pop();
+                    }
+                    path.frames.pop();
+                    if path.behind.is_some() {
+                        return Ok(Exit::To(self.point(path)));
+                    }
+                }
+                StmtKind::Atomic { result, .. } => {
+                    self.walker.simple(stmt).map_err(here)?;
+                    let Some(op) = self.walker.last() else {
+                        return Ok(Exit::End);
+                    };
+                    path.behind = Some(op.cell);
+                    let values = self.returned.of(op.cell);
+                    let mut ways = Vec::with_capacity(values.len());
+                    for value in values {
+                        self.walker.env.set(*result, *value).map_err(here)?;
+                        ways.push((*value, self.point(path)));
+                    }
+                    return Ok(Exit::By(op, ways));
+                }
+                StmtKind::Access { work, .. } => {
+                    self.access(stmt, work, path.behind).map_err(here)?;
+                }
+                StmtKind::Copy { touches, .. }
+                    if self.walker.data.is_some() && !touches.is_empty() =>
+                {
+                    return Err(here(Fault::BehindResult));
+                }
+                _ => self.walker.simple(stmt).map_err(here)?,
+            }
+        }
+    }
+
+    /// What a member reads and writes by itself is an operation, so that each has a place of its own on every way. Work that
+    /// goes on beside the member is not followed.
+    fn access(&mut self, stmt: &Stmt, work: &Work, behind: Option<CellId>) -> Result<(), Fault> {
+        let env = &mut self.walker.env;
+        env.tick()?;
+        let touches = match work {
+            Work::Now(touches) => touches,
+            Work::Fence(_) | Work::Assert(_) => return Ok(()),
+            Work::Async(touches) if touches.is_empty() => return Ok(()),
+            _ if self.walker.data.is_some() => return Err(Fault::BehindResult),
+            _ => return Ok(()),
+        };
+        let mut all = Vec::with_capacity(touches.len());
+        for touch in touches {
+            let index = env.values(&touch.index)?;
+            let extents = self.walker.extents.get(touch.buffer.0).cloned().flatten();
+            let outside = extents.is_some_and(|extents| {
+                let mut pairs = index.iter().zip(&extents);
+                pairs.any(|(index, extent)| !(0..*extent).contains(index))
+            });
+            if outside && behind.is_some() {
+                return Err(Fault::Unset("data outside its extents".to_owned()));
+            }
+            all.push((touch.buffer.0, index, touch.write));
+        }
+        if all.is_empty() {
+            return Ok(());
+        }
+        if self.walker.cells.is_empty() {
+            return Err(Fault::BehindResult);
+        }
+        let number = match self.numbers.get(&all) {
+            Some(number) => *number,
+            None => {
+                let number = u32::try_from(self.touched.len()).map_err(|_| Fault::Overflow)?;
+                self.touched.push(all.clone());
+                self.numbers.insert(all, number);
+                number
+            }
+        };
+        self.walker.push(Op {
+            stmt: stmt.id,
+            cell: behind.unwrap_or(CellId(0)),
+            kind: OpKind::Touch(number),
+        })
+    }
+
+    /// The point at which what a path has left to do begins.
+    fn point(&mut self, path: &Path<'p>) -> usize {
+        let mut vars = self.walker.env.bound();
+        let read = live::before(path.frames.iter().map(|frame| match frame {
+            Frame::Block { stmts, at } => live::Rest::Block(&stmts[*at..]),
+            Frame::Loop { var, body, .. } => live::Rest::Loop(*var, body),
+        }));
+        for (var, value) in vars.iter_mut().enumerate() {
+            if !read.contains(&VarId(var)) {
+                *value = None;
+            }
+        }
+        let runs = self.walker.suspended();
+        let left = path.frames.iter().map(|frame| match frame {
+            Frame::Block { stmts, at } => Left::Block(stmts.as_ptr() as usize, *at),
+            Frame::Loop {
+                body, values, at, ..
+            } => Left::Loop(body.as_ptr() as usize, *at, Rc::clone(values)),
+        });
+        let counted = runs.iter().map(|(stmt, run)| (*stmt, *run)).collect();
+        // Where the path is, and with it where something undefined would be reported.
+        let behind = path.behind.unwrap_or(CellId(0));
+        let key = (left.collect(), vars.clone(), counted, behind);
+        if let Some(number) = self.known.get(&key) {
+            return *number;
+        }
+        let number = self.points.len();
+        self.points.push(None);
+        self.known.insert(key, number);
+        let path = Path {
+            vars,
+            runs,
+            ..path.clone()
+        };
+        self.open.push((number, path));
+        number
+    }
+}
+
+/// Puts the points together: equal operations with equal ways on become one, and every way leads to a later place. The
+/// first operation comes first; the end is behind the last.
+fn joined(points: Vec<Option<Point>>) -> Program {
+    /// The end of the program, before places are numbered from the front.
+    const END: u32 = u32::MAX;
+    let mut nodes: Vec<(Op, Next)> = Vec::new();
+    let mut known: FxHashMap<(Op, Next), u32> = FxHashMap::default();
+    let mut first: Vec<Option<u32>> = vec![None; points.len()];
+    let mut open = vec![(0, false)];
+    while let Some((number, ready)) = open.pop() {
+        let Some(point) = points.get(number).and_then(Option::as_ref) else {
+            continue;
+        };
+        if first[number].is_some() {
+            continue;
+        }
+        if !ready {
+            open.push((number, true));
+            match &point.exit {
+                Exit::End => {}
+                Exit::To(next) => open.push((*next, false)),
+                Exit::By(_, ways) => open.extend(ways.iter().map(|(_, next)| (*next, false))),
+            }
+            continue;
+        }
+        let place = |next: &usize| first[*next].unwrap_or(END);
+        let mut add = |op: Op, next: Next| {
+            *known.entry((op, next)).or_insert_with_key(|(op, next)| {
+                nodes.push((*op, next.clone()));
+                nodes.len() as u32 - 1
+            })
+        };
+        let mut at = match &point.exit {
+            Exit::End => END,
+            Exit::To(next) => place(next),
+            Exit::By(op, ways) => {
+                let ways = ways.iter().map(|(value, next)| (*value, place(next)));
+                add(*op, Next::By(ways.collect()))
+            }
+        };
+        for op in point.ops.iter().rev() {
+            at = add(*op, Next::At(at));
+        }
+        first[number] = Some(at);
+    }
+    // Whatever leads on was made before what leads to it, so the first operation was made last.
+    let count = nodes.len() as u32;
+    let turned = |place: u32| match place {
+        END => count,
+        place => count - 1 - place,
+    };
+    let (ops, next) = nodes
+        .into_iter()
+        .rev()
+        .unzip::<Op, Next, Vec<Op>, Vec<Next>>();
+    let next = next.into_iter().map(|next| match next {
+        Next::At(place) => Next::At(turned(place)),
+        Next::By(ways) => {
+            let ways = ways.into_iter();
+            Next::By(ways.map(|(value, place)| (value, turned(place))).collect())
+        }
+    });
+    (ops, next.collect())
+}
