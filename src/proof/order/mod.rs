@@ -34,7 +34,7 @@ use crate::certificate::order::rule::Claim;
 use crate::certificate::order::rule::Rule;
 use crate::fresh;
 use crate::protocol::Protocol;
-use multipliers::Effort;
+use multipliers::Lemmas;
 
 /// The lags that are tried, the usual ones first.
 const LAGS: [i64; 4] = [0, 1, -1, 2];
@@ -61,6 +61,7 @@ pub fn guess(
             cancel,
             tell,
             shown: RefCell::default(),
+            lemmas: Lemmas::default(),
         })
     };
     // As it is written, with waits that are skipped counted, and without those that end programs.
@@ -106,6 +107,7 @@ struct Search<'p> {
     tell: &'p (dyn Fn(&str) + Sync),
     /// What came of looking for the multipliers of a goal under hypotheses.
     shown: RefCell<HashMap<Sequent, Option<Proof>>>,
+    lemmas: Lemmas,
 }
 
 type Lags = BTreeMap<(usize, usize), i64>;
@@ -197,7 +199,7 @@ impl Search<'_> {
         if let Some(known) = self.shown.borrow().get(sequent) {
             return Ok(known.clone());
         }
-        let proof = multipliers::prove(sequent, Effort::Lemmas);
+        let proof = multipliers::prove(sequent, &self.lemmas);
         let mut shown = self.shown.borrow_mut();
         shown.insert(sequent.clone(), proof.clone());
         Ok(proof)

@@ -1,8 +1,11 @@
 //! Looks for the multipliers that show a sequent, by linear programming.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -29,17 +32,29 @@ const MAX_PAIRED: usize = 24;
 /// Lemmas are looked for among no more iteration numbers than this.
 const MAX_ITERATIONS: usize = 8;
 
-/// How much is tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effort {
-    /// The goal alone.
-    Direct,
-    /// Lemmas about iteration numbers before it, too.
-    Lemmas,
+/// Hypotheses and what follows from them, and why it does.
+type Extended = (Vec<Polynomial>, Vec<Step>);
+
+/// The lemmas that follow from hypotheses. Many goals have the same hypotheses, and to look for
+/// their lemmas takes many times as long as to look for a proof of one goal.
+#[derive(Debug, Default)]
+pub struct Lemmas(RefCell<HashMap<Vec<Polynomial>, Option<Rc<Extended>>>>);
+
+impl Lemmas {
+    /// The hypotheses and the lemmas that follow from them.
+    pub fn of(&self, hypotheses: &[Polynomial]) -> Option<Rc<Extended>> {
+        if let Some(known) = self.0.borrow().get(hypotheses) {
+            return known.clone();
+        }
+        let found = with_lemmas(hypotheses).map(Rc::new);
+        let mut all = self.0.borrow_mut();
+        all.insert(hypotheses.to_vec(), found.clone());
+        found
+    }
 }
 
 /// A proof of a sequent, if one is found.
-pub fn prove(sequent: &Sequent, effort: Effort) -> Option<Proof> {
+pub fn prove(sequent: &Sequent, lemmas: &Lemmas) -> Option<Proof> {
     let facts = &sequent.hypotheses;
     let goal = |facts: &[Polynomial]| {
         let contrary = positivity::contrary(&sequent.goal).ok()?;
@@ -60,17 +75,16 @@ pub fn prove(sequent: &Sequent, effort: Effort) -> Option<Proof> {
     if let Some(sum) = goal(facts) {
         return Some(Proof(vec![last(sum)]));
     }
-    if effort == Effort::Direct {
-        return None;
-    }
-    let (facts, mut steps) = with_lemmas(sequent)?;
-    steps.push(last(goal(&facts)?));
+    let extended = lemmas.of(facts)?;
+    let (facts, steps) = &*extended;
+    let mut steps = steps.clone();
+    steps.push(last(goal(facts)?));
     Some(Proof(steps))
 }
 
 /// The hypotheses and lemmas that follow from them: which iteration numbers are at least which.
-pub fn with_lemmas(sequent: &Sequent) -> Option<(Vec<Polynomial>, Vec<Step>)> {
-    let mut facts = sequent.hypotheses.clone();
+fn with_lemmas(hypotheses: &[Polynomial]) -> Option<Extended> {
+    let mut facts = hypotheses.to_vec();
     let all = facts.iter().flat_map(Polynomial::unknowns);
     let mut iterations: Vec<usize> = all
         .filter_map(|unknown| match unknown {

@@ -9,6 +9,7 @@ use itertools::Itertools;
 
 use super::Search;
 use super::multipliers;
+use super::multipliers::Lemmas;
 use super::multipliers::Row;
 use super::uncovered;
 use crate::certificate::order::artefact::Product;
@@ -91,7 +92,7 @@ impl Search<'_> {
             let mut program = Program::default();
             for claim in &needed {
                 self.stop()?;
-                program.add(&claim.sequent).ok_or(TOO_LARGE)?;
+                program.add(&claim.sequent, &self.lemmas).ok_or(TOO_LARGE)?;
             }
             let Some(values) = program.solve(coefficients) else {
                 return Ok(None);
@@ -218,19 +219,16 @@ struct Equation {
 
 impl Program {
     /// Adds what has to hold of a sequent; `None` if a number does not fit.
-    fn add(&mut self, sequent: &Sequent) -> Option<()> {
-        let known = Sequent {
-            hypotheses: sequent.hypotheses.clone(),
-            goal: Polynomial::default(),
-        };
-        let (facts, _) = multipliers::with_lemmas(&known)?;
+    fn add(&mut self, sequent: &Sequent, lemmas: &Lemmas) -> Option<()> {
+        let extended = lemmas.of(&sequent.hypotheses)?;
+        let (facts, _) = &*extended;
         let single = (0..facts.len()).map(|at| vec![at]);
         let mut of: Vec<Vec<usize>> = vec![Vec::new()];
         of.extend(single);
-        of.extend(multipliers::with_parameters(&facts));
+        of.extend(multipliers::with_parameters(facts));
         let mut rows: BTreeMap<Monomial, Equation> = BTreeMap::new();
         for of in of {
-            for (monomial, times) in multipliers::product(&facts, &of).ok()?.terms() {
+            for (monomial, times) in multipliers::product(facts, &of).ok()?.terms() {
                 let row = rows.entry(monomial.clone()).or_default();
                 row.multipliers.push((self.multipliers, times));
             }
