@@ -16,10 +16,8 @@ use crate::ir::Expected;
 use crate::ir::Location;
 use crate::ir::Operand;
 use crate::ir::RegisterId;
-use crate::ir::ShuffleMode;
 use crate::ir::Synchronization;
 use crate::ir::Token;
-use crate::ir::VoteMode;
 use crate::meaning::Domain;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
@@ -495,121 +493,5 @@ impl Walker<'_> {
         let term = self.terms.atom(Atom::Test(number), 1);
         self.set(result, Value::Uniform(term), mask, path);
         Ok(())
-    }
-
-    /// Source: PTX ISA, "shfl.sync".
-    fn shuffle(
-        &mut self,
-        mode: ShuffleMode,
-        (result, valid): (RegisterId, Option<RegisterId>),
-        [value, lane, clamp]: [Operand; 3],
-        mask: u32,
-        path: &mut Path,
-        location: &Location,
-    ) {
-        let value = self.operand(value, 32, &path.state);
-        let offset = self.operand(lane, 32, &path.state);
-        let clamp = self.operand(clamp, 32, &path.state);
-        // Where all lanes hold the same, it does not matter which one is read. What nothing is known of may differ.
-        let known = valid.is_none()
-            && matches!(value, Value::Uniform(term) if self.is_alike(term, location));
-        let mut results = [TermId::default(); 32];
-        let mut valids = [TermId::default(); 32];
-        for (at, slot) in results.iter_mut().enumerate() {
-            let number = |term: TermId, walker: &Self| {
-                walker
-                    .terms
-                    .value(term)
-                    .and_then(|bits| u32::try_from(bits).ok())
-            };
-            let source = match (
-                number(lane_of(&offset, at), self),
-                number(lane_of(&clamp, at), self),
-            ) {
-                (Some(offset), Some(clamp)) => {
-                    let own = u32::try_from(at).unwrap_or(0);
-                    let (segment, limit, offset) = (clamp >> 8 & 31, clamp & 31, offset & 31);
-                    let most = own & segment | limit & !segment;
-                    let least = own & segment;
-                    let (from, fits) = match mode {
-                        ShuffleMode::Up => (
-                            own.checked_sub(offset),
-                            own >= offset && own - offset >= least,
-                        ),
-                        ShuffleMode::Down => (Some(own + offset), own + offset <= most),
-                        ShuffleMode::Butterfly => (Some(own ^ offset), own ^ offset <= most),
-                        ShuffleMode::Index => {
-                            let from = least | offset & !segment;
-                            (Some(from), from <= most)
-                        }
-                    };
-                    Some((from.filter(|_| fits).unwrap_or(own), fits))
-                }
-                _ => None,
-            };
-            (*slot, valids[at]) = match source {
-                Some((from, fits))
-                    if mask >> from & 1 == 1
-                        && self.is_alike(lane_of(&value, from as usize), location) =>
-                {
-                    (
-                        lane_of(&value, from as usize),
-                        self.terms.constant(u128::from(fits), 1),
-                    )
-                }
-                _ if known => (lane_of(&value, at), self.terms.constant(1, 1)),
-                _ => (self.unknown_of(32), self.unknown_of(1)),
-            };
-        }
-        self.set(result, packed(results), mask, path);
-        if let Some(valid) = valid {
-            self.set(valid, packed(valids), mask, path);
-        }
-    }
-
-    fn vote(
-        &mut self,
-        mode: VoteMode,
-        result: RegisterId,
-        predicate: Operand,
-        mask: u32,
-        path: &mut Path,
-        location: &Location,
-    ) {
-        let value = self.operand(predicate, 1, &path.state);
-        let active: Vec<usize> = (0..32).filter(|lane| mask >> lane & 1 == 1).collect();
-        let terms: Vec<TermId> = active.iter().map(|lane| lane_of(&value, *lane)).collect();
-        let truths: Option<Vec<bool>> = terms.iter().map(|term| self.terms.truth(*term)).collect();
-        let same = terms.windows(2).all(|pair| pair[0] == pair[1])
-            && (truths.is_some()
-                || terms
-                    .first()
-                    .is_none_or(|term| self.is_alike(*term, location)));
-        let term = match (truths, mode) {
-            (Some(truths), VoteMode::Ballot) => {
-                let bits = active
-                    .iter()
-                    .zip(truths)
-                    .filter(|(_, truth)| *truth)
-                    .fold(0_u128, |bits, (lane, _)| bits | 1 << lane);
-                self.terms.constant(bits, 32)
-            }
-            (Some(truths), VoteMode::All) => self
-                .terms
-                .constant(u128::from(truths.iter().all(|truth| *truth)), 1),
-            (Some(truths), VoteMode::Any) => {
-                self.terms.constant(u128::from(truths.contains(&true)), 1)
-            }
-            (Some(_), VoteMode::Uniform) => self.terms.constant(u128::from(same), 1),
-            (None, VoteMode::All | VoteMode::Any) if same && !terms.is_empty() => terms[0],
-            (None, VoteMode::Uniform) if same => self.terms.constant(1, 1),
-            (None, VoteMode::Ballot) if same && !terms.is_empty() => {
-                let all = self.terms.constant(u128::from(mask), 32);
-                let none = self.terms.constant(0, 32);
-                self.terms.select(&terms[0], &all, &none)
-            }
-            _ => self.unknown(result),
-        };
-        self.set(result, Value::Uniform(term), mask, path);
     }
 }

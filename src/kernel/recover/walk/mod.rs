@@ -10,6 +10,7 @@
 //! or is refused.
 
 mod events;
+mod exchanges;
 mod lanes;
 mod launch;
 mod once;
