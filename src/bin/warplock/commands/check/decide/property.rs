@@ -241,7 +241,9 @@ impl Work<'_> {
         }
         outcome.findings.push(finding);
         (self.results)(outcome);
+        // What the lints find is said of a kernel.
         let unasked = expected.is_none() && self.order.properties.is_empty();
+        let unasked = unasked && self.kernel.is_none();
         match &decision.verdict {
             Verdict::Unknown { reason, .. } if unasked && reason.starts_with(UNDEFINED) => {
                 self.at_fault(&protocol)
