@@ -307,3 +307,29 @@ fn a_way_out_that_wraps_around() {
     --- stderr
     ");
 }
+
+/// What the launch computes is tested, and a loop runs up to one less: both are one parameter of the protocol.
+#[test]
+fn a_loop_up_to_one_less_than_what_is_tested() {
+    let arrive = "@!%p1 mbarrier.arrive.shared.b64 _, [bar];";
+    let rounds = |first: &str| {
+        crate::graph_misuse::verdict(
+            64,
+            &format!(
+                "mov.u32 %r3, %nctaid.x;\nsub.s32 %r4, %r2, %r3;\nmul.lo.s32 %r5, %r4, %r2;\nsetp.ne.u32 %p1, %r1, 0;\n\
+                 @!%p1 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\nsetp.lt.s32 %p2, %r5, 1;\n@%p2 bra END;\n{first}\n\
+                 add.s32 %r6, %r5, -1;\nmov.b32 %r7, 0;\nsetp.lt.s32 %p3, %r6, 1;\n@%p3 bra LAST;\n\
+                 LOOP:\nand.b32 %r8, %r7, 1;\nW:\nmbarrier.try_wait.parity.shared.b64 %p4, [bar], %r8;\n@!%p4 bra W;\n\
+                 bar.sync 0;\n{arrive}\nadd.s32 %r7, %r7, 1;\nsetp.ne.s32 %p5, %r7, %r6;\n@%p5 bra LOOP;\n\
+                 LAST:\nand.b32 %r8, %r7, 1;\nV:\nmbarrier.try_wait.parity.shared.b64 %p4, [bar], %r8;\n@!%p4 bra V;\n\
+                 END:\nbar.sync 0;\n"
+            ),
+        )
+    };
+    insta::assert_snapshot!(
+        rounds(arrive),
+        @"PROVED for every computed in 0..=1073741823 and schedule"
+    );
+    let hangs = rounds("");
+    assert!(hangs.starts_with("REFUTED at computed = "), "{hangs}");
+}
