@@ -103,14 +103,13 @@ impl Argument {
     ///
     /// A protocol that the rule does not cover, or an artefact that does not fit it.
     pub fn all_obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
-        match self {
-            Argument::Exhaustive(_) => return Ok(Vec::new()),
-            _ => refuse_atomics(protocol)?,
+        if let Argument::Exhaustive(_) = self {
+            return Ok(Vec::new());
         }
-        match self {
-            // The kernel reads the text as it stands, and says itself what has to be defined.
-            Argument::Kernel(kernel) => return trusted::obligations(protocol, kernel),
-            _ => {}
+        refuse_atomics(protocol)?;
+        // The kernel reads the text as it stands, and says itself what has to be defined.
+        if let Argument::Kernel(kernel) = self {
+            return trusted::obligations(protocol, kernel);
         }
         let mut all = self.obligations(&normal::normal(protocol))?;
         all.extend(self.text_defined(protocol)?);

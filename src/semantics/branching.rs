@@ -97,9 +97,9 @@ struct Builder<'w, 'a, 'p> {
 }
 
 /// The program of the member at hand, whose indices have their values.
-pub(super) fn program<'p>(
+pub(super) fn program(
     walker: &mut Walker<'_>,
-    body: &'p [Stmt],
+    body: &[Stmt],
     returned: &Returned,
 ) -> Result<Program, RunError> {
     let mut builder = Builder {

@@ -216,10 +216,9 @@ impl Machine<'_> {
             b'R' | 0x81 | 0x92 => self.call(operation)?,
             b'b' => {
                 let attributes = self.pop()?;
-                match self.objects.get_mut(*self.stack.last()?)? {
-                    Object::Call { state, .. } => *state = Some(attributes),
-                    // What is set of anything else is nothing that is read here.
-                    _ => {}
+                // What is set of anything else is nothing that is read here.
+                if let Object::Call { state, .. } = self.objects.get_mut(*self.stack.last()?)? {
+                    *state = Some(attributes);
                 }
             }
             _ => return None,

@@ -238,9 +238,9 @@ impl<'a> Tensor<'a> {
             return Array::from_bytes(name, shape, element, big_endian, Vec::new());
         }
         // The storage up to the last element is unpacked, which may be more than is seen of it.
-        let spans = self.shape.iter().zip(&self.strides);
-        let last = spans.fold(Some(self.offset), |sum, (extent, stride)| {
-            sum?.checked_add((extent - 1).checked_mul(*stride)?)
+        let mut spans = self.shape.iter().zip(&self.strides);
+        let last = spans.try_fold(self.offset, |sum, (extent, stride)| {
+            sum.checked_add((extent - 1).checked_mul(*stride)?)
         });
         let needed = last
             .and_then(|last| last.checked_add(1))

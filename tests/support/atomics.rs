@@ -32,9 +32,9 @@ pub fn protocol(seed: u64) -> String {
     };
     let start = draft.rng.random_range(0..2);
     let arrivals = draft.rng.random_range(1..=3);
-    let _ = write!(
+    let _ = writeln!(
         draft.text,
-        "protocol p param N in 1.. semaphore s[2] = {start} semaphore c = 0 buffer d[2] mbarrier m {{ arrivals: {arrivals} }}\n"
+        "protocol p param N in 1.. semaphore s[2] = {start} semaphore c = 0 buffer d[2] mbarrier m {{ arrivals: {arrivals} }}"
     );
     draft.role("role a[n in 0..N]", true);
     if draft.rng.random_bool(0.7) {
@@ -170,8 +170,8 @@ impl Draft {
             14 => "arrive m ".to_owned(),
             15 => format!("{} = {} ", self.semaphore(), self.small()),
             16 => {
-                let variables = self.names.iter().filter(|(_, variable)| *variable);
-                match variables.last().cloned() {
+                let mut variables = self.names.iter().filter(|(_, variable)| *variable);
+                match variables.next_back().cloned() {
                     Some((name, _)) => format!("{name} = {} ", self.small()),
                     None => "wait m 0 ".to_owned(),
                 }

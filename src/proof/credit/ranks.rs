@@ -15,6 +15,9 @@ use crate::proof::order::multipliers::Row;
 /// Components of a rank.
 const MAX_COMPONENTS: usize = 4;
 
+/// A role, and the indices of one of its members.
+type Member<'a> = (usize, &'a [i64]);
+
 /// Two waits, of which the first has to have the lesser rank: by position, and what the difference of their ranks is of.
 type Pair = ((usize, usize), Vec<(usize, i64)>);
 
@@ -39,7 +42,7 @@ impl Search<'_> {
         let mut pairs: BTreeSet<Pair> = BTreeSet::new();
         for sample in &self.samples {
             self.stop()?;
-            let mut members: HashMap<(usize, &[i64]), Vec<(usize, &Execution)>> = HashMap::new();
+            let mut members: HashMap<Member<'_>, Vec<(usize, &Execution)>> = HashMap::new();
             for this in &sample.all {
                 if let Some(nth) = self.nth(this) {
                     let member = (this.role, self.member(this));

@@ -35,6 +35,9 @@ const MAX_PAIRED: usize = 48;
 /// Alternatives for one wait.
 const MAX_ALTERNATIVES: usize = 4;
 
+/// Additions together, at which samples they are enough, how many there are, and how much more than needed.
+type Way = (Vec<Supply>, Vec<bool>, (i64, i64));
+
 /// Additions that a wait may be for, and how much they add for each of the executions that it is fitted to.
 struct Candidate {
     supply: Supply,
@@ -71,8 +74,7 @@ impl Search<'_> {
                 .collect()
         };
         // One addition, or two.
-        let mut ways: Vec<(Vec<Supply>, Vec<bool>, (i64, i64))> = Vec::new();
-        // How many there are, and how much more than needed.
+        let mut ways: Vec<Way> = Vec::new();
         let sum = |totals: &[i64]| totals.iter().fold(0, |sum: i64, x| sum.saturating_add(*x));
         for candidate in candidates.iter().flatten() {
             let totals: Vec<i64> = candidate.totals.iter().map(|t| t.unwrap_or(-1)).collect();
