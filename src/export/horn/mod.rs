@@ -1,12 +1,12 @@
 //! A protocol with all its values as constrained Horn clauses in SMT-LIB 2.
 //!
 //! Members that run one program are counted by place and round, rounds from the slowest member on, so that thread
-//! counts and trip counts stay unknowns ([`system`]). What is outside that system is refused.
+//! counts and trip counts stay unknowns (`system`). What is outside that system is refused.
 //!
 //! For each system of groups that share barriers a predicate says which states can be reached, for which parameters.
 //! The start is in it, and so is whatever follows a state in it. Three things may not be: a stuck state; more arrivals
 //! than are expected; and a member further ahead than the window, since the system says nothing of that. What has to
-//! hold for the system to be that of the protocol ([`groundwork`]) are clauses without a predicate. `sat` then means
+//! hold for the system to be that of the protocol (`groundwork`) are clauses without a predicate. `sat` then means
 //! that nothing hangs. `unsat` means that one of these is broken, and leaves open which: it is no counterexample.
 
 mod cases;
