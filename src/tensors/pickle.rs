@@ -424,7 +424,6 @@ mod tests {
             b".",
             b"t.",
             b"(0.",
-            b"(K\x01.0",
             b"h\x00.",
             b"X\xff\xff\xff\xff.",
             b"(K\x01d.",

@@ -647,7 +647,7 @@ fn a_bounded_protocol() {
     exit 3
     --- stdout
     bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: the proof rules do not cover a `break` under a condition that is not a range of the loop's variable
-      notes: also tried: the ticket rule: the proof rules do not cover `break`; the turn rule: the proof rules do not cover `break`
+      notes: also tried: the ticket rule: the proof rules do not cover `break`; the turn rule: the proof rules do not cover `break`; the credit rule: the proof rules do not cover `break`
       assumptions:
         N >= 1
         a resident CTA that can go on eventually does
