@@ -21,6 +21,7 @@ mod stmt;
 use std::collections::HashMap;
 
 use super::ast::File;
+use super::ast::ItemKind;
 use super::ast::Let;
 use super::diagnostic::Diagnostic;
 use super::parse::MAX_DIAGNOSTICS;
@@ -122,10 +123,19 @@ pub(super) fn names(source: &str, file: &File) -> Named {
     resolver.named
 }
 
+fn end_of_params(file: &File) -> Span {
+    let mut items = file.items.iter().rev();
+    let last = items.find(|item| matches!(item.kind, ItemKind::Param { .. }));
+    let end = last.map_or(file.header, |item| item.span).end;
+    Span { start: end, end }
+}
+
 struct Resolver<'f> {
     file: &'f File,
     /// What is found out about names on the way.
     named: Named,
+    /// Behind the last parameter, where another one would stand.
+    end_of_params: Span,
     protocol: Protocol,
     globals: HashMap<&'f str, (Global, Span)>,
     /// Where each name is declared, including names not yet in scope.
@@ -156,6 +166,7 @@ impl<'f> Resolver<'f> {
         Resolver {
             file,
             named: Named::default(),
+            end_of_params: end_of_params(file),
             protocol: Protocol {
                 name: file.name.text.clone(),
                 source: source.to_owned(),

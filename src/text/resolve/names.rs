@@ -298,23 +298,12 @@ impl<'f> Resolver<'f> {
                 let declaration = format!("param {name} in 1..");
                 let hint = format!("a value that may vary is declared with `{declaration}`");
                 let title = format!("declare `{declaration}`");
-                let place = self.end_of_params();
+                let place = self.end_of_params;
                 diagnostic
                     .hint(hint)
                     .fix(title, place, format!("\n{declaration}"))
             }
         }
-    }
-
-    /// The place behind the last parameter, or else behind the header.
-    fn end_of_params(&self) -> Span {
-        let items = self.file.items.iter();
-        let mut params = items.filter(|item| matches!(item.kind, ItemKind::Param { .. }));
-        let end = params
-            .next_back()
-            .map_or(self.file.header, |item| item.span)
-            .end;
-        Span { start: end, end }
     }
 
     /// Looks up a name that has to be a parameter.
