@@ -13,7 +13,7 @@ use crate::ir::VariableId;
 const MOST_STEPS: u32 = 16;
 
 pub struct Addresses<'a> {
-    /// What assigns a register, if that is one operation, and always.
+    /// For each register, see [`Self::definition`].
     definitions: Vec<Option<&'a OperationKind>>,
 }
 
@@ -37,7 +37,8 @@ impl<'a> Addresses<'a> {
         Self { definitions }
     }
 
-    fn definition(&self, operand: Operand) -> Option<&'a OperationKind> {
+    /// What assigns a register, if that is one operation, and always.
+    pub fn definition(&self, operand: Operand) -> Option<&'a OperationKind> {
         match operand {
             Operand::Register(register) => *self.definitions.get(register.0 as usize)?,
             Operand::Constant(_) => None,

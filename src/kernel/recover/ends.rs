@@ -29,6 +29,8 @@ use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::RegisterId;
 use crate::ir::Terminator;
+use crate::meaning::Word;
+use crate::recover::addresses::Addresses;
 use crate::recover::graph::Graph;
 use crate::recover::slice::Slice;
 use crate::recover::slice::is_event;
@@ -73,6 +75,7 @@ fn open_loops(kernel: &Kernel) -> Vec<Location> {
     let waits = Slice::new(kernel, &graph).memory_waits;
     let edges = cfg::Graph::new(kernel);
     let dominators = Dominators::of(&edges);
+    let addresses = Addresses::new(kernel);
     let mut open = Vec::new();
     for (id, natural) in graph.loops() {
         let blocks = natural
@@ -83,7 +86,7 @@ fn open_loops(kernel: &Kernel) -> Vec<Location> {
         if operations.any(is_event) {
             continue;
         }
-        let iteration = Iteration::new(kernel, &graph, &dominators, natural);
+        let iteration = Iteration::new(kernel, &addresses, &graph, &dominators, natural);
         if waits.contains_key(&id) && iteration.looks_at_one_word() {
             continue;
         }
@@ -110,6 +113,7 @@ enum Course {
 /// What happens once in each iteration of a loop.
 struct Iteration<'k> {
     kernel: &'k Kernel,
+    addresses: &'k Addresses<'k>,
     natural: &'k Loop,
     /// The blocks that every iteration comes to, once.
     always: BTreeSet<BlockId>,
@@ -120,7 +124,13 @@ struct Iteration<'k> {
 }
 
 impl<'k> Iteration<'k> {
-    fn new(kernel: &'k Kernel, graph: &Graph, dominators: &Dominators, natural: &'k Loop) -> Self {
+    fn new(
+        kernel: &'k Kernel,
+        addresses: &'k Addresses<'k>,
+        graph: &Graph,
+        dominators: &Dominators,
+        natural: &'k Loop,
+    ) -> Self {
         let inner: Vec<&Loop> = graph
             .loops()
             .map(|(_, other)| other)
@@ -154,6 +164,7 @@ impl<'k> Iteration<'k> {
         once.retain(|register, _| !several.contains(register));
         Self {
             kernel,
+            addresses,
             natural,
             always,
             once,
@@ -339,19 +350,11 @@ impl<'k> Iteration<'k> {
 
     /// How many of the lowest bits of a number are 0, for certain, whatever defines it.
     fn multiple(&self, number: Operand, steps: u32) -> u32 {
-        let register = match number {
-            Operand::Constant(bits) => return bits.trailing_zeros(),
-            Operand::Register(register) => register,
-        };
-        let operations = self
-            .kernel
-            .blocks
-            .iter()
-            .flat_map(|block| &block.operations);
-        let mut definitions =
-            operations.filter(|operation| operation.kind.results().contains(&register));
-        match (definitions.next(), definitions.next(), steps.checked_sub(1)) {
-            (Some(one), None, Some(steps)) => self.multiple_of(&one.kind, steps),
+        if let Operand::Constant(bits) = number {
+            return bits.trailing_zeros();
+        }
+        match (self.addresses.definition(number), steps.checked_sub(1)) {
+            (Some(kind), Some(steps)) => self.multiple_of(kind, steps),
             _ => 0,
         }
     }
@@ -388,31 +391,19 @@ impl<'k> Iteration<'k> {
 
     /// The number of bits of `whole` that `rest` consists of, the lowest ones.
     fn rest_of(&self, rest: Operand, whole: Operand) -> Option<u32> {
-        let Operand::Register(rest) = rest else {
+        let OperationKind::Compute {
+            compute: Compute::And,
+            operands,
+            ..
+        } = self.addresses.definition(rest)?
+        else {
             return None;
         };
-        let operations = self
-            .kernel
-            .blocks
-            .iter()
-            .flat_map(|block| &block.operations);
-        let mut definitions =
-            operations.filter(|operation| operation.kind.results().contains(&rest));
-        let (Some(one), None) = (definitions.next(), definitions.next()) else {
-            return None;
-        };
-        match &one.kind {
-            OperationKind::Compute {
-                compute: Compute::And,
-                operands,
-                ..
-            } => match operands.as_slice() {
-                [of, Operand::Constant(mask)] | [Operand::Constant(mask), of] if *of == whole => {
-                    let size = mask.checked_add(1)?;
-                    size.is_power_of_two().then(|| size.trailing_zeros())
-                }
-                _ => None,
-            },
+        match operands.as_slice() {
+            [of, Operand::Constant(mask)] | [Operand::Constant(mask), of] if *of == whole => {
+                let size = mask.checked_add(1)?;
+                size.is_power_of_two().then(|| size.trailing_zeros())
+            }
             _ => None,
         }
     }
@@ -429,7 +420,7 @@ fn fits(compare: Compare, bound: Operand, by: i128, width: u16) -> bool {
         Compare::LessEqual { signed } | Compare::GreaterEqual { signed } => (signed, false),
         Compare::Equal | Compare::NotEqual => return false,
     };
-    let word = crate::meaning::Word::new(bits, width);
+    let word = Word::new(bits, width);
     let Some(values) = 1_i128.checked_shl(u32::from(width)).filter(|_| width <= 64) else {
         return false;
     };
@@ -446,7 +437,7 @@ fn fits(compare: Compare, bound: Operand, by: i128, width: u16) -> bool {
 
 /// A constant of a width, with its sign.
 fn signed(bits: u128, width: u16) -> i128 {
-    crate::meaning::Word::new(bits, width).signed()
+    Word::new(bits, width).signed()
 }
 
 /// What holds where a comparison does not.
