@@ -29,7 +29,7 @@ impl Walker<'_> {
         let clamp = self.operand(clamp, 32, &path.state);
         // Where all lanes hold the same, it does not matter which one is read. What nothing is known of may differ.
         let known = valid.is_none()
-            && matches!(value, Value::Uniform(term) if self.is_alike(term, location));
+            && matches!(value, Value::Uniform(term) if self.assume_alike(term, location));
         let mut results = [TermId::default(); 32];
         let mut valids = [TermId::default(); 32];
         for (at, slot) in results.iter_mut().enumerate() {
@@ -67,7 +67,7 @@ impl Walker<'_> {
             (*slot, valids[at]) = match source {
                 Some((from, fits))
                     if mask >> from & 1 == 1
-                        && self.is_alike(lane_of(&value, from as usize), location) =>
+                        && self.assume_alike(lane_of(&value, from as usize), location) =>
                 {
                     (
                         lane_of(&value, from as usize),
@@ -101,7 +101,7 @@ impl Walker<'_> {
             && (truths.is_some()
                 || terms
                     .first()
-                    .is_none_or(|term| self.is_alike(*term, location)));
+                    .is_none_or(|term| self.assume_alike(*term, location)));
         let term = match (truths, mode) {
             (Some(truths), VoteMode::Ballot) => {
                 let bits = active

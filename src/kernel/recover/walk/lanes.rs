@@ -24,7 +24,7 @@ use crate::recover::tree::Statement;
 impl Walker<'_> {
     /// Whether a term is one number in whichever lane. What is read from memory need not be; that a loop carries no such thing
     /// is looked at when the walk is over ([`differs`]).
-    pub(super) fn is_alike(&mut self, term: TermId, location: &Location) -> bool {
+    pub(super) fn assume_alike(&mut self, term: TermId, location: &Location) -> bool {
         if self.is_opaque(term) {
             return false;
         }

@@ -662,7 +662,7 @@ impl Walker<'_> {
             );
         }
         if first == second && first.iter().any(acts) {
-            self.is_alike(term, location);
+            self.assume_alike(term, location);
         }
         self.decide(term, first, second, events, out, location)?;
         let (Some(path), Some(join)) = (merged, join) else {
