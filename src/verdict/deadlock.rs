@@ -599,6 +599,7 @@ impl Strategy<'_> {
         Decision {
             property: Property::Deadlock,
             verdict,
+            undefined: false,
             engine,
             elapsed: self.started.elapsed(),
             assumptions: self.assumptions(),

@@ -11,7 +11,7 @@ use crate::semantics::step::Action;
 use crate::witness::Witness;
 
 /// How the reason begins, if nothing is known because a run does something undefined.
-pub const UNDEFINED: &str = "a run does something undefined";
+pub(super) const UNDEFINED: &str = "a run does something undefined";
 
 /// A verdict on one property of one protocol.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub struct Decision {
     pub property: Property,
     /// The verdict.
     pub verdict: Verdict,
+    /// Whether nothing is known because a run does something undefined.
+    pub undefined: bool,
     /// Which layer decided, for people who compare runs.
     pub engine: &'static str,
     /// How long it took.

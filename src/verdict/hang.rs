@@ -174,6 +174,7 @@ fn shown(
     Ok(Decision {
         property: Property::Deadlock,
         verdict: Verdict::Refuted(Box::new(refutation)),
+        undefined: false,
         engine: "search for the state that was seen",
         elapsed,
         assumptions: certificate::environment(protocol, Property::Deadlock),

@@ -71,6 +71,7 @@ pub fn decide_sharing(
             return Ok(Decision {
                 property,
                 verdict: unknown(inputs.reason().unwrap_or_default()),
+                undefined: false,
                 engine: "none",
                 elapsed: started.elapsed(),
                 assumptions: certificate::environment(protocol, property),

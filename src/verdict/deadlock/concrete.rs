@@ -263,6 +263,7 @@ impl Strategy<'_> {
             return Ok(decision);
         }
         notes.push(format!("{} states explored", met.states));
+        let misused = undefined.is_some();
         let verdict = match (undefined, done) {
             (Some(undefined), _) => Verdict::Unknown {
                 reason: format!(
@@ -275,7 +276,9 @@ impl Strategy<'_> {
             (None, Some(within)) => Verdict::Bounded { within, reason },
             (None, None) => Verdict::Unknown { reason, span: None },
         };
-        Ok(self.decision(verdict, EXHAUSTIVE, notes))
+        let mut decision = self.decision(verdict, EXHAUSTIVE, notes);
+        decision.undefined = misused;
+        Ok(decision)
     }
 
     fn refute_at(

@@ -272,7 +272,9 @@ impl Strategy<'_> {
         let at = self.at(params);
         if let Some((what, span)) = &found.undefined {
             let reason = format!("{UNDEFINED}{at}: {what}");
-            return Some(self.unknown(reason, *span, EXHAUSTIVE));
+            let mut decision = self.unknown(reason, *span, EXHAUSTIVE);
+            decision.undefined = true;
+            return Some(decision);
         }
         found.hidden.map(|access| {
             let reason = format!(
@@ -341,6 +343,7 @@ impl Strategy<'_> {
         Decision {
             property: self.property,
             verdict,
+            undefined: false,
             engine,
             elapsed: self.started.elapsed(),
             assumptions: certificate::environment(self.protocol, self.property),

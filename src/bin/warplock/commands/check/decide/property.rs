@@ -21,7 +21,6 @@ use warplock::verdict;
 use warplock::verdict::Shared;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
-use warplock::verdict::decision::UNDEFINED;
 use warplock::verdict::decision::Verdict;
 use warplock::verdict::hazard;
 use warplock::witness;
@@ -244,12 +243,10 @@ impl Work<'_> {
         // What the lints find is said of a kernel.
         let unasked = expected.is_none() && self.order.properties.is_empty();
         let unasked = unasked && self.kernel.is_none();
-        match &decision.verdict {
-            Verdict::Unknown { reason, .. } if unasked && reason.starts_with(UNDEFINED) => {
-                self.at_fault(&protocol)
-            }
-            _ => Ok(()),
+        if unasked && decision.undefined {
+            return self.at_fault(&protocol);
         }
+        Ok(())
     }
 
     /// Says which property a run violates that does something undefined: it is why nothing else is known.
