@@ -13,13 +13,6 @@ use super::Input;
 use super::Inputs;
 use super::binary;
 
-/// How much was found in folders.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Gathered {
-    /// Kernel files that hold what another one holds.
-    pub copies: usize,
-}
-
 /// Adds what is below a folder. Kernels are named by their path from there if they are `inside`.
 pub fn folder(folder: &Path, inside: bool, inputs: &mut Inputs) {
     let shown = |path: &Path| match path.strip_prefix(folder) {
@@ -53,13 +46,7 @@ pub fn folder(folder: &Path, inside: bool, inputs: &mut Inputs) {
     for (path, error) in failed {
         inputs.all.push(Err(refused(&path, error)));
     }
-    if !kernels.is_empty() {
-        let gathered = inputs.gathered.get_or_insert_default();
-        gathered.copies += kernels
-            .iter()
-            .map(|kernel| kernel.copies - 1)
-            .sum::<usize>();
-    }
+    inputs.gathered |= !kernels.is_empty();
     for kernel in kernels {
         let name = shown(&kernel.path);
         let copies = kernel.copies - 1;

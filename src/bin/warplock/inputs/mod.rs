@@ -23,7 +23,12 @@ use crate::kernels::Kernels;
 use crate::session::Session;
 use crate::sources;
 
-pub use gather::Gathered;
+/// How much was found in folders.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Gathered {
+    /// Kernel files that hold what another one holds.
+    pub copies: usize,
+}
 
 /// A protocol or a kernel.
 #[derive(Debug, Clone)]
@@ -142,16 +147,22 @@ impl Input {
 pub struct Inputs {
     /// In the order of the arguments. One that stands for nothing is a failure in its place.
     pub all: Vec<Result<Input, Failure>>,
-    /// What was found in folders, if anything is a kernel there.
-    pub gathered: Option<Gathered>,
+    /// Whether anything is a kernel that was found in a folder.
+    gathered: bool,
 }
 
 impl Inputs {
     fn add(&mut self, other: Inputs) {
         self.all.extend(other.all);
-        if let Some(other) = other.gathered {
-            self.gathered.get_or_insert_default().copies += other.copies;
-        }
+        self.gathered |= other.gathered;
+    }
+
+    /// What was found in folders, if anything is a kernel there.
+    pub fn gathered(&self) -> Option<Gathered> {
+        let copies = self.all.iter().flatten().map(|input| input.copies);
+        self.gathered.then(|| Gathered {
+            copies: copies.sum(),
+        })
     }
 }
 
@@ -260,7 +271,7 @@ fn compiled(
 pub fn left_in(folder: &Path, kept: bool) -> Option<Inputs> {
     let mut inputs = Inputs::default();
     gather::folder(folder, !kept, &mut inputs);
-    inputs.gathered.is_some().then_some(inputs)
+    inputs.gathered.then_some(inputs)
 }
 
 fn file(

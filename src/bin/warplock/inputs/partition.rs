@@ -8,9 +8,6 @@ use sha2::Digest;
 use sha2::Sha256;
 use warplock::report::style::Style;
 
-use crate::failure::Failure;
-
-use super::Input;
 use super::Inputs;
 
 /// Share `part` of `of`, counted from 1.
@@ -40,11 +37,6 @@ impl Partition {
             Ok(input) => self.has(&input.name),
             Err(failure) => self.has(&failure.rendered(Style::PLAIN)),
         });
-        if let Some(gathered) = &mut inputs.gathered {
-            let copies =
-                |input: &Result<Input, Failure>| input.as_ref().map_or(0, |input| input.copies);
-            gathered.copies = inputs.all.iter().map(copies).sum();
-        }
     }
 
     fn has(self, name: &str) -> bool {

@@ -66,7 +66,7 @@ pub fn run(path: &Path, compiler: &Compiler, session: &Session) -> Result<Inputs
     let ended = session.progress.bars().suspend(|| program::run(command))?;
     let mut inputs = Inputs::default();
     gather::folder(folder.path(), true, &mut inputs);
-    if inputs.gathered.is_none() {
+    if !inputs.gathered {
         let what = match ended.success() {
             true => "compiles no kernel when it runs".to_owned(),
             false => format!("{} before it compiled a kernel", program::how(ended)),

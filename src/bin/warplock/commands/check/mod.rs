@@ -189,7 +189,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
 pub fn decide(mut inputs: Inputs, arguments: &Options, session: &Session) -> Result<Exit, Failure> {
     keep_part(&mut inputs, arguments);
     let mut emitter = Emitter::new(arguments, session);
-    emitter.sum_up(inputs.gathered);
+    emitter.sum_up(inputs.gathered());
     all(inputs.all, emitter, arguments, session)
 }
 
@@ -197,7 +197,7 @@ pub fn decide(mut inputs: Inputs, arguments: &Options, session: &Session) -> Res
 pub fn sweep(mut inputs: Inputs, arguments: &Options, session: &Session) -> Result<Exit, Failure> {
     keep_part(&mut inputs, arguments);
     let mut emitter = Emitter::new(arguments, session);
-    emitter.sweep(inputs.gathered.unwrap_or_default());
+    emitter.sweep(inputs.gathered().unwrap_or_default());
     all(inputs.all, emitter, arguments, session)
 }
 
