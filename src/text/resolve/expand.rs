@@ -14,7 +14,6 @@ use super::Type;
 use super::Typed;
 use super::names::Binding;
 use super::names::Global;
-use super::names::Local;
 use crate::protocol::Expr;
 use crate::protocol::Span;
 use crate::protocol::VarId;
@@ -31,12 +30,8 @@ impl<'f> Resolver<'f> {
         self.floor = self.locals.len();
         for name in &it.params {
             self.check_free(name);
-            self.named.binds(name.span, "a parameter of a `let`");
-            self.locals.push(Local {
-                name: &name.text,
-                span: name.span,
-                binding: Binding::Argument(Box::new(Typed::leaf(Expr::Int(0), Type::Int)), false),
-            });
+            let some = Typed::leaf(Expr::Int(0), Type::Int);
+            self.enter(name, Binding::Argument(Box::new(some), false));
         }
         self.expr(&it.body, Reach::All);
         self.locals.truncate(self.floor);
@@ -62,20 +57,17 @@ impl<'f> Resolver<'f> {
         if !self.check_arity(&it.name.text, it.params.len(), arguments.len(), span) {
             return Typed::unknown();
         }
-        let mut bound: Vec<Local<'f>> = Vec::with_capacity(arguments.len());
-        for (name, argument) in it.params.iter().zip(arguments) {
-            let value = self.expect_type(argument, Type::Int, reach);
-            bound.push(Local {
-                name: &name.text,
-                span: name.span,
-                binding: Binding::Argument(Box::new(value), false),
-            });
-        }
+        let values: Vec<Typed> = arguments
+            .iter()
+            .map(|argument| self.expect_type(argument, Type::Int, reach))
+            .collect();
         let floor = self.floor;
         let outer = self.call;
         self.call = Some(outer.unwrap_or(span));
         self.floor = self.locals.len();
-        self.locals.append(&mut bound);
+        for (name, value) in it.params.iter().zip(values) {
+            self.enter(name, Binding::Argument(Box::new(value), false));
+        }
         let result = self.expr(&it.body, reach);
         self.locals.truncate(self.floor);
         self.floor = floor;

@@ -9,7 +9,6 @@ use super::Type;
 use super::Typed;
 use super::cell::Kind;
 use super::names::Binding;
-use super::names::Local;
 use crate::protocol::AtomicUpdate;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
@@ -26,7 +25,7 @@ impl<'f> Resolver<'f> {
         let value = self.expr(value, Reach::All);
         self.check_free(name);
         if value.ty == Type::Unknown || self.keeps_its_value(&value.expr) {
-            self.name_value(name, value);
+            self.enter(name, Binding::Named(Box::new(value), false));
             return Vec::new();
         }
         let var = self.fresh(&name.text, name.span);
@@ -46,7 +45,7 @@ impl<'f> Resolver<'f> {
             }
             _ => (value.expr, kept),
         };
-        self.name_value(name, kept);
+        self.enter(name, Binding::Named(Box::new(kept), false));
         vec![self.numbered(span, |_| StmtKind::Assign { var, value: number })]
     }
 
@@ -81,15 +80,6 @@ impl<'f> Resolver<'f> {
             update,
             result,
         }
-    }
-
-    fn name_value(&mut self, name: &'f Name, value: Typed) {
-        self.named.binds(name.span, "a `let`");
-        self.locals.push(Local {
-            name: &name.text,
-            span: name.span,
-            binding: Binding::Named(Box::new(value), false),
-        });
     }
 
     /// Whether an expression is defined and has the same value wherever a name for it may stand.

@@ -87,6 +87,19 @@ pub(super) enum Binding {
     Argument(Box<Typed>, bool),
 }
 
+impl Binding {
+    /// What it is, with its article.
+    pub(super) fn words(&self) -> &'static str {
+        match self {
+            Binding::Fixed(_, what) => what,
+            Binding::Variable(_) => "a variable",
+            Binding::Pipeline(..) => "a pipeline state",
+            Binding::Named(..) => "a `let`",
+            Binding::Argument(..) => "a parameter of a `let`",
+        }
+    }
+}
+
 /// What a pipeline state is.
 #[derive(Debug, Clone)]
 pub(super) struct Pipeline {
@@ -112,7 +125,7 @@ pub(in crate::text) struct Named {
 
 impl Named {
     /// A name is bound.
-    pub(super) fn binds(&mut self, span: Span, what: &'static str) {
+    fn binds(&mut self, span: Span, what: &'static str) {
         self.bound.insert(span.start, (span, what));
     }
 
@@ -198,21 +211,18 @@ impl<'f> Resolver<'f> {
     pub(super) fn bind(&mut self, name: &'f Name, binding: impl FnOnce(VarId) -> Binding) -> VarId {
         self.check_free(name);
         let id = self.fresh(&name.text, name.span);
-        let binding = binding(id);
-        let what = match &binding {
-            Binding::Fixed(_, what) => what,
-            Binding::Variable(_) => "a variable",
-            Binding::Pipeline(..) => "a pipeline state",
-            Binding::Named(..) => "a `let`",
-            Binding::Argument(..) => "a parameter of a `let`",
-        };
-        self.named.binds(name.span, what);
+        self.enter(name, binding(id));
+        id
+    }
+
+    /// Brings a local name into scope.
+    pub(super) fn enter(&mut self, name: &'f Name, binding: Binding) {
+        self.named.binds(name.span, binding.words());
         self.locals.push(Local {
             name: &name.text,
             span: name.span,
             binding,
         });
-        id
     }
 
     /// A bound name of its own.

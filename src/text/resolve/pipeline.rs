@@ -151,10 +151,7 @@ impl<'f> Resolver<'f> {
         let found = match self.look_up(&name.text, name.span, reach)? {
             Meaning::Local(at) => match &self.locals[at].binding {
                 Binding::Pipeline(var, pipeline) => return Some((*var, pipeline.clone())),
-                Binding::Fixed(_, what) => what,
-                Binding::Variable(_) => "a variable",
-                Binding::Named(..) => "a `let`",
-                Binding::Argument(..) => "a parameter of a `let`",
+                other => other.words(),
             },
             Meaning::Global(other) => other.kind(),
         };

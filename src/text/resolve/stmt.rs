@@ -419,14 +419,15 @@ impl<'f> Resolver<'f> {
         let name = &cell.name;
         let (binding, declared) = (self.locals[at].binding.clone(), self.locals[at].span);
         self.named.uses(name.span, declared);
+        let what = binding.words();
         let (var, fixed) = match binding {
-            Binding::Variable(var) => (var, None),
-            Binding::Fixed(var, what) => (var, Some(what)),
+            Binding::Variable(var) => (var, false),
+            Binding::Fixed(var, _) => (var, true),
             Binding::Pipeline(..) => return self.assigned_pipeline(name, declared),
-            Binding::Named(..) => (VarId(0), Some("a `let`")),
+            Binding::Named(..) => (VarId(0), true),
             Binding::Argument(..) => return StmtKind::Return,
         };
-        if let Some(what) = fixed {
+        if fixed {
             self.report(
                 Diagnostic::error(
                     name.span,
