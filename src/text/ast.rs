@@ -11,6 +11,13 @@ use crate::protocol::Progress;
 use crate::protocol::RowOrder;
 use crate::protocol::Span;
 
+/// What can be read off a pipeline state.
+pub const FIELDS: [&str; 3] = ["index", "phase", "count"];
+
+/// What stands before the order of an addition to a semaphore, and of a store.
+pub const RED: &str = "red";
+pub const ST: &str = "st";
+
 /// A whole text.
 #[derive(Debug)]
 pub struct File {
@@ -322,6 +329,11 @@ pub enum Atomic {
 impl Atomic {
     /// All of them.
     pub const ALL: [Atomic; 3] = [Atomic::FetchAdd, Atomic::Exchange, Atomic::CompareAndSwap];
+
+    /// The one that is written so.
+    pub fn from_word(word: &str) -> Option<Atomic> {
+        Atomic::ALL.into_iter().find(|known| known.word() == word)
+    }
 
     /// The word.
     pub fn word(self) -> &'static str {

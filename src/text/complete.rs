@@ -1,9 +1,11 @@
 //! What may be written at a place of a text, for editors. The text is usually wrong at that place, so only the words
 //! before it decide.
 
+use super::ast::FIELDS;
+use super::ast::RED;
+use super::ast::ST;
 use super::index::Index;
 use super::resolve::BUILT_IN;
-use super::resolve::FIELDS;
 use super::resolve::PIPELINES;
 use super::resolve::VERDICTS;
 use super::token::Lexeme;
@@ -190,7 +192,7 @@ fn is_qualified(before: &str, tokens: &[Lexeme]) -> bool {
         let text = before
             .get(word.span.start..word.span.end)
             .unwrap_or_default();
-        if word.token.begins_statement() || ["red", "st"].contains(&text) {
+        if word.token.begins_statement() || [RED, ST].contains(&text) {
             return true;
         }
         rest = front;

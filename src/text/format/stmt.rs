@@ -13,6 +13,8 @@ use crate::text::ast::Else;
 use crate::text::ast::Expr;
 use crate::text::ast::ExprKind;
 use crate::text::ast::Iteration;
+use crate::text::ast::RED;
+use crate::text::ast::ST;
 use crate::text::ast::Stmt;
 use crate::text::ast::StmtKind;
 
@@ -177,8 +179,8 @@ fn qualified(text: String, stmt: &Stmt) -> String {
     let words = stmt.qualifiers.iter().map(|word| format!(".{}", word.text));
     let words: String = words.collect();
     match (&stmt.kind, text.split_once(' ')) {
-        (StmtKind::Update { add: true, .. }, _) => format!("red{words} {text}"),
-        (StmtKind::Update { add: false, .. }, _) => format!("st{words} {text}"),
+        (StmtKind::Update { add: true, .. }, _) => format!("{RED}{words} {text}"),
+        (StmtKind::Update { add: false, .. }, _) => format!("{ST}{words} {text}"),
         (_, Some((first, rest))) => format!("{first}{words} {rest}"),
         (_, None) => format!("{text}{words}"),
     }

@@ -5,6 +5,7 @@ use super::Parser;
 use crate::text::ast::Atomic;
 use crate::text::ast::Cell;
 use crate::text::ast::Expr;
+use crate::text::ast::FIELDS;
 use crate::text::ast::Name;
 use crate::text::ast::StmtKind;
 use crate::text::diagnostic::Diagnostic;
@@ -14,11 +15,11 @@ impl Parser<'_> {
     /// The operation that begins here, if one does: a call, perhaps with an order and a scope.
     pub(super) fn atomic(&self) -> Option<Atomic> {
         let word = self.slice(self.span());
-        let operation = Atomic::ALL.into_iter().find(|known| known.word() == word)?;
+        let operation = Atomic::from_word(word)?;
         let field = self.slice(self.lexeme(2).span);
         match self.lexeme(1).token {
             Token::OpenParen => Some(operation),
-            Token::Dot if !matches!(field, "index" | "phase" | "count") => Some(operation),
+            Token::Dot if !FIELDS.contains(&field) => Some(operation),
             _ => None,
         }
     }

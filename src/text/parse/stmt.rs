@@ -12,8 +12,11 @@ use crate::text::ast::Block;
 use crate::text::ast::Cell;
 use crate::text::ast::Else;
 use crate::text::ast::Expr;
+use crate::text::ast::FIELDS;
 use crate::text::ast::Iteration;
 use crate::text::ast::Name;
+use crate::text::ast::RED;
+use crate::text::ast::ST;
 use crate::text::ast::Stmt;
 use crate::text::ast::StmtKind;
 use crate::text::diagnostic::Diagnostic;
@@ -22,10 +25,6 @@ use crate::text::token::Token;
 /// How many tokens the indices of an assignment's target may have for it to be recognised
 /// after a part that may be left out.
 const LOOKAHEAD: usize = 256;
-
-/// What stands before the order of an addition to a semaphore, and of a store.
-const RED: &str = "red";
-const ST: &str = "st";
 
 /// Whether it begins a declaration and no statement.
 fn ends_block(token: Token) -> bool {
@@ -282,8 +281,8 @@ impl Parser<'_> {
     fn begins_qualified(&self) -> bool {
         let word = self.slice(self.span());
         let follows = self.slice(self.lexeme(2).span);
-        let is_field = matches!(follows, "index" | "phase" | "count");
-        (word == RED || word == ST) && self.lexeme(1).token == Token::Dot && !is_field
+        let is_field = FIELDS.contains(&follows);
+        [RED, ST].contains(&word) && self.lexeme(1).token == Token::Dot && !is_field
     }
 
     /// `.release.gpu` and the like.

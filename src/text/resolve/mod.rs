@@ -38,7 +38,6 @@ use names::Local;
 pub(super) use names::Named;
 pub(super) use names::PIPELINES;
 pub(super) use names::RESIDENT;
-pub(super) use pipeline::FIELDS;
 
 /// How many expression nodes a protocol may have once its `let`s are expanded.
 pub(super) const MAX_NODES: usize = 500_000;

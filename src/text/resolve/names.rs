@@ -6,15 +6,13 @@ use std::collections::hash_map::Entry;
 use super::Reach;
 use super::Resolver;
 use super::Typed;
-use crate::protocol::COMPARE_AND_SWAP;
-use crate::protocol::EXCHANGE;
-use crate::protocol::FETCH_ADD;
 use crate::protocol::ObjectId;
 use crate::protocol::ParamId;
 use crate::protocol::PatternId;
 use crate::protocol::Span;
 use crate::protocol::Var;
 use crate::protocol::VarId;
+use crate::text::ast::Atomic;
 use crate::text::ast::ItemKind;
 use crate::text::ast::Name;
 use crate::text::diagnostic::Diagnostic;
@@ -26,11 +24,8 @@ pub(in crate::text) const BUILT_IN: [&str; 4] = ["min", "max", "ceil_div", "abs"
 /// The functions that make a pipeline state, the producer's first.
 pub(in crate::text) const PIPELINES: [&str; 2] = ["producer", "consumer"];
 
-/// The atomic operations that return something.
-const ATOMICS: [&str; 3] = [FETCH_ADD, EXCHANGE, COMPARE_AND_SWAP];
-
-/// The words that mean something of their own in front of a parenthesis.
-const SPECIAL: [&str; 5] = ["count", "row", FETCH_ADD, EXCHANGE, COMPARE_AND_SWAP];
+/// The reserved words that mean something of their own in front of a parenthesis.
+const CALLED: [&str; 2] = ["count", "row"];
 
 /// The name of the parameter that `resident 1..` declares.
 pub(in crate::text) const RESIDENT: &str = "R";
@@ -151,7 +146,8 @@ impl<'f> Resolver<'f> {
                 ItemKind::Param { name, .. } | ItemKind::Pattern { name, .. } => name,
                 ItemKind::Let(it) => {
                     let name = it.name.text.as_str();
-                    let called = PIPELINES.contains(&name) || SPECIAL.contains(&name);
+                    let called = PIPELINES.contains(&name) || CALLED.contains(&name);
+                    let called = called || Atomic::from_word(name).is_some();
                     if called && !it.params.is_empty() {
                         self.report_built_in(&it.name);
                     }
@@ -294,7 +290,7 @@ impl<'f> Resolver<'f> {
             _ if PIPELINES.contains(&name) => diagnostic.hint(format!(
                 "a pipeline state is declared with `var p = {name}(S)`"
             )),
-            _ if ATOMICS.contains(&name) => diagnostic.hint(format!(
+            _ if Atomic::from_word(name).is_some() => diagnostic.hint(format!(
                 "its result is named by a statement: `let t = {name}(s, ...)`"
             )),
             (Some(close), _) => diagnostic.did_you_mean(close),

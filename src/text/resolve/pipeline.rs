@@ -16,12 +16,10 @@ use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 use crate::text::ast;
 use crate::text::ast::ExprKind;
+use crate::text::ast::FIELDS;
 use crate::text::ast::Name;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::suggest::nearest;
-
-/// What can be read off a pipeline state.
-pub(in crate::text) const FIELDS: [&str; 3] = ["index", "phase", "count"];
 
 /// Whether an expression makes a pipeline state: whether it is a producer's, and the arguments.
 pub(super) fn pipeline(value: &ast::Expr) -> Option<(bool, &[ast::Expr])> {
