@@ -156,9 +156,7 @@ pub fn rename(document: &Document, position: Position, to: &str) -> Result<Works
             "`{to}` cannot be a name: names are letters, digits and `_`, and no reserved word"
         ));
     }
-    let places: Vec<Span> = std::iter::once(name.span)
-        .chain(name.uses.iter().copied())
-        .collect();
+    let places = places(document, position, true);
     let mut sorted = places.clone();
     sorted.sort_by_key(|span| span.start);
     let mut after = String::with_capacity(document.text.len());
@@ -246,20 +244,9 @@ pub fn formatting(document: &Document) -> Vec<TextEdit> {
     let old: Vec<&str> = source.split_inclusive('\n').collect();
     let new: Vec<&str> = formatted.split_inclusive('\n').collect();
     let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let rest = |lines: &[&str]| {
-        lines
-            .iter()
-            .skip(same)
-            .rev()
-            .map(|line| line.to_string())
-            .collect::<Vec<_>>()
-    };
-    let (old_rest, new_rest) = (rest(&old), rest(&new));
-    let end = old_rest
-        .iter()
-        .zip(&new_rest)
-        .take_while(|(a, b)| a == b)
-        .count();
+    let (old_rest, new_rest) = (old.iter().skip(same), new.iter().skip(same));
+    let backwards = old_rest.rev().zip(new_rest.rev());
+    let end = backwards.take_while(|(a, b)| a == b).count();
     let length = |lines: &[&str]| lines.iter().map(|line| line.len()).sum::<usize>();
     let start = length(old.get(..same).unwrap_or_default());
     let behind = length(old.get(old.len() - end..).unwrap_or_default());

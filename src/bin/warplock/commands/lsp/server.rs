@@ -402,6 +402,14 @@ impl Server<'_> {
             timeout: self.timeout,
             cancel: Arc::clone(&cancel),
         };
+        interrupt::spawn(self.events.clone(), move |events| {
+            let tell = |what: &str| {
+                let _ = events.send(Event::Stage(number, what.to_owned()));
+            };
+            let result = interrupt::guarded(|| question.answer(&tell));
+            let _ = events.send(Event::Decided(number, result));
+        })
+        .map_err(|failure| failed(&failure.rendered(warplock::report::style::Style::PLAIN)))?;
         let (before, others) = std::mem::take(&mut document.verdicts)
             .into_iter()
             .partition(|verdict| verdict.is_about(&target));
@@ -417,14 +425,6 @@ impl Server<'_> {
             cancel,
             request: id,
         };
-        interrupt::spawn(self.events.clone(), move |events| {
-            let tell = |what: &str| {
-                let _ = events.send(Event::Stage(number, what.to_owned()));
-            };
-            let result = interrupt::guarded(|| question.answer(&tell));
-            let _ = events.send(Event::Decided(number, result));
-        })
-        .map_err(|failure| failed(&failure.rendered(warplock::report::style::Style::PLAIN)))?;
         self.jobs.insert(number, job);
         if self.client.shows_progress {
             let token = token_of(number);

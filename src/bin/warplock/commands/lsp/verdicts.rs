@@ -14,6 +14,7 @@ use warplock::protocol::Protocol;
 use warplock::report::Finding;
 use warplock::report::expect;
 use warplock::report::finding;
+use warplock::report::text::abridged;
 use warplock::text;
 use warplock::text::Narrowing;
 use warplock::verdict;
@@ -112,10 +113,7 @@ impl Verdict {
                 words.collect::<Vec<_>>().join(", ")
             }
         };
-        match title.char_indices().nth(TITLE) {
-            Some((end, _)) => format!("{} ...", title.get(..end).unwrap_or_default()),
-            None => title,
-        }
+        abridged(&title, TITLE)
     }
 }
 
