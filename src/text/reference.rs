@@ -3,6 +3,7 @@
 //! The page describes constructs in tables, whose first column shows how they are written, and in paragraphs and list
 //! items. No sentence is worded twice.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::resolve::BUILT_IN;
@@ -10,6 +11,12 @@ use super::token::Token;
 
 /// The rows of the tables.
 static ROWS: LazyLock<Vec<Entry>> = LazyLock::new(rows);
+
+/// The paragraphs and list items.
+static PARAGRAPHS: LazyLock<Vec<String>> = LazyLock::new(paragraphs);
+
+/// What the grammar quotes.
+static QUOTED: LazyLock<BTreeSet<&str>> = LazyLock::new(quoted);
 
 const PAGE: &str = include_str!("../../docs/language.md");
 
@@ -62,13 +69,16 @@ pub fn describe(word: &str) -> Vec<Entry> {
 
 /// Whether the language gives a word a meaning, as its grammar says.
 fn is_of_language(word: &str) -> bool {
+    BUILT_IN.contains(&word)
+        || Token::reserved_words().any(|(text, _)| text == word)
+        || QUOTED.contains(word)
+}
+
+fn quoted() -> BTreeSet<&'static str> {
     let grammar = PAGE
         .split_once("```ebnf")
         .map_or("", |(_, grammar)| grammar);
-    let mut quoted = grammar.split('"').skip(1).step_by(2);
-    BUILT_IN.contains(&word)
-        || Token::reserved_words().any(|(text, _)| text == word)
-        || quoted.any(|text| text == word)
+    grammar.split('"').skip(1).step_by(2).collect()
 }
 
 fn rows() -> Vec<Entry> {
@@ -123,8 +133,7 @@ fn cells(line: &str) -> Option<Vec<String>> {
     Some(cells.collect())
 }
 
-/// The first paragraph or list item that shows a construct with this first word.
-fn paragraph(word: &str) -> Vec<Entry> {
+fn paragraphs() -> Vec<String> {
     let mut code = false;
     let mut paragraphs = vec![String::new()];
     for line in PAGE.lines() {
@@ -142,16 +151,21 @@ fn paragraph(word: &str) -> Vec<Entry> {
             last.push_str(&format!("{space}{line}"));
         }
     }
+    paragraphs
+}
+
+/// The first paragraph or list item that shows a construct with this first word.
+fn paragraph(word: &str) -> Vec<Entry> {
     let first = |form: &str| words(form).next() == Some(word) && form.len() > word.len();
     let named = |text: &&String| forms(text).any(|form| form == word);
     let opens = |text: &&String| text.starts_with('`') && forms(text).next().is_some_and(first);
     let shows = |text: &&String| forms(text).any(first);
-    let found = paragraphs.iter().find(opens);
-    let found = found.or_else(|| paragraphs.iter().find(shows));
+    let found = PARAGRAPHS.iter().find(opens);
+    let found = found.or_else(|| PARAGRAPHS.iter().find(shows));
     // The list of reserved words has all of them.
     let found = found.or_else(|| {
         let few = |text: &&String| forms(text).count() < 20;
-        paragraphs.iter().filter(few).find(named)
+        PARAGRAPHS.iter().filter(few).find(named)
     });
     let entry = found.map(|text| Entry {
         form: String::new(),
