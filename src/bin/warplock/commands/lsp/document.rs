@@ -34,11 +34,16 @@ pub struct Document {
 impl Document {
     /// A text that was opened.
     pub fn new(uri: Uri, version: i32, text: String) -> Document {
+        let lines = Lines::of(&text);
+        Document::with_lines(uri, version, text, lines)
+    }
+
+    fn with_lines(uri: Uri, version: i32, text: String, lines: Lines) -> Document {
         Document {
             uri,
             version,
             loaded: text::load(text.as_bytes()),
-            lines: Lines::of(&text),
+            lines,
             text,
             verdicts: Vec::new(),
             index: OnceCell::new(),
@@ -51,15 +56,18 @@ impl Document {
         let mut lines = self.lines.clone();
         for change in changes {
             match change.range {
-                None => text = change.text,
+                None => {
+                    text = change.text;
+                    lines = Lines::of(&text);
+                }
                 Some(range) => {
                     let span = lines.span(&text, range);
                     text.replace_range(span.start..span.end, &change.text);
+                    lines.replace(&text, span, span.start + change.text.len());
                 }
             }
-            lines = Lines::of(&text);
         }
-        Document::new(self.uri.clone(), version, text)
+        Document::with_lines(self.uri.clone(), version, text, lines)
     }
 
     /// The names of the text.

@@ -11,16 +11,19 @@ pub struct Lines(Vec<usize>);
 impl Lines {
     /// The lines of a text, which end with `\n`, `\r\n` or `\r`.
     pub fn of(text: &str) -> Lines {
-        let mut starts = vec![0];
-        let mut bytes = text.bytes().enumerate().peekable();
-        while let Some((at, byte)) = bytes.next() {
-            let ends = byte == b'\n'
-                || byte == b'\r' && bytes.peek().is_none_or(|(_, next)| *next != b'\n');
-            if ends {
-                starts.push(at + 1);
-            }
-        }
-        Lines(starts)
+        let begin = (1..=text.len()).filter(|at| begins(text, *at));
+        Lines([0].into_iter().chain(begin).collect())
+    }
+
+    /// The lines when something new stands in place of a span, up to a byte of the text that this makes.
+    pub fn replace(&mut self, text: &str, span: Span, end: usize) {
+        let kept = self.0.partition_point(|start| *start < span.start.max(1));
+        let behind = self.0.iter().filter(|start| **start > span.end);
+        let behind: Vec<usize> = behind.map(|start| start - span.end + end).collect();
+        self.0.truncate(kept);
+        let begin = (span.start.max(1)..=end).filter(|at| begins(text, *at));
+        self.0.extend(begin);
+        self.0.extend(behind);
     }
 
     /// The position of a byte of the text.
@@ -77,6 +80,16 @@ impl Lines {
     }
 }
 
+/// Whether a line begins at a byte behind the first. Nothing but that byte and the one before it decides.
+fn begins(text: &str, at: usize) -> bool {
+    let byte = |at: usize| text.as_bytes().get(at);
+    match at.checked_sub(1).and_then(byte) {
+        Some(b'\n') => true,
+        Some(b'\r') => byte(at) != Some(&b'\n'),
+        _ => false,
+    }
+}
+
 /// The last boundary of a character that is not behind an offset.
 fn floor(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
@@ -115,6 +128,27 @@ mod tests {
         for (offset, c) in TEXT.char_indices().filter(|(_, c)| *c != '\n') {
             let position = lines.position(TEXT, offset);
             assert_eq!(lines.offset(TEXT, position), offset, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn lines_after_a_change_are_those_of_the_text() {
+        for before in ["", "\n", "\r", "a\r\nb\n\rc\r", "\r\n\r\n"] {
+            for new in ["", "x", "\n", "\r", "\r\n", "\n\r", "x\ry\nz"] {
+                for end in 0..=before.len() {
+                    for start in 0..=end {
+                        let mut text = before.to_owned();
+                        text.replace_range(start..end, new);
+                        let mut lines = Lines::of(before);
+                        lines.replace(&text, Span { start, end }, start + new.len());
+                        assert_eq!(
+                            lines.0,
+                            Lines::of(&text).0,
+                            "{before:?} {start}..{end} {new:?}"
+                        );
+                    }
+                }
+            }
         }
     }
 
