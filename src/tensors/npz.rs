@@ -21,6 +21,20 @@ use super::options::ReadOptions;
 /// The bytes an archive starts with.
 pub(super) const MAGIC: &[u8] = b"PK\x03\x04";
 
+/// Opens a zip archive in which every name is that of one entry.
+///
+/// # Errors
+/// What is wrong with it, as a lowercase fragment.
+pub(super) fn open(bytes: &[u8]) -> Result<NpzArchive<Cursor<&[u8]>>, String> {
+    let mut archive = NpzArchive::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
+    let zip = archive.zip_archive();
+    // The archive's index keeps the last of several entries with one name.
+    match zip.len() == zip.file_names().count() {
+        true => Ok(archive),
+        false => Err("two entries have the same name".to_owned()),
+    }
+}
+
 /// Reads the known arrays of an archive; a single array of another name is a matrix.
 ///
 /// # Errors
@@ -34,15 +48,10 @@ pub(super) fn parse(
         format: "npz",
         detail,
     };
-    let mut archive =
-        NpzArchive::new(Cursor::new(bytes)).map_err(|error| syntax(error.to_string()))?;
+    let mut archive = open(bytes).map_err(syntax)?;
     let mut arrays: Vec<String> = archive.array_names().map(str::to_owned).collect();
     arrays.sort();
     let zip = archive.zip_archive();
-    // The archive's index keeps the last of several entries with one name.
-    if zip.len() != zip.file_names().count() {
-        return Err(syntax("two entries have the same name".to_owned()).into());
-    }
     let mut budget = Budget::new(options.element_limit());
     let mut named = Named::default();
     let single = arrays.len() == 1;

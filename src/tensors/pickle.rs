@@ -234,7 +234,10 @@ impl Machine<'_> {
         let with = self.pop()?;
         let what = self.pop()?;
         let ordered = Object::Global("collections.OrderedDict".to_owned());
-        let object = match self.objects.get(what)? == &ordered {
+        let empty = Object::Tuple(Vec::new());
+        // A dictionary that is made of something is not followed.
+        let is_dict = *self.objects.get(what)? == ordered && *self.objects.get(with)? == empty;
+        let object = match is_dict {
             true => Object::Dict(Vec::new()),
             false => Object::Call {
                 what,
@@ -415,6 +418,21 @@ mod tests {
             panic!("a call");
         };
         assert_eq!(pickle.global(*what), Some("os.system"));
+    }
+
+    #[test]
+    fn a_dictionary_made_of_something_is_no_empty_dictionary() {
+        let read = |bytes: &[u8]| {
+            let pickle = Pickle::read(bytes).unwrap();
+            pickle.get(pickle.root()).clone()
+        };
+        // OrderedDict(), and then d["a"] = 1.
+        let filled = read(b"ccollections\nOrderedDict\n)RX\x01\x00\x00\x00aK\x01s.");
+        assert!(matches!(filled, Object::Dict(entries) if entries.len() == 1));
+        // OrderedDict([("a", 1)])
+        let made =
+            read(b"ccollections\nOrderedDict\n](X\x01\x00\x00\x00aK\x01tq\x00a\x85R.");
+        assert!(matches!(made, Object::Call { .. }), "{made:?}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use super::error::Problems;
 use super::error::TensorError;
 use super::layout::Named;
 use super::names;
+use super::npz;
 use super::options::ReadOptions;
 use super::pickle::Id;
 use super::pickle::Object;
@@ -51,8 +52,7 @@ pub(super) fn parse(
     options: &ReadOptions,
     problems: &mut Problems,
 ) -> Result<Named, TensorError> {
-    let name = first_name(bytes).filter(|_| is_archive(bytes));
-    let folder = name
+    let folder = first_name(bytes)
         .and_then(|name| std::str::from_utf8(name).ok())
         .and_then(|name| name.strip_suffix(PICKLE));
     let Some(folder) = folder else {
@@ -61,7 +61,7 @@ pub(super) fn parse(
         ));
     };
     let mut archive = Archive {
-        zip: NpzArchive::new(Cursor::new(bytes)).map_err(|error| syntax(error.to_string()))?,
+        zip: npz::open(bytes).map_err(syntax)?,
         folder: folder.to_owned(),
     };
     let pickle = archive.entry("data.pkl", MAX_PICKLE)?;

@@ -361,6 +361,33 @@ fn safetensors_headers_are_not_trusted() {
     );
 }
 
+/// A zip archive names every entry twice: before its data and in the index at the end.
+fn renamed(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = bytes.to_vec();
+    let found = |at: &usize| bytes[*at..].starts_with(from.as_bytes());
+    let places: Vec<usize> = (0..bytes.len()).filter(found).collect();
+    assert_eq!(places.len(), 2);
+    for at in places {
+        bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn two_entries_of_an_archive_with_one_name_are_refused() {
+    let tiles = BlockSparse::from_rows(3, [(vec![1, 0], vec![2]), (vec![], vec![1])]).unwrap();
+    let npz = to_npz(&tiles).unwrap();
+    let npz = renamed(&npz, "full_block_cnt.npy", "mask_block_cnt.npy");
+    let [_, (_, pt)] = of_pytorch();
+    let pt = renamed(&pt, "/data/1", "/data/0");
+    for (format, bytes, name) in [(Format::Npz, npz, "npz"), (Format::Pt, pt, "PyTorch file")] {
+        let error = read_bytes(&bytes, format, &ReadOptions::default()).unwrap_err();
+        let expected = format!("not valid {name}: two entries have the same name");
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
 #[test]
 fn every_writer_reads_back() {
     let kind = Random {
