@@ -156,6 +156,39 @@ fn decode(raw: &[u8], element: Element, big_endian: bool) -> i64 {
     }
 }
 
+/// The elements of a view of a storage, in row-major order. Shape, strides and the offset of the
+/// first element count elements of `size` bytes; every position is inside the storage.
+pub(super) fn row_major(
+    storage: &[u8],
+    size: usize,
+    offset: u64,
+    shape: &[u64],
+    strides: &[u64],
+) -> Vec<u8> {
+    let count: u64 = match shape.contains(&0) {
+        true => 0,
+        false => shape.iter().product(),
+    };
+    let mut bytes = Vec::with_capacity(count as usize * size);
+    let mut index = vec![0u64; shape.len()];
+    let mut at = offset;
+    for _ in 0..count {
+        let from = at as usize * size;
+        bytes.extend_from_slice(&storage[from..from + size]);
+        for axis in (0..index.len()).rev() {
+            index[axis] += 1;
+            if index[axis] < shape[axis] {
+                at += strides[axis];
+                break;
+            }
+            // Back to the first on this axis, so no sum is ever outside the view.
+            index[axis] = 0;
+            at -= strides[axis] * (shape[axis] - 1);
+        }
+    }
+    bytes
+}
+
 /// How many elements may still be read. Declared shapes are charged before anything is
 /// allocated for them.
 #[derive(Debug)]
@@ -249,6 +282,21 @@ mod tests {
         let array = Array::from_integers("a", vec![2, 3], vec![0; 6]);
         assert_eq!(array.place(5), "a[1, 2]");
         assert_eq!(Array::from_integers("s", vec![], vec![4]).place(0), "s");
+    }
+
+    #[test]
+    fn views_are_read_in_row_major_order() {
+        let storage: Vec<u8> = (0..12).collect();
+        // Columns one after another, a repeated row, the same without rows, a single element.
+        let view =
+            |offset, shape: &[u64], strides: &[u64]| row_major(&storage, 2, offset, shape, strides);
+        assert_eq!(
+            view(0, &[2, 3], &[1, 2]),
+            [0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11]
+        );
+        assert_eq!(view(4, &[2, 2], &[0, 1]), [8, 9, 10, 11, 8, 9, 10, 11]);
+        assert!(view(4, &[0, 2], &[0, 1]).is_empty());
+        assert_eq!(view(5, &[], &[]), [10, 11]);
     }
 
     #[test]

@@ -4,6 +4,9 @@
 //! PyTorch's `BlockMask` (`q_num_blocks`: per column tile of keys; `kv_num_blocks`: per row tile
 //! of queries, the forward direction).
 
+use super::error::Problem;
+use super::error::Problems;
+
 /// Which of the arrays that make up one list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
@@ -75,6 +78,21 @@ const KNOWN: [(&str, Role); 25] = [
 pub(super) fn role(name: &str) -> Option<Role> {
     let known = KNOWN.iter().find(|(known, _)| *known == name);
     known.map(|(_, role)| *role)
+}
+
+/// What an array of a file is read as; nothing if it is skipped, which is a problem where its
+/// name is nearly a known one. The `only` array of a file is a matrix, whatever its name.
+pub(super) fn wanted(name: &str, only: bool, problems: &mut Problems) -> Option<Role> {
+    let found = role(name).or(only.then_some(Role::Matrix));
+    if found.is_none()
+        && let Some(meant) = nearest(name)
+    {
+        problems.push(Problem::Typo {
+            found: name.to_owned(),
+            meant: meant.to_owned(),
+        });
+    }
+    found
 }
 
 /// The known name that an unknown one was probably meant to be: at most two edits away, one for

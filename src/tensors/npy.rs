@@ -10,6 +10,7 @@ use std::io::Read;
 use super::array::Array;
 use super::array::Budget;
 use super::array::Element;
+use super::array::row_major;
 use super::error::Problem;
 use super::error::TensorError;
 
@@ -55,10 +56,16 @@ pub(super) fn parse(
             &format!("shape {shape:?} needs {expected} bytes of data, there are {found}"),
         ));
     }
-    let shape: Vec<usize> = header.shape.iter().map(|&extent| extent as usize).collect();
-    if header.fortran_order && shape.len() > 1 {
-        bytes = row_major(&bytes, &shape, element.size());
+    if header.fortran_order && header.shape.len() > 1 {
+        let strides = header.shape.iter().scan(1u64, |next, extent| {
+            let stride = *next;
+            *next = stride.saturating_mul(*extent);
+            Some(stride)
+        });
+        let strides: Vec<u64> = strides.collect();
+        bytes = row_major(&bytes, element.size(), 0, &header.shape, &strides);
     }
+    let shape = header.shape.iter().map(|&extent| extent as usize).collect();
     Array::from_bytes(name, shape, element, big_endian, bytes)
 }
 
@@ -107,34 +114,6 @@ fn dtype_name(descr: &str) -> String {
         Some(size) => format!("{family}{size}"),
         None => family.chars().take(60).collect(),
     }
-}
-
-/// Copies Fortran-ordered elements into row-major order.
-fn row_major(bytes: &[u8], shape: &[usize], size: usize) -> Vec<u8> {
-    let mut strides = Vec::with_capacity(shape.len());
-    let mut stride = size;
-    for &extent in shape {
-        strides.push(stride);
-        stride = stride.saturating_mul(extent);
-    }
-    let mut at = vec![0usize; shape.len()];
-    let mut ordered = Vec::with_capacity(bytes.len());
-    while ordered.len() < bytes.len() {
-        let from: usize = at
-            .iter()
-            .zip(&strides)
-            .map(|(at, stride)| at * stride)
-            .sum();
-        ordered.extend_from_slice(&bytes[from..from + size]);
-        for axis in (0..shape.len()).rev() {
-            at[axis] += 1;
-            if at[axis] < shape[axis] {
-                break;
-            }
-            at[axis] = 0;
-        }
-    }
-    ordered
 }
 
 #[derive(Debug, PartialEq)]

@@ -14,7 +14,6 @@ use super::error::Problems;
 use super::error::TensorError;
 use super::layout::Named;
 use super::names;
-use super::names::Role;
 use super::npy;
 use super::options::ReadOptions;
 
@@ -56,18 +55,8 @@ pub(super) fn parse(
     let mut named = Named::default();
     let single = arrays.len() == 1;
     for name in arrays {
-        let role = match names::role(&name) {
-            Some(role) => role,
-            None if single => Role::Matrix,
-            None => {
-                if let Some(meant) = names::nearest(&name) {
-                    problems.push(Problem::Typo {
-                        found: name,
-                        meant: meant.to_owned(),
-                    });
-                }
-                continue;
-            }
+        let Some(role) = names::wanted(&name, single, problems) else {
+            continue;
         };
         let entry = zip
             .by_name(&file_name_from_array_name(&name))

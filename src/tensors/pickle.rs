@@ -430,8 +430,7 @@ mod tests {
         let filled = read(b"ccollections\nOrderedDict\n)RX\x01\x00\x00\x00aK\x01s.");
         assert!(matches!(filled, Object::Dict(entries) if entries.len() == 1));
         // OrderedDict([("a", 1)])
-        let made =
-            read(b"ccollections\nOrderedDict\n](X\x01\x00\x00\x00aK\x01tq\x00a\x85R.");
+        let made = read(b"ccollections\nOrderedDict\n](X\x01\x00\x00\x00aK\x01tq\x00a\x85R.");
         assert!(matches!(made, Object::Call { .. }), "{made:?}");
     }
 

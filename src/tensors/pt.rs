@@ -13,6 +13,7 @@ use npyz::npz::NpzArchive;
 use super::array::Array;
 use super::array::Budget;
 use super::array::Element;
+use super::array::row_major;
 use super::error::Problem;
 use super::error::Problems;
 use super::error::TensorError;
@@ -85,13 +86,7 @@ pub(super) fn parse(
         let Some(name) = pickle.text(key) else {
             continue;
         };
-        let Some(role) = names::role(name) else {
-            if let Some(meant) = names::nearest(name) {
-                problems.push(Problem::Typo {
-                    found: name.to_owned(),
-                    meant: meant.to_owned(),
-                });
-            }
+        let Some(role) = names::wanted(name, false, problems) else {
             continue;
         };
         // A mask has its lists of full tiles as attributes even where there are none.
@@ -257,28 +252,7 @@ impl<'a> Tensor<'a> {
             let why = format!("{name} needs {most} bytes of its storage, there are only {found}");
             return Err(syntax(why));
         }
-        let bytes = self.gathered(&storage, count, size);
+        let bytes = row_major(&storage, size, self.offset, &self.shape, &self.strides);
         Array::from_bytes(name, shape, element, big_endian, bytes)
-    }
-
-    /// The elements in row-major order. Every position is inside the storage.
-    fn gathered(&self, storage: &[u8], count: usize, size: usize) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(count * size);
-        let mut index = vec![0u64; self.shape.len()];
-        let mut at = self.offset;
-        for _ in 0..count {
-            let from = at as usize * size;
-            bytes.extend_from_slice(&storage[from..from + size]);
-            for axis in (0..index.len()).rev() {
-                index[axis] += 1;
-                at += self.strides[axis];
-                if index[axis] < self.shape[axis] {
-                    break;
-                }
-                at -= self.strides[axis] * self.shape[axis];
-                index[axis] = 0;
-            }
-        }
-        bytes
     }
 }

@@ -19,7 +19,6 @@ use super::error::Problems;
 use super::error::TensorError;
 use super::layout::Named;
 use super::names;
-use super::names::Role;
 use super::options::ReadOptions;
 
 /// A header for tens of thousands of tensors; the arrays read here are a dozen.
@@ -60,18 +59,8 @@ pub(super) fn parse(
     let mut named = Named::default();
     let single = header.tensors.len() == 1;
     for (name, tensor) in &header.tensors {
-        let role = match names::role(name) {
-            Some(role) => role,
-            None if single => Role::Matrix,
-            None => {
-                if let Some(meant) = names::nearest(name) {
-                    problems.push(Problem::Typo {
-                        found: name.clone(),
-                        meant: meant.to_owned(),
-                    });
-                }
-                continue;
-            }
+        let Some(role) = names::wanted(name, single, problems) else {
+            continue;
         };
         named.insert(role, tensor.array(name, data, &mut budget)?, problems);
     }
