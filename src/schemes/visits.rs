@@ -201,19 +201,23 @@ impl Visits {
         }
     }
 
-    /// The same visits, with some tiles of some rows first.
+    /// The same visits, with some tiles of some rows first, in this order.
     pub(super) fn with_first(&self, first: &FirstTiles) -> Visits {
         let mut other = self.clone();
+        // Where each row tile is wanted in the row at hand.
+        let mut place = vec![u32::MAX; self.m_blocks];
         for (n, wanted) in first {
-            let mut row: Vec<Visit> = Vec::with_capacity(self.count(*n));
-            for m in wanted {
-                row.extend(self.of(*n).find(|visit| visit.m == *m));
+            for (at, m) in (0..).zip(wanted) {
+                place[*m as usize] = at;
             }
-            let rest = self.of(*n).filter(|visit| !wanted.contains(&visit.m));
-            row.extend(rest);
+            let mut row: Vec<Visit> = self.of(*n).collect();
+            row.sort_by_key(|visit| place[visit.m as usize]);
             for (at, visit) in (self.start[*n] as usize..).zip(row) {
                 other.tiles[at] = visit.m;
                 other.locks[at] = visit.lock;
+            }
+            for m in wanted {
+                place[*m as usize] = u32::MAX;
             }
         }
         other
@@ -287,5 +291,58 @@ impl Turns {
     /// The turns at a row tile, visitors ascending.
     pub fn at(&self, m: usize) -> &[Turn] {
         &self.turns[self.start[m] as usize..self.start[m + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const M: u32 = 8;
+
+    /// Some of the row tiles, in any order.
+    fn some_tiles() -> impl Strategy<Value = Vec<u32>> {
+        let all: Vec<u32> = (0..M).collect();
+        prop::sample::subsequence(all, 0..=M as usize).prop_shuffle()
+    }
+
+    fn visits(rows: &[Vec<u32>]) -> Visits {
+        let mut start = vec![0];
+        let mut tiles = Vec::new();
+        for row in rows {
+            tiles.extend_from_slice(row);
+            start.push(tiles.len() as u32);
+        }
+        Visits {
+            m_blocks: M as usize,
+            start,
+            locks: (0..tiles.len() as i64).collect(),
+            tiles,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn wanted_tiles_come_first_and_the_rest_stays_in_order(
+            rows in prop::collection::vec((some_tiles(), prop::option::of(some_tiles())), 0..5),
+        ) {
+            let (rows, wanted): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+            let before = visits(&rows);
+            let first: FirstTiles = (0..)
+                .zip(&wanted)
+                .filter_map(|(n, wanted)| Some((n, wanted.clone()?)))
+                .collect();
+            let after = before.with_first(&first);
+            prop_assert_eq!(after.n_blocks(), rows.len());
+            for (n, wanted) in wanted.into_iter().enumerate() {
+                let wanted = wanted.unwrap_or_default();
+                let found = |m: &u32| before.of(n).find(|visit| visit.m == *m);
+                let rest = before.of(n).filter(|visit| !wanted.contains(&visit.m));
+                let expected: Vec<Visit> = wanted.iter().filter_map(found).chain(rest).collect();
+                prop_assert_eq!(after.of(n).collect::<Vec<_>>(), expected);
+            }
+        }
     }
 }
