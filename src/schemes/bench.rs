@@ -8,8 +8,6 @@ use super::judge::Outcome;
 use super::judge::Residency;
 use super::judge::RowTile;
 use super::judge::Shown;
-use super::lock::LaunchChoice;
-use super::run::Plan;
 use super::run::State;
 use super::run::run;
 use super::shape::Shape;
@@ -19,7 +17,8 @@ use super::visits::Visits;
 /// What the CTAs do and what is known about their turns.
 pub(super) struct Bench {
     pub(super) visits: Visits,
-    pub(super) plan: Plan,
+    /// CTAs in the order in which they start.
+    pub(super) launch: Vec<usize>,
     pub(super) turns: Turns,
     pub(super) shapes: Vec<Shape>,
     /// Per row tile, the least repeated value.
@@ -27,15 +26,14 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    pub(super) fn new(visits: Visits, launch: LaunchChoice) -> Bench {
+    pub(super) fn new(visits: Visits, launch: Vec<usize>) -> Bench {
         let turns = Turns::of(&visits);
         let mut scratch = Vec::new();
         let all = 0..turns.m_blocks();
         let (shapes, repeated) = all.map(|m| Shape::of(turns.at(m), &mut scratch)).unzip();
-        let all = visits.n_blocks().max(1);
         Bench {
-            plan: Plan::new(launch, visits.n_blocks(), all),
             visits,
+            launch,
             turns,
             shapes,
             repeated,
@@ -51,19 +49,13 @@ impl Bench {
         self.shapes.iter().all(|shape| *shape == Shape::Turns)
     }
 
-    /// Changes the order in which CTAs start.
-    pub(super) fn start_in(&mut self, order: Vec<usize>) {
-        self.plan.order = order;
-    }
-
     /// Runs to the end.
-    pub(super) fn run(&mut self, resident: usize) -> State {
-        self.plan.resident = resident.max(1);
-        run(&self.visits, &self.plan, None)
+    pub(super) fn run(&self, resident: usize) -> State {
+        run(&self.visits, &self.launch, resident, None)
     }
 
     /// The verdict for one number of resident CTAs.
-    pub(super) fn fixed(mut self, resident: usize) -> Judgement {
+    pub(super) fn fixed(self, resident: usize) -> Judgement {
         let state = self.run(resident);
         let surely = self.surely(&state, resident);
         let outcome = self.outcome(&state);
@@ -85,7 +77,7 @@ impl Bench {
     }
 
     /// The verdict for all numbers of resident CTAs.
-    pub(super) fn every(mut self) -> Judgement {
+    pub(super) fn every(self) -> Judgement {
         let all = self.n_blocks().max(1);
         let least = self.run(1);
         if least.is_finished() {
@@ -130,7 +122,7 @@ impl Bench {
 
     /// The least number of resident CTAs that completes, given one that does not and one that
     /// does.
-    fn least_sufficient(&mut self, mut hangs: usize, mut completes: usize) -> usize {
+    fn least_sufficient(&self, mut hangs: usize, mut completes: usize) -> usize {
         while completes - hangs > 1 {
             let middle = hangs + (completes - hangs) / 2;
             let state = self.run(middle);
@@ -147,12 +139,11 @@ impl Bench {
     }
 
     /// What every schedule does, given where one ended.
-    fn surely(&mut self, state: &State, resident: usize) -> State {
+    fn surely(&self, state: &State, resident: usize) -> State {
         if !self.has_repeats() {
             return state.clone();
         }
-        self.plan.resident = resident.max(1);
-        run(&self.visits, &self.plan, Some(&self.repeated))
+        run(&self.visits, &self.launch, resident, Some(&self.repeated))
     }
 
     pub(super) fn outcome(&self, state: &State) -> Outcome {
@@ -185,7 +176,7 @@ impl Bench {
                 taken: turns.filter(|turn| state.is_taken(turn)).count(),
             }
         });
-        let launch = self.plan.order.iter().map(|n| *n as u32);
+        let launch = self.launch.iter().map(|n| *n as u32);
         Judgement {
             outcome,
             residency,

@@ -30,8 +30,8 @@ use crate::text::Diagnostic;
 use super::bench::Bench;
 use super::lock::LaunchChoice;
 use super::open;
-use super::run::Plan;
 use super::run::State;
+use super::run::launch_order;
 use super::run::run;
 use super::shape::Shape;
 use super::template::Scheme;
@@ -142,7 +142,8 @@ pub fn judge(
 ) -> Result<Judgement, SchemeError> {
     let protocol = scheme.protocol().map_err(SchemeError::Expression)?;
     let visits = visits(tiles, scheme, &protocol)?;
-    let bench = Bench::new(visits, scheme.launch);
+    let launch = launch_order(scheme.launch, visits.n_blocks());
+    let bench = Bench::new(visits, launch);
     let resident = resident.map(|resident| resident.max(1));
     let open = scheme.order == RowOrder::Any || scheme.launch == LaunchChoice::Any;
     Ok(match (open, resident) {
@@ -163,8 +164,8 @@ pub fn always_completes(tiles: &BlockSparse, scheme: &Scheme) -> Result<bool, Sc
     }
     let protocol = scheme.protocol().map_err(SchemeError::Expression)?;
     let visits = visits(tiles, scheme, &protocol)?;
-    let plan = Plan::new(scheme.launch, visits.n_blocks(), 1);
-    Ok(run(&visits, &plan, None).is_finished())
+    let launch = launch_order(scheme.launch, visits.n_blocks());
+    Ok(run(&visits, &launch, 1, None).is_finished())
 }
 
 fn visits(

@@ -40,6 +40,7 @@ use super::judge::Residency;
 use super::load;
 use super::lock::LaunchChoice;
 use super::run::State;
+use super::run::run;
 use super::shape::Shape;
 use super::template::Scheme;
 use super::visits::FirstTiles;
@@ -58,7 +59,7 @@ struct Question<'a> {
 
 /// Judges a scheme with an open order.
 pub(super) fn judge(
-    mut bench: Bench,
+    bench: Bench,
     tiles: &BlockSparse,
     scheme: &Scheme,
     protocol: &Protocol,
@@ -75,9 +76,6 @@ pub(super) fn judge(
     let all = bench.n_blocks().max(1);
     if !bench.is_exact() {
         let resident = resident.unwrap_or(all);
-        if question.launch_open {
-            bench.start_in((0..bench.n_blocks()).collect());
-        }
         let state = bench.run(resident);
         let remark = question.remark(" (any order hangs)", "");
         return question.hangs(bench, state, resident, Residency::Never, remark);
@@ -86,7 +84,7 @@ pub(super) fn judge(
 }
 
 impl Question<'_> {
-    fn exact(&self, mut bench: Bench) -> Judgement {
+    fn exact(&self, bench: Bench) -> Judgement {
         let all = bench.n_blocks().max(1);
         let followers = followers(&bench);
         if self.is_safe_everywhere(&bench, &followers) {
@@ -115,9 +113,9 @@ impl Question<'_> {
     }
 
     /// Rows that close a cycle of waits: it hangs however many are resident.
-    fn cyclic(&self, mut bench: Bench, first: FirstTiles) -> Judgement {
+    fn cyclic(&self, bench: Bench, first: FirstTiles) -> Judgement {
         let resident = self.resident.unwrap_or(bench.n_blocks().max(1));
-        let mut twisted = with_rows(&bench, &first);
+        let twisted = with_rows(&bench, &first);
         let state = twisted.run(resident);
         if !state.is_finished() {
             let remark = "rows in an order that closes a cycle of waits".to_owned();
@@ -135,7 +133,7 @@ impl Question<'_> {
             return !followers.contains(&true);
         }
         let mut position = vec![0; bench.n_blocks()];
-        for (at, n) in bench.plan.order.iter().enumerate() {
+        for (at, n) in bench.launch.iter().enumerate() {
             position[*n] = at;
         }
         in_turn(bench).all(|owners| {
@@ -151,8 +149,7 @@ impl Question<'_> {
             && let Some(first) = followers.iter().position(|follows| *follows)
         {
             let rest = (0..bench.n_blocks()).filter(|n| *n != first);
-            let order = std::iter::once(first).chain(rest).collect();
-            bench.start_in(order);
+            bench.launch = std::iter::once(first).chain(rest).collect();
             remark = format!("cta {first} starts first");
         }
         let state = bench.run(1);
@@ -164,7 +161,7 @@ impl Question<'_> {
     }
 
     /// Open launch order, some but not all resident.
-    fn launches(&self, mut bench: Bench, followers: &[bool], resident: usize) -> Judgement {
+    fn launches(&self, bench: Bench, followers: &[bool], resident: usize) -> Judgement {
         let all = bench.n_blocks();
         let bound = followers.iter().filter(|follows| **follows).count();
         let residency = Residency::Fixed(resident);
@@ -179,7 +176,7 @@ impl Question<'_> {
                 (with_rows(&bench, &first), blockers)
             }
             false => {
-                let blockers = held_back(&mut bench, followers);
+                let blockers = held_back(&bench, followers);
                 (bench, blockers)
             }
         };
@@ -187,8 +184,7 @@ impl Question<'_> {
         let mut is_blocker = vec![false; all];
         blockers.iter().for_each(|n| is_blocker[*n] = true);
         let rest = (0..all).filter(|n| !is_blocker[*n]);
-        let order = blockers.iter().copied().chain(rest).collect();
-        bench.start_in(order);
+        bench.launch = blockers.iter().copied().chain(rest).collect();
         let state = bench.run(resident);
         if !state.is_finished() {
             let names: Vec<String> = blockers.iter().take(8).map(usize::to_string).collect();
@@ -199,7 +195,7 @@ impl Question<'_> {
     }
 
     /// Open rows, fixed launch order, some but not all resident.
-    fn rows(&self, mut bench: Bench, resident: usize) -> Judgement {
+    fn rows(&self, bench: Bench, resident: usize) -> Judgement {
         let residency = Residency::Fixed(resident);
         let state = bench.run(resident);
         if !state.is_finished() {
@@ -226,7 +222,7 @@ impl Question<'_> {
             ),
         ];
         for (rows, remark) in tried {
-            let mut other = with_rows(&bench, &rows);
+            let other = with_rows(&bench, &rows);
             let state = other.run(resident);
             if !state.is_finished() {
                 return self.hangs(other, state, resident, residency, remark.to_owned());
@@ -262,8 +258,7 @@ impl Question<'_> {
         let found = explore::explore(&free, &options);
         match (found.stuck, found.end) {
             (Some(trace), _) => {
-                let order: Vec<usize> = launches(&trace, bench.n_blocks());
-                bench.start_in(order);
+                bench.launch = launches(&trace, bench.n_blocks());
                 let state = bench.run(resident);
                 let remark = "a launch order found by trying them all".to_owned();
                 self.hangs(bench, state, resident, Residency::Fixed(resident), remark)
@@ -335,11 +330,10 @@ impl Question<'_> {
 }
 
 /// The CTAs that block when those that follow nobody are held back.
-fn held_back(bench: &mut Bench, followers: &[bool]) -> Vec<usize> {
-    let kept = bench.visits.clone();
-    bench.visits.hold_back(|n| !followers[n]);
-    let state = bench.run(followers.len());
-    bench.visits = kept;
+fn held_back(bench: &Bench, followers: &[bool]) -> Vec<usize> {
+    let mut visits = bench.visits.clone();
+    visits.hold_back(|n| !followers[n]);
+    let state = run(&visits, &bench.launch, followers.len(), None);
     let is_blocked = |n: &usize| {
         let progress = state.progress(*n);
         followers[*n] && progress.is_none_or(|done| done < bench.visits.count(*n))
@@ -349,9 +343,7 @@ fn held_back(bench: &mut Bench, followers: &[bool]) -> Vec<usize> {
 
 /// The same scheme with other tiles first in some rows.
 fn with_rows(bench: &Bench, first: &FirstTiles) -> Bench {
-    let mut other = Bench::new(bench.visits.with_first(first), LaunchChoice::Any);
-    other.start_in(bench.plan.order.clone());
-    other
+    Bench::new(bench.visits.with_first(first), bench.launch.clone())
 }
 
 /// The order in which a run starts CTAs, then the others.

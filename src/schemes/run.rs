@@ -56,29 +56,24 @@ impl State {
     }
 }
 
-/// How CTAs start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Plan {
-    /// CTAs in the order in which they start.
-    pub order: Vec<usize>,
-    /// How many may have started and not finished, at least 1.
-    pub resident: usize,
-}
-
-impl Plan {
-    /// The order of a scheme, ascending where it is open.
-    pub fn new(launch: LaunchChoice, n_blocks: usize, resident: usize) -> Plan {
-        let mut order: Vec<usize> = (0..n_blocks).collect();
-        if launch == LaunchChoice::Descending {
-            order.reverse();
-        }
-        Plan { order, resident }
+/// CTAs in the order in which a scheme starts them, ascending where it is open.
+pub(super) fn launch_order(launch: LaunchChoice, n_blocks: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n_blocks).collect();
+    if launch == LaunchChoice::Descending {
+        order.reverse();
     }
+    order
 }
 
-/// Runs until nothing can happen. `shut`, where given, holds the least value per row tile from
-/// which no wait there ever passes.
-pub(super) fn run(visits: &Visits, plan: &Plan, shut: Option<&[Option<i64>]>) -> State {
+/// Runs until nothing can happen. CTAs start in the order `launch`, and no more than `resident`,
+/// at least 1, have started and not finished. `shut`, where given, holds the least value per row
+/// tile from which no wait there ever passes.
+pub(super) fn run(
+    visits: &Visits,
+    launch: &[usize],
+    resident: usize,
+    shut: Option<&[Option<i64>]>,
+) -> State {
     let state = State {
         done: vec![NOT_STARTED; visits.n_blocks()],
         values: vec![0; visits.m_blocks()],
@@ -87,7 +82,8 @@ pub(super) fn run(visits: &Visits, plan: &Plan, shut: Option<&[Option<i64>]>) ->
     };
     let mut driver = Driver {
         visits,
-        plan,
+        launch,
+        resident: resident.max(1),
         shut,
         state,
         ready: Vec::new(),
@@ -103,7 +99,8 @@ pub(super) fn run(visits: &Visits, plan: &Plan, shut: Option<&[Option<i64>]>) ->
 
 struct Driver<'a> {
     visits: &'a Visits,
-    plan: &'a Plan,
+    launch: &'a [usize],
+    resident: usize,
     shut: Option<&'a [Option<i64>]>,
     state: State,
     /// CTAs that may be able to go on.
@@ -147,8 +144,8 @@ impl Driver<'_> {
 
     /// Starts as many CTAs as may start.
     fn launch(&mut self) {
-        while let Some(&n) = self.plan.order.get(self.state.started)
-            && self.state.started - self.state.finished < self.plan.resident
+        while let Some(&n) = self.launch.get(self.state.started)
+            && self.state.started - self.state.finished < self.resident
         {
             self.state.done[n] = 0;
             self.state.started += 1;
