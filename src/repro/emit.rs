@@ -2,8 +2,9 @@
 
 use std::io;
 
+use crate::protocol::Comparison;
 use crate::protocol::Protocol;
-use crate::schemes;
+use crate::semantics::instance::CellStart;
 use crate::semantics::instance::Instance;
 use crate::semantics::instance::OpKind;
 use crate::semantics::step::Action;
@@ -183,15 +184,19 @@ pub fn origin_json(origin: &Origin) -> serde_json::Value {
     }
 }
 
-/// The locks of an instance that does nothing but take turns at the tiles of these arrays, in
+/// The scheme of an instance that does nothing but take turns at the tiles of these arrays, in
 /// their order; `None` for any other. The launch order is that of the instance or, where it is
 /// open, that of the run.
-pub fn lock_scheme(
+fn lock_scheme(
     tiles: &BlockSparse,
     instance: &Instance,
     schedule: &[Action],
 ) -> Option<LockScheme> {
-    if !schemes::takes_turns(instance)
+    let [role] = &instance.roles[..] else {
+        return None;
+    };
+    let zero = CellStart::Semaphore(0);
+    if instance.cells.iter().any(|cell| *cell != zero)
         || instance.members.len() != tiles.n_blocks()
         || instance.cells.len() != tiles.m_blocks()
     {
@@ -199,17 +204,21 @@ pub fn lock_scheme(
     }
     let mut locks = Vec::with_capacity(tiles.len());
     for (n, member) in instance.members.iter().enumerate() {
-        let row = tiles.row(n).iter().copied();
-        let waits = member.ops.iter().step_by(2);
-        if !row.eq(waits.clone().map(|op| op.cell.0)) {
+        let (pairs, rest) = member.ops.as_chunks::<2>();
+        if !rest.is_empty() || pairs.len() != tiles.row(n).len() {
             return None;
         }
-        locks.extend(waits.filter_map(|op| match op.kind {
-            OpKind::Wait(_, lock) => Some(lock),
-            _ => None,
-        }));
+        for ([wait, add], m) in pairs.iter().zip(tiles.row(n)) {
+            let OpKind::Wait(Comparison::Equal, lock) = wait.kind else {
+                return None;
+            };
+            if add.kind != OpKind::Add(1) || add.cell != wait.cell || wait.cell.0 != *m {
+                return None;
+            }
+            locks.push(lock);
+        }
     }
-    let plan = instance.roles.first()?.launch.as_ref();
+    let plan = role.launch.as_ref();
     let mut launch = plan.and_then(|plan| plan.order.clone()).unwrap_or_default();
     if launch.is_empty() {
         let mut starts: Vec<usize> = schedule

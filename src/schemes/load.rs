@@ -6,16 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::protocol::Comparison;
 use crate::protocol::Protocol;
 use crate::protocol::RowOrder;
 use crate::semantics::error::RunError;
 use crate::semantics::input::Input;
 use crate::semantics::input::OrderKey;
-use crate::semantics::instance::CellStart;
 use crate::semantics::instance::Instance;
-use crate::semantics::instance::Op;
-use crate::semantics::instance::OpKind;
 use crate::semantics::unfold;
 use crate::semantics::unfold::Limits;
 use crate::tensors::BlockSparse;
@@ -92,21 +88,4 @@ pub fn instance(
     let resident = tiles.n_blocks().max(1) as i64;
     let input = input(tiles, order, protocol, resident);
     unfold::instantiate_with(protocol, &input, &LIMITS).map(|(instance, _)| instance)
-}
-
-/// Whether an instance does nothing but take turns: every member waits for a value and then adds
-/// 1 to the same semaphore, again and again, and every semaphore starts at 0.
-pub fn takes_turns(instance: &Instance) -> bool {
-    let zero = CellStart::Semaphore(0);
-    let is_turn = |[wait, add]: &[Op; 2]| {
-        matches!(wait.kind, OpKind::Wait(Comparison::Equal, _))
-            && add.kind == OpKind::Add(1)
-            && wait.cell == add.cell
-    };
-    instance.roles.len() == 1
-        && instance.cells.iter().all(|cell| *cell == zero)
-        && instance.members.iter().all(|member| {
-            let (pairs, rest) = member.ops.as_chunks::<2>();
-            rest.is_empty() && pairs.iter().all(is_turn)
-        })
 }

@@ -31,7 +31,6 @@ pub use judge::Shown;
 pub use judge::always_completes;
 pub use judge::judge;
 pub use load::instance;
-pub use load::takes_turns;
 pub use lock::LaunchChoice;
 pub use lock::Lock;
 pub use lock::NAMED;
