@@ -235,6 +235,7 @@ fn lock_scheme(
         launch = starts;
     }
     Some(LockScheme {
+        rows: tiles.entries().map(|entry| entry.m).collect(),
         locks,
         launch,
         resident: plan

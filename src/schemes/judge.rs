@@ -188,13 +188,13 @@ fn visits(
 }
 
 impl Judgement {
-    /// The locks and the launch of the run shown, where it visits rows as the arrays list them.
-    pub fn lock_scheme(&self, tiles: &BlockSparse) -> Option<LockScheme> {
-        let as_listed = (0..tiles.n_blocks()).all(|n| tiles.row(n) == self.visits.row(n));
-        as_listed.then(|| LockScheme {
+    /// The rows, the locks and the launch of the run shown.
+    pub fn lock_scheme(&self) -> LockScheme {
+        LockScheme {
+            rows: self.visits.tiles().to_vec(),
             locks: self.visits.locks().to_vec(),
             launch: self.shown.launch.iter().map(|n| *n as usize).collect(),
             resident: self.shown.resident.max(1),
-        })
+        }
     }
 }

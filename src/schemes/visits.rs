@@ -189,6 +189,11 @@ impl Visits {
         (all.start + place..all.end).map(|at| self.at(at))
     }
 
+    /// Every row tile visited, by CTA and then in visiting order.
+    pub fn tiles(&self) -> &[u32] {
+        &self.tiles
+    }
+
     /// Every value, by CTA and then in visiting order.
     pub fn locks(&self) -> &[i64] {
         &self.locks

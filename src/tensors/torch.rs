@@ -11,8 +11,11 @@ use super::write::bracketed;
 /// How the CTAs take turns at each row tile, for [`to_torch_script`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockScheme {
+    /// The row tiles that CTA 0 visits, in visiting order, then those of CTA 1, and so on: of
+    /// every CTA as many as the pattern lists for it.
+    pub rows: Vec<u32>,
     /// What `sem[m]` has to be before CTA `n` may add to row tile `m`, for every visited tile in
-    /// the order of [`BlockSparse::entries`]. Missing values count as 0.
+    /// the order of `rows`. Missing values count as 0.
     pub locks: Vec<i64>,
     /// The CTAs in the order they start. Those left out never start.
     pub launch: Vec<usize>,
@@ -21,9 +24,11 @@ pub struct LockScheme {
 }
 
 impl LockScheme {
-    /// A lock per visited tile from `lock(n, m)`, CTAs started in ascending order, all resident.
+    /// A lock per visited tile from `lock(n, m)`, rows as the pattern lists them, CTAs started in
+    /// ascending order, all resident.
     pub fn new(tiles: &BlockSparse, mut lock: impl FnMut(usize, usize) -> i64) -> Self {
         LockScheme {
+            rows: tiles.entries().map(|entry| entry.m).collect(),
             locks: tiles
                 .entries()
                 .map(|entry| lock(entry.n as usize, entry.m as usize))
@@ -61,9 +66,10 @@ pub fn to_torch_script(tiles: &BlockSparse, scheme: &LockScheme, header: &[&str]
     script +=
         "}\n\n# For each CTA n, the row tiles it visits in order and the value each waits for.\n";
     script += "VISITS = [\n";
-    let mut locks = scheme.locks.iter().copied().chain(std::iter::repeat(0));
+    let locks = scheme.locks.iter().copied().chain(std::iter::repeat(0));
+    let mut visits = scheme.rows.iter().zip(locks);
     for n in 0..tiles.n_blocks() {
-        let visits = tiles.row(n).iter().zip(&mut locks);
+        let visits = visits.by_ref().take(tiles.row(n).len());
         let visits: Vec<String> = visits.map(|(m, lock)| format!("({m}, {lock})")).collect();
         script += &format!("    [{}],\n", visits.join(", "));
     }

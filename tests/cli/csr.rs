@@ -136,6 +136,44 @@ fn a_script_shows_the_same_hang() {
 }
 
 #[test]
+fn a_script_visits_rows_in_the_order_of_the_run_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rows.py");
+    let shown = path.to_str().expect("a name");
+    let square = folder.path().join("square.json");
+    std::fs::write(&square, "[[1, 1], [1, 1]]").expect("written");
+    let square = square.to_str().expect("a name");
+    // Turns at the two row tiles in opposite orders: only some row orders hang.
+    let twisted = "if m == 0 then n else 1 - n";
+    for (tensors, lock, order, code, first) in [
+        (PUBLISHED, "n", "descending", 1, "(2, 0), (1, 0), (0, 0)"),
+        (PUBLISHED, "rank", "ascending", 0, "(0, 0), (1, 0), (2, 0)"),
+        (square, twisted, "given", 1, "(0, 0), (1, 1)"),
+        (square, twisted, "any", 1, "(1, 1), (0, 0)"),
+    ] {
+        let mut args = vec![tensors, "--lock", lock, "--order", order, "-o", shown];
+        args.extend(["--format", "json"]);
+        let output = csr(&args);
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+        let script = std::fs::read_to_string(&path).expect("written");
+        let first = format!("VISITS = [\n    [{first}],\n");
+        assert!(script.contains(&first), "{args:?}: {script}");
+        let Ok(run) = Command::new("python3").arg(&path).output() else {
+            continue;
+        };
+        assert_eq!(run.status.code(), Some(code), "{args:?}");
+        let said = stdout(&run);
+        let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let tiles = value["results"][0]["csr"]["row_tiles"].as_array();
+        for tile in tiles.expect("row tiles") {
+            let visitors = tile["visitors"].as_array().map_or(0, Vec::len);
+            let line = format!("m = {}: {} of {visitors} ", tile["m"], tile["executed"]);
+            assert!(said.contains(&line), "{args:?}: {line}: {said}");
+        }
+    }
+}
+
+#[test]
 fn the_protocol_is_written_and_loads() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("scheme.wlk");

@@ -305,6 +305,8 @@ proptest! {
             None => Residency::Never,
         };
         prop_assert_eq!(whole.residency, expected);
+        let always = schemes::always_completes(&tiles, &scheme).expect("a lock");
+        prop_assert_eq!(always, expected == Residency::Every);
         for m in 0..tiles.m_blocks() {
             match whole.tiles[m].fate {
                 Fate::Completes => prop_assert!(surely[m]),

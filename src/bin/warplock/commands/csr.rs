@@ -235,8 +235,7 @@ impl Arguments {
             )),
         })?;
         if form.is_some() {
-            let locks = judgement.lock_scheme(&tiles);
-            answer.tensors = written(&locks.unwrap_or_else(|| LockScheme::rank(&tiles)))?;
+            answer.tensors = written(&judgement.lock_scheme())?;
         }
         let repair = self.repair(&tiles, &scheme, &judgement);
         let subject = report::csr::Subject {
