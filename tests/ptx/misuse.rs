@@ -174,3 +174,33 @@ fn an_address_that_a_loop_carries() {
     let [_, graph] = verdicts(64, 1, code);
     insta::assert_snapshot!(graph.split(": all").next().unwrap_or(&graph), @"PROVED for every n in 0..=1073741823 and schedule");
 }
+
+/// A text that only one of the two readers takes hides nothing: what the other one looks for is then not known.
+#[test]
+fn a_text_that_cannot_be_read_as_a_graph_hides_nothing() {
+    let entry = |name: &str, between: &str| {
+        format!(
+            ".visible .entry {name}()\n.reqntid 32, 1, 1\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<8>;\n.shared .align 8 .b64 bar;\n\
+             mov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [bar], 32;\nbar.sync 0;\n{between}\n\
+             mbarrier.arrive.shared.b64 _, [bar];\nW: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra W;\nret;\n}}\n"
+        )
+    };
+    let head = ".version 8.6\n.target sm_90a\n.address_size 64\n";
+    let said = |entries: &str| {
+        let folder = Folder::new();
+        folder.file("k.ptx", format!("{head}{entries}"));
+        folder.run(&["check", "-q", "k.ptx", "--recovery", "path"])
+    };
+    let store = "@%p1 st.shared.b32 [bar], %r1;";
+    let twice = ".func helper(){.reg .b32 %a; .reg .b32 %a; ret;}\n";
+    assert!(said(&entry("k", "")).contains("PROVED"));
+    assert!(said(&entry("k", store)).contains("this writes data over an mbarrier"));
+    for text in [
+        format!("{}{twice}", entry("k", store)),
+        format!("{}{}", entry("k", store), entry("k", "")),
+    ] {
+        let said = said(&text);
+        assert!(!said.contains("PROVED"), "{said}");
+        assert!(said.contains("could not be looked at"), "{said}");
+    }
+}

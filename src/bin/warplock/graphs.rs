@@ -171,7 +171,7 @@ fn recovered(
 /// The kernels of a text of PTX, read when the first of them is asked for.
 pub struct Graphs<'s> {
     source: &'s str,
-    kernels: OnceCell<Vec<Kernel>>,
+    kernels: OnceCell<Result<Vec<Kernel>, String>>,
 }
 
 impl<'s> Graphs<'s> {
@@ -182,11 +182,24 @@ impl<'s> Graphs<'s> {
         }
     }
 
-    /// The kernel of this name, if it can be read.
-    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
-        let read = || ptx::read(self.source).map_or_else(|_| Vec::new(), |module| module.kernels);
-        let mut kernels = self.kernels.get_or_init(read).iter();
-        kernels.find(|kernel| kernel.name == name)
+    /// The kernel of this name, or why it cannot be read.
+    pub fn kernel(&self, name: &str) -> Result<&Kernel, String> {
+        let read = || match ptx::read(self.source) {
+            Ok(module) => Ok(module.kernels),
+            Err(errors) => Err(errors.first().map_or_else(String::new, |error| {
+                format!("line {}: {}", error.line, error.message)
+            })),
+        };
+        let kernels = self.kernels.get_or_init(read).as_ref();
+        let mut named = kernels
+            .map_err(Clone::clone)?
+            .iter()
+            .filter(|kernel| kernel.name == name);
+        match (named.next(), named.next()) {
+            (Some(kernel), None) => Ok(kernel),
+            (None, _) => Err("there is no such entry".to_owned()),
+            (Some(_), Some(_)) => Err("several entries have this name".to_owned()),
+        }
     }
 }
 

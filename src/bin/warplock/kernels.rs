@@ -104,6 +104,10 @@ enum Form<'e> {
     },
 }
 
+/// Without a graph nothing is known of writes over mbarriers and of loops that never end.
+const UNSEEN: &str =
+    "what else the kernel does could not be looked at, because its text cannot be read as a graph";
+
 /// One entry of a kernel file.
 pub struct Entry<'e> {
     form: Form<'e>,
@@ -158,18 +162,20 @@ impl Entry<'_> {
                     let why = Instead::Refused(obstacle.words(module));
                     let kernel = graphs.kernel(function.name);
                     let instead = |kernel| graphs::instead(kernel, kernels, why);
-                    if let Some(lifted) = kernel.and_then(instead) {
+                    if let Some(lifted) = kernel.ok().and_then(instead) {
                         return Ok(Ok(lifted));
                     }
                 }
-                let misused = || graphs.kernel(function.name).and_then(graphs::misused);
-                if let Ok(lifted) = &found
-                    && lifted.text.contains("\nmbarrier ")
-                    && let Some(reason) = misused()
-                {
-                    return Ok(Err(reason));
-                }
-                if let (Ok(lifted), Some(kernel)) = (&mut found, graphs.kernel(function.name)) {
+                if let Ok(lifted) = &mut found {
+                    let kernel = match graphs.kernel(function.name) {
+                        Ok(kernel) => kernel,
+                        Err(why) => return Ok(Err(format!("{UNSEEN}: {why}"))),
+                    };
+                    if lifted.text.contains("\nmbarrier ")
+                        && let Some(reason) = graphs::misused(kernel)
+                    {
+                        return Ok(Err(reason));
+                    }
                     for premise in graphs::premises(kernel) {
                         lifted.assume(&premise);
                     }
@@ -205,7 +211,7 @@ impl Entry<'_> {
                 graphs,
                 ..
             } => {
-                let kernel = graphs.kernel(function.name)?;
+                let kernel = graphs.kernel(function.name).ok()?;
                 graphs::instead(kernel, kernels, Instead::Undecided(undecided))
             }
             _ => None,
