@@ -20,3 +20,52 @@ pub struct Location {
     /// The author's lines, the innermost first, then where that was inlined, and so on.
     pub source: Vec<SourceLine>,
 }
+
+impl Location {
+    /// The innermost source line as `file.cu:12`, or the line of the text that was read; `None` where neither is known.
+    ///
+    /// A compiler puts any path there. Only its last part is shown, without what could end a line or reorder it.
+    pub fn shown(&self) -> Option<String> {
+        let Some(source) = self.source.first() else {
+            return (self.line > 0).then(|| format!("line {}", self.line));
+        };
+        let file = source.file.rsplit(['/', '\\']).next().unwrap_or_default();
+        let deceptive = |c: char| {
+            c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        };
+        let file: String = file.chars().filter(|c| !deceptive(*c)).collect();
+        Some(format!("{file}:{}", source.line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_shown_by_its_last_part_in_one_line() {
+        let at = |file: &str| {
+            let source = SourceLine {
+                file: file.to_owned(),
+                line: 3,
+                column: 0,
+            };
+            let location = Location {
+                line: 7,
+                source: vec![source],
+            };
+            location.shown().unwrap()
+        };
+        assert_eq!(at("/home/a/k.cu"), "k.cu:3");
+        assert_eq!(
+            at("k\nassume 1 == 2 \u{b}\u{202e}.cu"),
+            "kassume 1 == 2 .cu:3"
+        );
+        let line = Location {
+            line: 7,
+            source: Vec::new(),
+        };
+        assert_eq!(line.shown().as_deref(), Some("line 7"));
+        assert_eq!(Location::default().shown(), None);
+    }
+}

@@ -44,7 +44,7 @@ const MOST_NAMED: usize = 3;
 /// What is taken for granted of the loops that do not synchronize, if it is not shown of each that it ends.
 pub fn assumption(kernel: &Kernel) -> Option<String> {
     let open = open_loops(kernel);
-    let places: BTreeSet<String> = open.iter().map(place).collect();
+    let places: BTreeSet<String> = open.iter().filter_map(Location::shown).collect();
     let named: Vec<&str> = places.iter().map(String::as_str).take(MOST_NAMED).collect();
     let more = match places.len().saturating_sub(MOST_NAMED) {
         0 => String::new(),
@@ -59,13 +59,6 @@ pub fn assumption(kernel: &Kernel) -> Option<String> {
             "the loops at {}{more}, which do not synchronize, end",
             several.join(", ")
         )),
-    }
-}
-
-fn place(location: &Location) -> String {
-    match location.source.first() {
-        Some(source) => format!("{}:{}", source.file, source.line),
-        None => format!("line {}", location.line),
     }
 }
 

@@ -209,19 +209,8 @@ impl Writer<'_> {
     }
 
     fn line(&mut self, depth: usize, text: &str, location: Option<&Location>) {
-        let comment = location.map(|location| match location.source.first() {
-            Some(source) => {
-                let file = source
-                    .file
-                    .rsplit(['/', '\\'])
-                    .next()
-                    .unwrap_or(&source.file);
-                format!("  // {file}:{}", source.line)
-            }
-            None if location.line > 0 => format!("  // line {}", location.line),
-            None => String::new(),
-        });
-        let comment = comment.unwrap_or_default().replace(['\n', '\r'], " ");
+        let comment = location.and_then(Location::shown);
+        let comment = comment.map_or_else(String::new, |place| format!("  // {place}"));
         if let Some(location) = location.filter(|location| location.line > 0) {
             self.behind.push((self.text.len(), location.line));
         }
