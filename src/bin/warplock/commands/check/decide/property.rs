@@ -252,12 +252,13 @@ impl Work<'_> {
     /// Says which property a run violates that does something undefined: it is why nothing else is known.
     fn at_fault(&self, protocol: &Protocol) -> Result<(), Failure> {
         let bytes = protocol.source.as_bytes();
+        let shared = Shared::default();
         for property in hazard::applicable(protocol) {
             if !hazard::OF_UNDEFINED.contains(&property) {
                 continue;
             }
             let (narrowing, left) = (&self.order.narrowing, self.order.timeout);
-            let decided = self.decided(bytes, property, narrowing, &Shared::default(), left)?;
+            let decided = self.decided(bytes, property, narrowing, &shared, left)?;
             if let Verdict::Refuted(_) = decided.decision.verdict {
                 return self.told(decided, property, None);
             }
