@@ -4,9 +4,13 @@ use crate::support::program::Folder;
 
 /// What the graph says of a CTA of so many threads that does this.
 pub(crate) fn verdict(threads: u32, code: &str) -> String {
-    let folder = Folder::new();
-    folder.file("kernel.ptx", kernel(threads, code));
-    let shown = folder.run(&["check", "-q", "kernel.ptx", "--recovery", "graph"]);
+    verdict_by("graph", threads, code)
+}
+
+/// What a recovery says of it.
+pub(crate) fn verdict_by(recovery: &str, threads: u32, code: &str) -> String {
+    let arguments = ["check", "-q", "kernel.ptx", "--recovery", recovery];
+    let shown = run(threads, code, &arguments);
     let line = shown
         .lines()
         .find_map(|line| line.strip_prefix("kernel.ptx: deadlock: "));
@@ -15,6 +19,21 @@ pub(crate) fn verdict(threads: u32, code: &str) -> String {
         Some(at) if said.starts_with("PROVED") => said[..at].to_owned(),
         _ => said.to_owned(),
     }
+}
+
+/// The same with what is taken for granted.
+pub(crate) fn shown(threads: u32, code: &str) -> String {
+    run(
+        threads,
+        code,
+        &["check", "kernel.ptx", "--recovery", "graph"],
+    )
+}
+
+fn run(threads: u32, code: &str, arguments: &[&str]) -> String {
+    let folder = Folder::new();
+    folder.file("kernel.ptx", kernel(threads, code));
+    folder.run(arguments)
 }
 
 fn kernel(threads: u32, code: &str) -> String {

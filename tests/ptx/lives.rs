@@ -1,5 +1,6 @@
 //! Lives of mbarriers: under a condition of the launch, and anew in each round of a loop.
 
+use crate::graph_misuse::shown;
 use crate::graph_misuse::verdict;
 
 /// Where the launch says so, an mbarrier begins, some threads arrive in each round and both warps wait, and it ends.
@@ -77,4 +78,81 @@ fn a_life_in_each_round() {
             "{said}"
         );
     }
+}
+
+/// The mbarrier begins only where the launch says so, and is used whatever it says.
+#[test]
+fn a_use_without_a_beginning() {
+    insta::assert_snapshot!(
+        verdict(
+            64,
+            "setp.ne.u32 %p1, %r1, 0;\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra MET;\n\
+             @!%p1 mbarrier.init.shared.b64 [bar], 1;\nMET:\nbar.sync 0;\n\
+             @!%p1 mbarrier.arrive.shared.b64 _, [bar];\n\
+             W:\nmbarrier.try_wait.parity.shared.b64 %p9, [bar], 0;\n@!%p9 bra W;\n"
+        ),
+        @"REFUTED at n = 0: nobody initialises bar, for which warp0 waits (line 25)"
+    );
+}
+
+/// In each of two rounds, `rounds` lives begin and end.
+fn anew_in_two_loops(rounds: &str, begins_again: &str) -> String {
+    verdict(
+        64,
+        &format!(
+            "setp.ne.u32 %p1, %r1, 0;\nsetp.eq.u32 %p3, %r1, 32;\nmov.b32 %r6, 0;\nbar.sync 0;\n\
+             OUTER:\nmov.b32 %r5, 0;\nLOOP:\n@!%p1 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\n{begins_again}\
+             @%p3 mbarrier.arrive.shared.b64 _, [bar];\n\
+             W:\nmbarrier.try_wait.parity.shared.b64 %p9, [bar], 0;\n@!%p9 bra W;\nbar.sync 0;\n\
+             @!%p1 mbarrier.inval.shared.b64 [bar];\nadd.u32 %r5, %r5, 1;\nsetp.lt.s32 %p5, %r5, {rounds};\n@%p5 bra LOOP;\n\
+             add.u32 %r6, %r6, 1;\nsetp.lt.s32 %p6, %r6, 2;\n@%p6 bra OUTER;\n"
+        ),
+    )
+}
+
+/// Three lives leave another parity behind than two do. What another warp begins lives already.
+#[test]
+fn a_life_in_each_round_of_two_loops() {
+    let twice =
+        "an mbarrier is initialised more than once, which is undefined while it is one already";
+    let other = "@%p3 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\n";
+    for (rounds, begins_again) in [("3", ""), ("2", ""), ("%r2", ""), ("1", other)] {
+        let said = anew_in_two_loops(rounds, begins_again);
+        assert!(
+            said.starts_with("UNKNOWN line ") && said.ends_with(twice),
+            "{said}"
+        );
+    }
+    let once = anew(
+        1,
+        "@%p3 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 1, 32;\n@%p3 mbarrier.arrive.shared.b64 _, [bar];",
+        "W:\nmbarrier.try_wait.parity.shared.b64 %p9, [bar], 0;\n@!%p9 bra W;",
+        "bar.sync 0;",
+    );
+    assert!(
+        once.starts_with("UNKNOWN line ") && once.ends_with(twice),
+        "{once}"
+    );
+}
+
+/// Whether a round has a second meeting, at which nobody is stuck, is decided by a number that occurs nowhere else: what is
+/// taken for granted of it is said.
+#[test]
+fn what_decides_about_meetings_that_are_left_out() {
+    let code = "setp.ne.u32 %p1, %r1, 0;\nld.param.u32 %r3, [data];\n@!%p1 mbarrier.init.shared.b64 [bar], 2;\nbar.sync 0;\n\
+        setp.lt.s32 %p4, %r2, 1;\n@%p4 bra END;\nmax.s32 %r3, %r3, 1;\nmov.u32 %r5, 0;\nmov.u32 %r6, 0;\n\
+        sub.s32 %r7, %r3, 1;\nsetp.eq.u32 %p3, %r31, 0;\n\
+        LOOP:\nbar.sync 0;\n@%p3 mbarrier.arrive.shared.b64 _, [bar];\nsetp.ne.u32 %p5, %r6, %r7;\n@%p5 bra ON;\nbar.sync 0;\n\
+        ON:\nadd.u32 %r8, %r6, 1;\nsetp.eq.u32 %p6, %r6, %r7;\nselp.b32 %r6, 0, %r8, %p6;\nand.b32 %r9, %r5, 1;\n\
+        W:\nmbarrier.try_wait.parity.shared.b64 %p9, [bar], %r9;\n@!%p9 bra W;\n\
+        add.u32 %r5, %r5, 1;\nsetp.lt.s32 %p7, %r5, %r2;\n@%p7 bra LOOP;\nEND:";
+    let shown = shown(64, code);
+    assert!(
+        shown.contains("PROVED for every n in 0..=1073741823 and schedule"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("data at byte 0 lies in 0..=1073741823"),
+        "{shown}"
+    );
 }

@@ -80,8 +80,6 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     if validation.compared.is_empty() {
         return Err(uncompared(validation));
     }
-    let ranges = vanished(&roles, &inputs, &arena.terms);
-    inputs.assumptions.extend(ranges);
     recycle(&mut roles, &inputs, shape)?;
     // What is written differs from here on from what the kernel does, event by event.
     if come(kernel, shape, &mut roles) {
@@ -97,6 +95,9 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         behind_expectations(&mut role.lines);
     }
     let registers = settle(kernel, shape, &mut roles)?;
+    // Nothing is left out any more.
+    let ranges = vanished(&roles, &inputs, &arena.terms);
+    inputs.assumptions.extend(ranges);
     let checked = validation.to_string();
     let launches = match refutes {
         true => launches(&validation, &parameters(&roles, &inputs)),

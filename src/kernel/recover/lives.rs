@@ -390,7 +390,7 @@ impl<'a> Life<'a> {
 }
 
 /// Whether a role may end in a line.
-fn returns(line: &Line) -> bool {
+pub(super) fn returns(line: &Line) -> bool {
     let mut found = false;
     every_line(std::slice::from_ref(line), &mut |line| {
         found |= matches!(line, Line::Return);

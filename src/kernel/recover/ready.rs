@@ -6,7 +6,7 @@
 //!
 //! An mbarrier that is initialised further down, under no condition, is ready as well if every use of it comes behind a
 //! meeting that the initialisation is before. Nobody can tell then whether that was done at the beginning. What the launch
-//! decides is no such condition: each case is looked at by itself.
+//! decides is no such condition: each case is looked at by itself, and what is used in a case has to be initialised in it.
 
 use std::collections::BTreeMap;
 
@@ -39,13 +39,14 @@ pub fn are_ready(
     declared: &dyn Fn(VariableId) -> Option<u32>,
 ) -> bool {
     let threads = i128::from(shape.warps()) * 32;
-    cases(roles).iter().all(|case| {
-        ready_before_use(case, threads, declared)
-            || initialised_before_use(case, inputs, shape, declared)
-    })
+    ready_before_use(roles, threads, declared)
+        || cases(roles)
+            .iter()
+            .all(|case| initialised_before_use(case, inputs, shape, declared))
 }
 
-/// Whether they are so behind the first meeting, where a CTA has so many threads, in whole warps.
+/// Whether they are so behind the first meeting, where a CTA has so many threads, in whole warps. It asks only that nothing is
+/// initialised later or under a condition, so it says nothing of one case, in which less may be.
 fn ready_before_use(
     roles: &[Role],
     threads: i128,

@@ -8,6 +8,7 @@
 //! meetings of all of them, behind the beginning and before the end of the life, and uses the mbarrier only there; if the arrivals
 //! and bytes of a round are certain and complete one phase, so that nothing is left over; and if somebody waits for that phase
 //! before the end. Then `i` phases are complete where life `i` begins, and a wait for parity `p` of a life is one for `(i + p) % 2`.
+//! A loop in another one is refused, as its lives go on counting from round to round of that one.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,9 @@ use crate::recover::lives::TWICE;
 use crate::recover::lives::bare;
 use crate::recover::lives::ends;
 use crate::recover::lives::full;
+use crate::recover::lives::is_launched;
 use crate::recover::lives::lives;
+use crate::recover::lives::returns;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
@@ -115,6 +118,16 @@ fn block<'l>(lines: &'l [Line], way: &[(usize, usize)]) -> Option<&'l [Line]> {
     }
 }
 
+/// How many loops stand on a way.
+fn loops(lines: &[Line], way: &[(usize, usize)]) -> Option<usize> {
+    let Some(((at, number), rest)) = way.split_first() else {
+        return Some(0);
+    };
+    let line = lines.get(*at)?;
+    let own = usize::from(matches!(line, Line::For { .. }));
+    Some(own + loops(line.blocks().nth(*number)?, rest)?)
+}
+
 fn location_of(body: &[Line], place: Place) -> Location {
     let mut lines = body.iter().filter(|line| begun(line) == Some(place));
     match lines.next() {
@@ -128,11 +141,7 @@ fn meetings(lines: &[Line], threads: i128) -> Vec<(usize, Line)> {
     let lines = lines.iter().enumerate();
     lines
         .filter_map(|(number, line)| {
-            let mut returns = false;
-            every_line(std::slice::from_ref(line), &mut |line| {
-                returns |= matches!(line, Line::Return);
-            });
-            let bare = match returns {
+            let bare = match returns(line) {
                 true => Some(line.clone()),
                 false => bare(line, &|action| full(action, threads).is_some()),
             };
@@ -157,7 +166,7 @@ fn twin<'l>(
     let bare = |all: &[(usize, Line)]| -> Option<Vec<Line>> {
         let all = all.get(..=met)?.iter();
         let lines: Vec<Line> = all.map(|(_, line)| line.clone()).collect();
-        let fixed = lines.iter().all(crate::recover::lives::is_launched);
+        let fixed = lines.iter().all(is_launched);
         fixed.then_some(lines)
     };
     if !same(&bare(&own)?, &bare(&others)?) {
@@ -183,6 +192,9 @@ fn are_one(
     else {
         return false;
     };
+    if loops(&role.lines, way) != Some(1) {
+        return false;
+    }
     let at = |which: &dyn Fn(&Line) -> Option<Place>| -> Option<usize> {
         let mut lines = (0..)
             .zip(body)
@@ -253,6 +265,8 @@ fn are_one(
                 Some(())
             };
             let added = match one.action {
+                // Who else begins or ends it does so to one that lives.
+                Action::Init { .. } | Action::Invalidate { .. } if number != owner => None,
                 Action::Init { count: counted, .. } => {
                     count = Some(*counted);
                     Some(())
