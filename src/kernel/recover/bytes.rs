@@ -7,9 +7,10 @@
 //!
 //! How they are divided does not matter. Each share is positive, so the bytes of a phase are complete when all of its
 //! copies have landed, and not before. A block may have several phases, as the body of a loop that the compiler has written
-//! out. Between two of them it waits, so what stands between two waits is taken together if the bytes of all copies are found
-//! so. If not, the whole block is. Where copies that are taken together do not belong to the same phase, the shares may not
-//! add up to what is expected, and the protocol is not proved.
+//! out: one begins where bytes are expected behind a copy. Each has to have copies then, all of them before the warp waits
+//! again. Where it is not certain to which phase a copy belongs, the kernel is refused.
+
+use std::collections::BTreeMap;
 
 use crate::ir::Location;
 use crate::recover::number::Condition;
@@ -18,10 +19,16 @@ use crate::recover::rewrite::renumber;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
+use crate::recover::sketch::every_line;
 use crate::recover::tree::Obstacle;
 
 /// What is taken for granted.
 pub const ASSUMPTION: &str = "the tensor copies of a phase deliver the bytes that it expects";
+
+const UNKNOWN: &str =
+    "how many bytes this copy delivers is not known: its mbarrier expects them elsewhere";
+
+const UNCERTAIN: &str = "how many bytes this copy delivers is not known: it is not certain to which phase of its mbarrier it belongs";
 
 /// What a block is inside of, with loops and variables numbered from the beginning of its program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,23 +43,77 @@ enum Header {
 struct Site {
     around: Vec<Header>,
     object: Object,
-    /// How many waits stand before it in the block.
+    /// Which of the phases in the block.
     turn: usize,
 }
 
 impl Site {
-    /// The same for the whole block.
-    fn whole(mut self) -> Self {
-        self.turn = 0;
-        self
+    fn is_beside(&self, other: &Self) -> bool {
+        self.object == other.object && self.around == other.around
     }
+}
+
+/// A copy of a program.
+#[derive(Debug)]
+struct Copied {
+    site: Site,
+    location: Location,
+    /// Whether it belongs to this phase for certain, should there be several.
+    certain: bool,
 }
 
 /// What the blocks of one program expect and copy, in the order of the program.
 #[derive(Debug, Default)]
 struct Uses {
     expected: Vec<(Site, Number)>,
-    copies: Vec<(Site, Location)>,
+    copies: Vec<Copied>,
+    /// Bytes that are known and delivered there as well.
+    known: Vec<(Site, Number)>,
+}
+
+impl Uses {
+    fn sites(&mut self) -> impl Iterator<Item = &mut Site> {
+        let expected = self.expected.iter_mut().map(|(site, _)| site);
+        let known = self.known.iter_mut().map(|(site, _)| site);
+        let copies = self.copies.iter_mut().map(|copy| &mut copy.site);
+        expected.chain(known).chain(copies)
+    }
+
+    fn delivers(&self, to: &Site) -> bool {
+        let mut known = self.known.iter();
+        self.copies.iter().any(|copy| copy.site == *to) || known.any(|(site, _)| site == to)
+    }
+}
+
+/// What a block has done to an mbarrier so far.
+#[derive(Debug, Default)]
+struct Course {
+    turn: usize,
+    expects: bool,
+    copies: bool,
+    /// How often the block had waited when it last copied.
+    waits: usize,
+    /// Whether it has waited for this mbarrier since it last expected bytes.
+    passed: bool,
+}
+
+impl Course {
+    /// Bytes are expected.
+    fn expect(&mut self) {
+        self.turn += usize::from(self.expects && self.copies);
+        (self.expects, self.copies, self.passed) = (true, false, false);
+    }
+
+    /// A copy begins behind so many waits of the block. Gives whether its phase is certain.
+    fn copy(&mut self, waits: usize) -> bool {
+        let waited = self.copies && waits > self.waits;
+        if !self.expects {
+            // Another CTA expects the bytes.
+            self.turn += usize::from(waited);
+        }
+        (self.copies, self.waits) = (true, waits);
+        !self.expects || !waited && !self.passed
+    }
 }
 
 /// Fills in the bytes of copies in the programs of all warps of a cluster; gives whether there were any.
@@ -65,10 +126,8 @@ pub fn fill(programs: &mut [&mut Vec<Line>]) -> Result<bool, Obstacle> {
         collect(&numbered, &mut Vec::new(), &mut uses);
         all.push(uses);
     }
-    let shares = match shares(&all, true) {
-        Ok(shares) => shares,
-        Err(_) => shares_of_blocks(all)?,
-    };
+    settle_turns(&mut all)?;
+    let shares = shares(&all)?;
     let any = shares.iter().any(|shares| !shares.is_empty());
     for (lines, shares) in programs.iter_mut().zip(shares) {
         write(lines, &mut shares.into_iter());
@@ -76,31 +135,38 @@ pub fn fill(programs: &mut [&mut Vec<Line>]) -> Result<bool, Obstacle> {
     Ok(any)
 }
 
-/// The same where whole blocks are taken together.
-fn shares_of_blocks(all: Vec<Uses>) -> Result<Vec<Vec<i128>>, Obstacle> {
-    let several = |uses: &Uses| uses.expected.iter().any(|(site, _)| site.turn > 0);
-    // What is left over would be too much for one of several phases.
-    let uneven = !all.iter().any(several);
-    let whole = |uses: Uses| {
-        let expected = uses.expected.into_iter();
-        let copies = uses.copies.into_iter();
-        Uses {
-            expected: expected
-                .map(|(site, bytes)| (site.whole(), bytes))
-                .collect(),
-            copies: copies.map(|(site, at)| (site.whole(), at)).collect(),
+/// Refuses copies of which it is not certain to which of several phases of a block they belong. A block with one phase has
+/// one turn.
+fn settle_turns(all: &mut [Uses]) -> Result<(), Obstacle> {
+    let expected = all.iter().flat_map(|uses| &uses.expected);
+    let later = expected.filter(|(site, _)| site.turn > 0);
+    let several: Vec<Site> = later.map(|(site, _)| site.clone()).collect();
+    let has_several = |site: &Site| several.iter().any(|other| other.is_beside(site));
+    for copy in all.iter().flat_map(|uses| &uses.copies) {
+        if !has_several(&copy.site) {
+            continue;
         }
-    };
-    let all: Vec<Uses> = all.into_iter().map(whole).collect();
-    shares(&all, uneven)
+        let expected = all.iter().flat_map(|uses| &uses.expected);
+        let mut beside = expected.filter(|(site, _)| site.is_beside(&copy.site));
+        let delivered = |site: &Site| all.iter().any(|uses| uses.delivers(site));
+        if !copy.certain || !beside.all(|(site, _)| delivered(site)) {
+            return Err(refuse(UNCERTAIN, &copy.location));
+        }
+    }
+    for site in all.iter_mut().flat_map(Uses::sites) {
+        if !has_several(site) {
+            site.turn = 0;
+        }
+    }
+    Ok(())
 }
 
-/// The bytes of each copy of each program, in the order of the copies. Shares may be uneven, or not.
-fn shares(all: &[Uses], uneven: bool) -> Result<Vec<Vec<i128>>, Obstacle> {
+/// The bytes of each copy of each program, in the order of the copies.
+fn shares(all: &[Uses]) -> Result<Vec<Vec<i128>>, Obstacle> {
     let of_program = |program: usize| {
         let copies = all[program].copies.iter().enumerate();
-        let shares = copies.map(|(number, (site, location))| {
-            share(all, program, number, site, uneven).ok_or_else(|| unknown(location))
+        let shares = copies.map(|(number, copy)| {
+            share(all, program, number, &copy.site).ok_or_else(|| refuse(UNKNOWN, &copy.location))
         });
         shares.collect()
     };
@@ -133,37 +199,70 @@ fn collect(lines: &[Line], around: &mut Vec<Header>, uses: &mut Uses) {
             _ => {}
         }
     }
-    let mut turn = 0;
+    let mut courses: BTreeMap<&Object, Course> = BTreeMap::new();
+    let mut waits = 0;
     for line in lines {
+        every_line(std::slice::from_ref(line), &mut |line| match line {
+            Line::Action {
+                action: Action::Wait { object, .. },
+                ..
+            } => {
+                waits += 1;
+                courses.entry(object).or_default().passed = true;
+            }
+            Line::Action {
+                action: Action::Sync { .. } | Action::ClusterWait,
+                ..
+            } => waits += 1,
+            _ => {}
+        });
         let Line::Action { action, location } = line else {
             continue;
         };
-        let site = |object: &Object| Site {
+        let site = |object: &Object, course: &Course| Site {
             around: around.clone(),
             object: object.clone(),
-            turn,
+            turn: course.turn,
         };
         match action {
-            Action::Wait { .. } => turn += 1,
             Action::Expect { object, bytes } | Action::ArriveExpect { object, bytes } => {
-                uses.expected.push((site(object), bytes.clone()));
+                let course = courses.entry(object).or_default();
+                course.expect();
+                uses.expected.push((site(object, course), bytes.clone()));
+            }
+            Action::Copy {
+                object,
+                bytes: Some(bytes),
+            }
+            | Action::Complete { object, bytes } => {
+                let course = courses.entry(object).or_default();
+                course.copy(waits);
+                uses.known.push((site(object, course), bytes.clone()));
             }
             Action::Copy {
                 object,
                 bytes: None,
-            } => uses.copies.push((site(object), location.clone())),
+            } => {
+                let course = courses.entry(object).or_default();
+                let certain = course.copy(waits);
+                uses.copies.push(Copied {
+                    site: site(object, course),
+                    location: location.clone(),
+                    certain,
+                });
+            }
             _ => {}
         }
     }
 }
 
 /// The bytes of a copy of a program, which is this one of its copies.
-fn share(all: &[Uses], program: usize, number: usize, site: &Site, uneven: bool) -> Option<i128> {
+fn share(all: &[Uses], program: usize, number: usize, site: &Site) -> Option<i128> {
     let expects = |uses: &Uses| uses.expected.iter().any(|(other, _)| other == site);
     let copies = |uses: &Uses| {
         uses.copies
             .iter()
-            .filter(|(other, _)| other == site)
+            .filter(|other| other.site == *site)
             .count()
     };
     let involved = all.iter().filter(|uses| copies(uses) > 0);
@@ -176,18 +275,18 @@ fn share(all: &[Uses], program: usize, number: usize, site: &Site, uneven: bool)
         for (_, bytes) in uses.expected.iter().filter(|(other, _)| other == site) {
             total = total.checked_add(bytes.as_constant()?)?;
         }
+        for (_, bytes) in uses.known.iter().filter(|(other, _)| other == site) {
+            total = total.checked_sub(bytes.as_constant()?)?;
+        }
     }
     let count = match alone {
         true => copies(own),
         false => involved.map(copies).sum(),
     };
     let count = i128::try_from(count).ok()?;
-    let first_of = |uses: &Uses| uses.copies.iter().position(|(other, _)| other == site);
+    let first_of = |uses: &Uses| uses.copies.iter().position(|other| other.site == *site);
     let first = first_of(own) == Some(number)
         && (alone || all[..program].iter().all(|uses| copies(uses) == 0));
-    if !uneven && total % count != 0 {
-        return None;
-    }
     // The first takes what does not divide evenly.
     let share = total / count + if first { total % count } else { 0 };
     (share > 0).then_some(share)
@@ -210,11 +309,9 @@ fn write(lines: &mut [Line], shares: &mut impl Iterator<Item = i128>) {
     }
 }
 
-fn unknown(location: &Location) -> Obstacle {
+fn refuse(reason: &str, location: &Location) -> Obstacle {
     Obstacle {
-        reason:
-            "how many bytes this copy delivers is not known: its mbarrier expects them elsewhere"
-                .to_owned(),
+        reason: reason.to_owned(),
         location: location.clone(),
     }
 }
