@@ -28,6 +28,9 @@ fn loops_that_count_to_a_bound_end() {
         "and.b32 %r4, %r3, -4;\nmov.u32 %r5, 0;\nh:\nadd.s32 %r5, %r5, 4;\nsetp.eq.s32 %p3, %r5, %r4;\n@!%p3 bra h;",
         // while (half > 0) half >>= 1, tested first
         "mov.u32 %r4, %r3;\nh:\nsetp.eq.u32 %p3, %r4, 0;\n@%p3 bra out;\nshr.u32 %r4, %r4, 1;\nbra h;\nout:",
+        // while (half >= 1), while (half > 7)
+        "mov.u32 %r4, %r3;\nh:\nshr.u32 %r4, %r4, 1;\nsetp.ge.u32 %p3, %r4, 1;\n@%p3 bra h;",
+        "mov.u32 %r4, %r3;\nh:\nshr.u32 %r4, %r4, 1;\nsetp.gt.s32 %p3, %r4, 7;\n@%p3 bra h;",
     ] {
         assert_eq!(premises(code), Vec::<String>::new(), "{code}");
     }
@@ -40,6 +43,10 @@ fn loops_that_may_go_on_for_ever_are_assumed_to_end() {
         "mov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 2;\nsetp.ne.u32 %p3, %r4, %r3;\n@%p3 bra h;",
         // the wrong way round
         "mov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.gt.s32 %p3, %r4, %r3;\n@%p3 bra h;",
+        // half >>= 1 while half >= n: not for n == 0
+        "mov.u32 %r4, %r1;\nh:\nshr.u32 %r4, %r4, 1;\nsetp.ge.u32 %p3, %r4, %r3;\n@%p3 bra h;",
+        // down by four from m - (n & 3), where n is m no more
+        "mov.u32 %r6, %r3;\nand.b32 %r4, %r6, 3;\nadd.u32 %r6, %r6, %r3;\nsub.s32 %r5, %r6, %r4;\nh:\nadd.s32 %r5, %r5, -4;\nsetp.ne.s32 %p3, %r5, 0;\n@%p3 bra h;",
         // some iterations do not step
         "mov.u32 %r4, 0;\nh:\nsetp.eq.u32 %p4, %r4, %r3;\n@!%p4 add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, 9;\n@%p3 bra h;",
     ] {
@@ -60,6 +67,8 @@ fn loops_that_no_launch_ends_are_refused() {
         "and.b32 %r6, %r3, -2;\nmov.u32 %r4, 0;\nh:\nadd.u32 %r5, %r4, 1;\nadd.u32 %r4, %r5, 1;\nsetp.ne.u32 %p3, %r5, %r6;\n@%p3 bra h;",
         // for (unsigned i = n; i >= 0; i--)
         "mov.u32 %r4, %r3;\nh:\nadd.u32 %r4, %r4, -1;\nsetp.ge.u32 %p3, %r4, 0;\n@%p3 bra h;",
+        // half >>= 1 while half > -3, with a sign
+        "mov.u32 %r4, %r3;\nh:\nshr.u32 %r4, %r4, 1;\nsetp.gt.s32 %p3, %r4, -3;\n@%p3 bra h;",
         // the bound moves as well
         "mov.u32 %r4, 0;\nmov.u32 %r5, 9;\nh:\nadd.u32 %r4, %r4, 1;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p3, %r4, %r5;\n@%p3 bra h;",
     ] {
@@ -102,6 +111,12 @@ fn writes_to_computed_places_beside_an_mbarrier_are_an_assumption() {
     for (write, expected) in [
         (
             "and.b32 %r9, %r3, 7;\nshl.b32 %r10, %r9, 3;\nadd.u32 %r11, %r10, %r7;\nst.shared.u32 [%r11], 0;",
+            elsewhere.clone(),
+        ),
+        // Through a generic address of one variable or the other.
+        (
+            "cvta.shared.u32 %r9, %r7;\ncvta.shared.u32 %r10, %r8;\nadd.u32 %r11, %r3, %r1;\nsetp.gt.u32 %p4, %r11, 5;\n\
+             selp.b32 %r9, %r9, %r10, %p4;\nshl.b32 %r11, %r1, 2;\nadd.u32 %r9, %r9, %r11;\nst.u32 [%r9], 0;",
             elsewhere,
         ),
         (

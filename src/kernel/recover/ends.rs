@@ -42,8 +42,8 @@ const MOST_STEPS: u32 = 24;
 const MOST_NAMED: usize = 3;
 
 /// What is taken for granted of the loops that do not synchronize, if it is not shown of each that it ends.
-pub fn assumption(kernel: &Kernel) -> Option<String> {
-    let open = open_loops(kernel);
+pub fn assumption(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Option<String> {
+    let open = open_loops(kernel, graph, slice);
     let places: BTreeSet<String> = open.iter().filter_map(Location::shown).collect();
     let named: Vec<&str> = places.iter().map(String::as_str).take(MOST_NAMED).collect();
     let more = match places.len().saturating_sub(MOST_NAMED) {
@@ -63,9 +63,7 @@ pub fn assumption(kernel: &Kernel) -> Option<String> {
 }
 
 /// The loops without synchronization of which it is not shown that they end.
-fn open_loops(kernel: &Kernel) -> Vec<Location> {
-    let graph = Graph::new(kernel);
-    let waits = Slice::new(kernel, &graph).memory_waits;
+fn open_loops(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Vec<Location> {
     let edges = cfg::Graph::new(kernel);
     let dominators = Dominators::of(&edges);
     let addresses = Addresses::new(kernel);
@@ -79,8 +77,8 @@ fn open_loops(kernel: &Kernel) -> Vec<Location> {
         if operations.any(is_event) {
             continue;
         }
-        let iteration = Iteration::new(kernel, &addresses, &graph, &dominators, natural);
-        if waits.contains_key(&id) && iteration.looks_at_one_word() {
+        let iteration = Iteration::new(kernel, &addresses, graph, &dominators, natural);
+        if slice.memory_waits.contains_key(&id) && iteration.looks_at_one_word() {
             continue;
         }
         let mut always = iteration.always.iter();
@@ -251,8 +249,11 @@ impl<'k> Iteration<'k> {
                         && self.multiple(bound, MOST_STEPS) >= bits
             }
             (Course::Halved, Compare::Equal) => bound == Operand::Constant(0),
-            (Course::Halved, Compare::Less { .. } | Compare::LessEqual { .. }) => {
-                fits(compare, bound, -1, width)
+            (Course::Halved, Compare::Less { signed }) => {
+                constant(bound, signed, width).is_some_and(|bound| bound > 0)
+            }
+            (Course::Halved, Compare::LessEqual { signed }) => {
+                constant(bound, signed, width).is_some_and(|bound| bound >= 0)
             }
             _ => false,
         }
@@ -384,6 +385,8 @@ impl<'k> Iteration<'k> {
 
     /// The number of bits of `whole` that `rest` consists of, the lowest ones.
     fn rest_of(&self, rest: Operand, whole: Operand) -> Option<u32> {
+        // Both are of one value of `whole` only if it has one.
+        self.addresses.definition(whole)?;
         let OperationKind::Compute {
             compute: Compute::And,
             operands,
@@ -405,27 +408,38 @@ impl<'k> Iteration<'k> {
 /// Whether a number that moves by a step cannot go over a bound without comparing so with it, as `i >= 0` always holds of an
 /// unsigned one. Of a bound that is no constant that is taken to be so.
 fn fits(compare: Compare, bound: Operand, by: i128, width: u16) -> bool {
-    let Operand::Constant(bits) = bound else {
+    if let Operand::Register(_) = bound {
         return true;
-    };
+    }
     let (is_signed, strict) = match compare {
         Compare::Less { signed } | Compare::Greater { signed } => (signed, true),
         Compare::LessEqual { signed } | Compare::GreaterEqual { signed } => (signed, false),
         Compare::Equal | Compare::NotEqual => return false,
     };
-    let word = Word::new(bits, width);
     let Some(values) = 1_i128.checked_shl(u32::from(width)).filter(|_| width <= 64) else {
         return false;
     };
-    let (value, least) = match is_signed {
-        true => (word.signed(), -values / 2),
-        false => (i128::try_from(word.bits).unwrap_or(values), 0),
+    let Some(value) = constant(bound, is_signed, width) else {
+        return false;
     };
+    let least = if is_signed { -values / 2 } else { 0 };
     let room = match by < 0 {
         true => value - least,
         false => least + values - 1 - value,
     };
     room + i128::from(!strict) >= by.abs()
+}
+
+/// A constant as a comparison reads it.
+fn constant(operand: Operand, is_signed: bool, width: u16) -> Option<i128> {
+    let Operand::Constant(bits) = operand else {
+        return None;
+    };
+    let word = Word::new(bits, width);
+    match is_signed {
+        true => Some(word.signed()),
+        false => i128::try_from(word.bits).ok(),
+    }
 }
 
 /// A constant of a width, with its sign.

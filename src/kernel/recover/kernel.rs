@@ -13,7 +13,6 @@ use crate::recover::lower::Inputs;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
 use crate::recover::number::Atomic;
-use crate::recover::overwritten;
 use crate::recover::overwritten::refuse_stores;
 use crate::recover::parity;
 use crate::recover::quotients::quotients;
@@ -125,8 +124,10 @@ pub fn trees(
 
 /// What is taken for granted of a kernel, however it is recovered.
 pub fn premises(kernel: &Kernel) -> Vec<String> {
-    let elsewhere = overwritten::assumption(kernel).map(str::to_owned);
-    let ends = ends::assumption(kernel);
+    let graph = Graph::new(kernel);
+    let slice = Slice::new(kernel, &graph);
+    let elsewhere = refuse_stores(kernel).ok().flatten().map(str::to_owned);
+    let ends = ends::assumption(kernel, &graph, &slice);
     elsewhere.into_iter().chain(ends).collect()
 }
 
@@ -151,7 +152,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
             "a CTA has 1 to 1,024 threads, and a cluster 1 to 16 CTAs",
         ));
     }
-    refuse_stores(kernel)?;
+    let elsewhere = refuse_stores(kernel)?;
     let graph = Graph::new(kernel);
     if !graph.is_reducible() {
         return Err(refuse("the control flow has a loop with several entries"));
@@ -176,7 +177,9 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
         register(kernel, &mut arena, &mut inputs, statements);
     }
     inputs.assumptions.extend(lowest_bit.map(str::to_owned));
-    inputs.assumptions.extend(premises(kernel));
+    inputs.assumptions.extend(elsewhere.map(str::to_owned));
+    let ends = ends::assumption(kernel, &graph, &slice);
+    inputs.assumptions.extend(ends);
     if !arena.shared_words.answered.is_empty() {
         let assumption = shared_words::ASSUMPTION.to_owned();
         inputs.assumptions.insert(assumption);

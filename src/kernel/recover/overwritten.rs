@@ -19,6 +19,8 @@ use crate::ir::Space;
 use crate::ir::Synchronization;
 use crate::ir::VariableId;
 use crate::recover::addresses::Addresses;
+use crate::recover::slice::bases;
+use crate::recover::slice::definitions;
 use crate::recover::slice::is_shared;
 use crate::recover::tree::Obstacle;
 
@@ -40,30 +42,28 @@ enum Reach {
     Misses,
 }
 
-/// Refuses stores over mbarriers.
-pub fn refuse_stores(kernel: &Kernel) -> Result<(), Obstacle> {
-    let mut all = writes(kernel).into_iter();
-    match all.find(|(_, reach)| *reach == Reach::Hits) {
-        None => Ok(()),
-        Some((location, _)) => Err(Obstacle {
-            reason: OVERWRITES.to_owned(),
-            location: location.clone(),
-        }),
+/// Refuses stores over mbarriers. Gives what is taken for granted of writes to computed places, if there are such.
+pub fn refuse_stores(kernel: &Kernel) -> Result<Option<&'static str>, Obstacle> {
+    let mut assumption = None;
+    for (location, reach) in writes(kernel) {
+        match reach {
+            Reach::Hits => {
+                return Err(Obstacle {
+                    reason: OVERWRITES.to_owned(),
+                    location: location.clone(),
+                });
+            }
+            Reach::Perhaps => assumption = Some(ELSEWHERE),
+            Reach::Misses => {}
+        }
     }
-}
-
-/// What is taken for granted of writes to computed places, if there are such.
-pub fn assumption(kernel: &Kernel) -> Option<&'static str> {
-    let all = writes(kernel);
-    let mut reaches = all.iter().map(|(_, reach)| *reach);
-    reaches
-        .any(|reach| reach == Reach::Perhaps)
-        .then_some(ELSEWHERE)
+    Ok(assumption)
 }
 
 /// Every write to what may be shared memory, and what it may do to mbarriers.
 fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
     let addresses = Addresses::new(kernel);
+    let definitions = definitions(kernel);
     let operations = || kernel.blocks.iter().flat_map(|block| &block.operations);
     let mut mbarriers: BTreeSet<(VariableId, u64)> = BTreeSet::new();
     // Those with mbarriers at places that are not all known.
@@ -121,8 +121,17 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
             match addresses.base(write.address) {
                 Some(variable) if full(variable).unwrap_or(false) => Reach::Hits,
                 Some(variable) if holding.contains(&Some(variable)) => Reach::Perhaps,
-                // A pointer that the kernel is given is not one to shared memory.
-                None if write.space == Space::Generic => Reach::Misses,
+                // A pointer that the kernel is given is not one to shared memory. Others come from the address of a variable.
+                None if write.space == Space::Generic => {
+                    let mut bases = bases(kernel, &definitions, write.address).into_iter();
+                    let may = |base| holding.contains(&Some(base)) || holding.contains(&None);
+                    match bases
+                        .any(|base| is_shared(kernel.variables[base.0 as usize].space) && may(base))
+                    {
+                        true => Reach::Perhaps,
+                        false => Reach::Misses,
+                    }
+                }
                 None if !holding.is_empty() => Reach::Perhaps,
                 _ if holding.contains(&None) => Reach::Perhaps,
                 _ => Reach::Misses,

@@ -12,9 +12,9 @@
 //!
 //! That holds while every warp waits where it comes to such a barrier: with `bar.arrive` nothing is known of any word.
 //!
-//! Atomic operations count as stores of what is not known. Where a store to a fixed place stands in what is not followed,
-//! nothing is known of any word. Nor is it of words in an array of a known size to which a store goes at a computed
-//! place. Other stores whose address is not a constant are left out; that they go elsewhere is an assumption. Triton has
+//! Atomic operations and `stmatrix` count as stores of what is not known. Where a store to a fixed place stands in what is not
+//! followed, nothing is known of any word. Nor is it of words in an array of a known size to which a store goes at a computed
+//! place, or a copy. Other stores whose address is not a constant are left out; that they go elsewhere is an assumption. Triton has
 //! all of its shared memory in one array without a size.
 
 use std::collections::BTreeMap;

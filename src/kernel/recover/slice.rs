@@ -34,7 +34,7 @@ pub struct Slice {
     pub branches: Vec<bool>,
     /// Per block: whether it has an event itself.
     pub events: Vec<bool>,
-    /// Variables in shared memory of a known size that stores write to at computed places.
+    /// Variables in shared memory of a known size that stores write to at computed places, or copies anywhere.
     pub scattered: BTreeSet<VariableId>,
     /// Loops without events all of whose ways out depend on memory that is read in the loop.
     pub memory_waits: BTreeMap<LoopId, Location>,
@@ -98,7 +98,7 @@ impl Slice {
     }
 
     fn of(kernel: &Kernel, graph: &Graph, wanted: &dyn Fn(&Operation) -> bool) -> Self {
-        let mut definitions: Vec<Vec<(usize, usize)>> = vec![Vec::new(); kernel.registers.len()];
+        let definitions = definitions(kernel);
         let mut local_stores = Vec::new();
         let mut shared_stores = Vec::new();
         let mut wanted_at = Vec::new();
@@ -116,11 +116,6 @@ impl Slice {
         };
         for (at, block) in kernel.blocks.iter().enumerate() {
             for (index, operation) in block.operations.iter().enumerate() {
-                for register in operation.kind.results() {
-                    if let Some(list) = definitions.get_mut(register.0 as usize) {
-                        list.push((at, index));
-                    }
-                }
                 if let OperationKind::Store {
                     space: Space::Local | Space::Generic,
                     ..
@@ -128,7 +123,7 @@ impl Slice {
                 {
                     local_stores.push((at, index));
                 }
-                if written_place(operation).is_some() {
+                if reached_place(operation).is_some() {
                     shared_stores.push((at, index));
                 }
                 if wanted(operation) {
@@ -139,12 +134,15 @@ impl Slice {
         }
         let addresses = Addresses::new(kernel);
         shared_stores.retain(|(at, index)| {
-            let Some(address) = written_place(&kernel.blocks[*at].operations[*index]) else {
+            let operation = &kernel.blocks[*at].operations[*index];
+            let Some(address) = reached_place(operation) else {
                 return false;
             };
-            let fixed = addresses.is_fixed(address);
+            let fixed = addresses.is_fixed(address) && written_place(operation).is_some();
             if !fixed {
-                slice.scattered.extend(bases(kernel, &definitions, address));
+                let bases = bases(kernel, &definitions, address).into_iter();
+                let has_size = |base: &VariableId| kernel.variables[base.0 as usize].size.is_some();
+                slice.scattered.extend(bases.filter(has_size));
             }
             fixed
         });
@@ -262,17 +260,37 @@ pub fn is_shared(space: Space) -> bool {
     matches!(space, Space::Shared | Space::Cluster | Space::Generic)
 }
 
-/// The address to which an operation writes in what may be shared memory.
+/// The address to which an operation writes in what may be shared memory, where it has written when it is done.
 pub fn written_place(operation: &Operation) -> Option<Operand> {
     match operation.kind {
-        OperationKind::Store { space, address, .. }
-        | OperationKind::Atomic { space, address, .. } => is_shared(space).then_some(address),
-        _ => None,
+        OperationKind::Synchronization(_) => None,
+        _ => reached_place(operation),
     }
 }
 
-/// The variables of a known size in whose addresses an address may begin.
-fn bases(
+/// The address to which an operation writes in what may be shared memory, at once or some time later.
+fn reached_place(operation: &Operation) -> Option<Operand> {
+    let write = operation.kind.write()?;
+    is_shared(write.space).then_some(write.address)
+}
+
+/// Per register: the blocks and operations that assign it.
+pub fn definitions(kernel: &Kernel) -> Vec<Vec<(usize, usize)>> {
+    let mut definitions: Vec<Vec<(usize, usize)>> = vec![Vec::new(); kernel.registers.len()];
+    for (at, block) in kernel.blocks.iter().enumerate() {
+        for (index, operation) in block.operations.iter().enumerate() {
+            for register in operation.kind.results() {
+                if let Some(list) = definitions.get_mut(register.0 as usize) {
+                    list.push((at, index));
+                }
+            }
+        }
+    }
+    definitions
+}
+
+/// The variables in whose addresses an address may begin.
+pub fn bases(
     kernel: &Kernel,
     definitions: &[Vec<(usize, usize)>],
     address: Operand,
@@ -289,9 +307,7 @@ fn bases(
         }
         for (at, index) in definitions.get(register.0 as usize).into_iter().flatten() {
             let kind = &kernel.blocks[*at].operations[*index].kind;
-            if let OperationKind::AddressOf { variable, .. } = kind
-                && kernel.variables[variable.0 as usize].size.is_some()
-            {
+            if let OperationKind::AddressOf { variable, .. } = kind {
                 found.insert(*variable);
             }
             work.extend(kind.operands());

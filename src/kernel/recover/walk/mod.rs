@@ -1536,6 +1536,12 @@ impl Walker<'_> {
                 }
             }
             OperationKind::Opaque { results, .. } => {
+                if let Some(write) = operation.kind.write()
+                    && is_shared(write.space)
+                {
+                    let bits = u16::try_from(write.bytes.saturating_mul(8)).unwrap_or(u16::MAX);
+                    self.store_words(write.address, &[None], bits, mask, path);
+                }
                 for result in results {
                     let term = self.unknown(*result);
                     self.set(*result, Value::Uniform(term), mask, path);
