@@ -13,9 +13,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::recover::alike::every;
 use crate::recover::alike::only;
 use crate::recover::alike::same;
+use crate::recover::lives::is_launched;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::sketch::Action;
@@ -95,16 +95,12 @@ fn passed(roles: &mut [&mut Role], barriers: &BTreeSet<i128>) -> bool {
     let Some((first, others)) = roles.split_first() else {
         return true;
     };
-    let mut first = skeleton(first);
+    let first = skeleton(first);
     if !others.iter().all(|role| same(&first, &skeleton(role))) {
         return true;
     }
     // Variables of roles are not the same ones.
-    let mut fixed = true;
-    every(&mut first, &mut |number| {
-        fixed &= !number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_)));
-    });
-    if !fixed {
+    if !first.iter().all(is_launched) {
         return true;
     }
     let mut least: Option<Vec<Since>> = None;

@@ -253,13 +253,16 @@ impl Pairs {
         [a, b]: [TermId; 2],
         [c, d]: [TermId; 2],
     ) -> bool {
+        if !commutes {
+            return self.equal(arena, a, c) && self.equal(arena, b, d);
+        }
         let before = self.clone();
         if self.equal(arena, a, c) && self.equal(arena, b, d) {
             return true;
         }
         // What a comparison that fails has supposed is not known.
         *self = before;
-        commutes && self.equal(arena, a, d) && self.equal(arena, b, c)
+        self.equal(arena, a, d) && self.equal(arena, b, c)
     }
 
     /// Whether the parts of two sums are equal in some order.
