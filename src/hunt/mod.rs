@@ -4,10 +4,12 @@
 //! instance by cheap adversarial runs. [`accelerated`] does so if there are many members, and moves equal members
 //! together. [`held`] looks for violations of the other properties. [`Hunter`] tries parameter values with these,
 //! makes a counterexample small, and says exactly in which sense it is the smallest. A counterexample is a run of
-//! [`crate::semantics::step`], so it only has to be replayed. If none is found, nothing follows.
+//! [`crate::semantics::step`], so it only has to be replayed. If none is found, nothing follows. [`excess`] looks for what the
+//! language defines and PTX does not.
 
 pub mod accelerated;
 pub mod distinct;
+pub mod excess;
 mod further;
 pub mod grid;
 pub mod held;

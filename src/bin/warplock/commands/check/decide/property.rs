@@ -6,6 +6,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use warplock::encoding::search::Objective;
+use warplock::hunt::excess::excess;
 use warplock::patience;
 use warplock::protocol::Expectation;
 use warplock::protocol::Property;
@@ -119,6 +120,11 @@ impl Work<'_> {
         let mut decision =
             verdict::decide_sharing(&protocol, narrowing, property, &settings, shared)
                 .map_err(|error| internal(&error))?;
+        if let Some((_, _, lines)) = self.kernel
+            && property == Property::Deadlock
+        {
+            doubt_bytes(&protocol, lines, &mut decision);
+        }
         let mut launch = None;
         if !self.exact
             && let Verdict::Refuted(_) = decision.verdict
@@ -297,12 +303,33 @@ impl Work<'_> {
 pub const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
     each other, or a warp waits for warps that may have ended";
 
+/// Why nothing is known of a kernel whose protocol is proved.
+const EXCESS: &str = "this delivers more bytes than the phase of its mbarrier still expects; whether that phase is ever complete then \
+    depends on how many are counted at once";
+
 /// A counterexample of a recovered protocol that may be one of no launch refutes nothing.
 pub fn doubt(decision: &mut Decision) {
     if let Verdict::Refuted(_) = decision.verdict {
         decision.verdict = Verdict::Unknown {
             reason: INEXACT.to_owned(),
             span: None,
+        };
+    }
+}
+
+/// A proof about a protocol is none about its kernel where more bytes are delivered than are expected.
+fn doubt_bytes(protocol: &Protocol, lines: &[Option<usize>], decision: &mut Decision) {
+    if let Verdict::Proved(_) | Verdict::Bounded { .. } = decision.verdict
+        && let Some(span) = excess(protocol)
+    {
+        let before = protocol.source.get(..span.start).unwrap_or_default();
+        let line = lines.get(before.matches('\n').count()).copied().flatten();
+        decision.verdict = Verdict::Unknown {
+            reason: match line {
+                Some(line) => format!("line {line}: {EXCESS}"),
+                None => EXCESS.to_owned(),
+            },
+            span: Some(span),
         };
     }
 }

@@ -1,0 +1,124 @@
+//! Bytes that only the tensor map knows, of copies that the graph recovers: to which phase of an mbarrier each copy belongs.
+
+use crate::graph_misuse::verdict;
+use crate::graph_misuse::verdict_by;
+
+const COPY: &str = "cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [room], [%rd1, {%r3}], [bar];\n";
+
+fn expect(bytes: u32) -> String {
+    format!("mbarrier.arrive.expect_tx.shared.b64 _, [bar], {bytes};\n")
+}
+
+fn wait(label: &str, offset: u32, parity: u32) -> String {
+    format!(
+        "{label}:\nmbarrier.try_wait.parity.shared.b64 %p9, [bar+{offset}], {parity};\n@!%p9 bra {label};\n"
+    )
+}
+
+/// Thread 0 arrives at another mbarrier and waits for it.
+fn another(label: &str, parity: u32) -> String {
+    let wait = wait(label, 8, parity);
+    format!("mbarrier.arrive.shared.b64 _, [bar+8];\n{wait}")
+}
+
+/// Thread 0 does this, in one block.
+fn by_one(code: &[&str]) -> String {
+    verdict(32, &one(code))
+}
+
+fn one(code: &[&str]) -> String {
+    format!(
+        "setp.ne.u32 %p15, %r1, 0;\n@!%p15 mbarrier.init.shared.b64 [bar], 1;\n\
+         @!%p15 mbarrier.init.shared.b64 [bar+8], 1;\nmov.b32 %r3, 0;\nbar.sync 0;\n@%p15 bra OUT;\n{}OUT:",
+        code.concat()
+    )
+}
+
+#[test]
+fn phases_begin_where_bytes_are_expected_behind_a_copy() {
+    let (first, second) = (wait("W", 0, 0), wait("X", 0, 1));
+    let (other, more) = (another("V", 0), another("U", 1));
+    let (some, others) = (expect(64), expect(96));
+    for code in [
+        // A wait for another mbarrier stands between what is expected and the copies.
+        vec![&some[..], &other, COPY, COPY, &first],
+        vec![
+            &some, &other, COPY, COPY, &first, &others, &more, COPY, COPY, COPY, &second,
+        ],
+        vec![&some, COPY, COPY, &first, &others, COPY, &second],
+        // One phase takes what is expected twice.
+        vec![COPY, &some, &first],
+    ] {
+        let said = by_one(&code);
+        assert!(
+            said.starts_with("PROVED for every schedule"),
+            "{code:?}\n{said}"
+        );
+    }
+}
+
+#[test]
+fn copies_that_may_belong_to_several_phases() {
+    let (first, second) = (wait("W", 0, 0), wait("X", 0, 1));
+    let (other, more) = (another("V", 0), another("U", 1));
+    let some = expect(64);
+    let uncertain = "how many bytes this copy delivers is not known: it is not certain to which phase of its mbarrier it belongs";
+    for code in [
+        // Nothing delivers the bytes of the second phase, which hangs.
+        vec![&some[..], &other, COPY, COPY, &first, &more, &some, &second],
+        // The second copy begins when the first phase is complete.
+        vec![&some, COPY, &first, COPY, &some, COPY, &second],
+        vec![&some, COPY, &other, COPY, &some, COPY, &second],
+    ] {
+        let said = by_one(&code);
+        assert!(
+            said.starts_with("UNKNOWN line ") && said.ends_with(uncertain),
+            "{code:?}\n{said}"
+        );
+    }
+}
+
+/// Of 80 bytes that are expected, a bulk copy delivers 16.
+#[test]
+fn bytes_that_are_known_are_not_those_of_the_tensor_copy() {
+    let bulk = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [room], [%rd1], 16, [bar];\n";
+    let all = expect(80);
+    let (first, few) = (wait("W", 0, 0), expect(16));
+    assert!(by_one(&[&all, COPY, bulk, &first]).starts_with("PROVED for every schedule"));
+    insta::assert_snapshot!(by_one(&[&few, COPY, bulk, &first]), @"UNKNOWN line 24: how many bytes this copy delivers is not known: its mbarrier expects them elsewhere");
+}
+
+/// A copy of 64 bytes where 48 are expected leaves -16, in one phase or with 16 bytes more in the next one.
+#[test]
+fn more_bytes_than_a_phase_expects() {
+    let bulk = |bytes: u32| {
+        format!(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [room], [%rd1], {bytes}, [bar];\n"
+        )
+    };
+    let (first, second) = (wait("W", 0, 0), wait("X", 0, 1));
+    let (few, some, more) = (expect(48), expect(64), expect(80));
+    let (whole, rest) = (bulk(64), bulk(16));
+    let excess = "this delivers more bytes than the phase of its mbarrier still expects; whether that phase is ever complete then \
+                  depends on how many are counted at once";
+    for recovery in ["auto", "graph"] {
+        let said = |code: &[&str]| verdict_by(recovery, 32, &one(code));
+        for code in [
+            vec![&few[..], &whole, &first],
+            vec![&few, &whole, &first, &few, &bulk(32), &second],
+        ] {
+            let said = said(&code);
+            assert!(
+                said.starts_with("UNKNOWN line ") && said.ends_with(excess),
+                "{code:?}\n{said}"
+            );
+        }
+        for code in [
+            vec![&some[..], &whole, &first],
+            vec![&more, &whole, &rest, &first, &few, &bulk(48), &second],
+        ] {
+            let said = said(&code);
+            assert!(said.starts_with("PROVED"), "{code:?}\n{said}");
+        }
+    }
+}
