@@ -103,13 +103,11 @@ impl Argument {
     ///
     /// A protocol that the rule does not cover, or an artefact that does not fit it.
     pub fn all_obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
-        if let Argument::Exhaustive(_) = self {
-            return Ok(Vec::new());
-        }
-        refuse_atomics(protocol)?;
-        // The kernel reads the text as it stands, and says itself what has to be defined.
-        if let Argument::Kernel(kernel) = self {
-            return trusted::obligations(protocol, kernel);
+        match self {
+            Argument::Exhaustive(_) => return Ok(Vec::new()),
+            // The kernel reads the text as it stands, and says itself what has to be defined.
+            Argument::Kernel(_) => return self.obligations(protocol),
+            _ => {}
         }
         let mut all = self.obligations(&normal::normal(protocol))?;
         all.extend(self.text_defined(protocol)?);

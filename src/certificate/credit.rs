@@ -322,6 +322,7 @@ impl<'a> Rule<'a> {
         let mut alternatives = Vec::new();
         for (which, supplies) in self.credit.waits[nth].alternatives.iter().enumerate() {
             let (mut goals, mut total) = (Vec::new(), Vec::new());
+            let mut sets = false;
             for (number, supply) in supplies.iter().enumerate() {
                 let once =
                     |other: &Supply| (other.role, other.event) == (supply.role, supply.event);
@@ -353,6 +354,7 @@ impl<'a> Rule<'a> {
                         }
                         holds.push(term::le(&waiting.value, &setting.terms.expr(value, &env)?));
                         goals.push(term::and(holds));
+                        sets = true;
                         continue;
                     }
                     EventKind::Wait { .. } => {
@@ -363,11 +365,7 @@ impl<'a> Rule<'a> {
                 let sum = algebra::mul(self.number(supply, &waiting)?, amount);
                 total.push(setting.terms.expr(&sum, &waiting.env)?);
             }
-            let sets = supplies
-                .first()
-                .map(|supply| self.event(supply.role, supply.event));
-            let sets = sets.transpose()?;
-            if !sets.is_some_and(|event| matches!(event.kind, EventKind::Set { .. })) {
+            if !sets {
                 goals.push(term::le(&waiting.missing, &term::sum(total)));
             }
             alternatives.push(term::and(goals));

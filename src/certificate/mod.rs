@@ -24,6 +24,7 @@ pub mod known;
 mod linear;
 pub mod manifest;
 pub mod normal;
+mod once;
 pub mod order;
 pub mod program;
 pub mod separation;

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 
 use super::exact;
+use super::once::once;
 use crate::protocol::ATOMIC;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
@@ -227,6 +228,11 @@ impl Walk {
 
     fn statement(&mut self, stmt: &Stmt, path: &mut Path) -> Result<Expr, Unsupported> {
         let never = Expr::Bool(false);
+        // Nothing that is executed once has to be told apart by a loop variable.
+        if let Some((amount, body)) = once(stmt) {
+            let condition = Expr::binary(BinaryOp::Ge, amount.clone(), Expr::Int(1));
+            return self.branch(stmt.span, &condition, body, &[], path);
+        }
         match &stmt.kind {
             StmtKind::Wait {
                 cell,

@@ -32,6 +32,9 @@ const MAX_SPLITS: usize = 3;
 /// A bound further from a parameter's least value is not one of its small values.
 const MAX_DISTANCE: i64 = 64;
 
+/// A parameter with more values than these is not split into each of them.
+const MAX_VALUES: i64 = 8;
+
 /// Looks for an argument by cases. The whole has no proof by the rules that are asked about its parts.
 pub(super) fn argue(
     protocol: &Protocol,
@@ -46,7 +49,12 @@ pub(super) fn argue(
         cancel,
         tell,
     };
-    match search.split(protocol, MAX_SPLITS) {
+    let found = search.split(protocol, MAX_SPLITS);
+    let found = found.or_else(|why| match counted(protocol) {
+        Some(_) => search.each(protocol),
+        None => Err(why),
+    });
+    match found {
         Ok(argument) => Guess::Found(argument),
         Err(reason) => Guess::nothing(reason),
     }
@@ -97,6 +105,29 @@ impl Search<'_> {
         Err(reason)
     }
 
+    /// An argument for each value of parameters that say how many members there are.
+    fn each(&self, protocol: &Protocol) -> Result<Argument, String> {
+        let Some((param, least)) = counted(protocol) else {
+            return self.whole(protocol);
+        };
+        if patience::over() {
+            return Err(super::cut::LATE.to_owned());
+        }
+        let from = least.saturating_add(1);
+        let name = &protocol.params[param].name;
+        (self.tell)(&format!("trying {name} = {least}"));
+        let [below, above] =
+            case_split::parts(protocol, param, from).map_err(|refused| refused.to_string())?;
+        let one = self.each(&below);
+        let one = one.map_err(|why| format!("of {name} = {least} alone: {why}"))?;
+        Ok(Argument::CaseSplit(CaseSplit {
+            param,
+            from,
+            below: Box::new(one),
+            above: Box::new(self.each(&above)?),
+        }))
+    }
+
     /// An argument for a protocol by one rule, which the checker accepts.
     fn whole(&self, protocol: &Protocol) -> Result<Argument, String> {
         let mut reason = "no proof rule covers such a protocol".to_owned();
@@ -125,6 +156,24 @@ impl Search<'_> {
         }
         Err(reason)
     }
+}
+
+/// A parameter of few values that says how many members a role has, and the least of these values. Which members do what is
+/// known of a number of them.
+fn counted(protocol: &Protocol) -> Option<(usize, i64)> {
+    let indices = protocol.roles.iter().flat_map(|role| &role.indices);
+    let params = indices.filter_map(|index| match index.extent {
+        Expr::Param(param) => Some(param.0),
+        _ => None,
+    });
+    params
+        .filter_map(|param| match protocol.params.get(param)?.domain {
+            Domain::Range(lo, hi) if (1..MAX_VALUES).contains(&hi.checked_sub(lo)?) => {
+                Some((param, lo))
+            }
+            _ => None,
+        })
+        .min()
 }
 
 /// Parameters with the least values of a second case, the smallest first: those from which on a loop makes a trip, and

@@ -48,6 +48,9 @@ use super::visits::FirstTiles;
 /// How many states are explored where no argument decides.
 const STATES: u64 = 300_000;
 
+/// How many bytes they may take.
+const BYTES: usize = 1 << 30;
+
 struct Question<'a> {
     tiles: &'a BlockSparse,
     protocol: &'a Protocol,
@@ -241,7 +244,7 @@ impl Question<'_> {
             "no {resident} CTAs were found that block each other whatever started before, and \
              there are too many launch orders to try them all"
         );
-        if self.rows_open {
+        if self.rows_open || !can_be_searched(self.tiles) {
             return self.unknown(bench, state, resident, why);
         }
         let Ok(mut free) = load::instance(self.tiles, self.order, self.protocol) else {
@@ -253,6 +256,7 @@ impl Question<'_> {
         }
         let options = explore::Options {
             max_states: STATES,
+            max_bytes: BYTES,
             ..explore::Options::default()
         };
         let found = explore::explore(&free, &options);
@@ -327,6 +331,23 @@ impl Question<'_> {
         };
         (0..bench.shapes.len()).map(fate).collect()
     }
+}
+
+/// Whether all schedules may be few enough.
+///
+/// Any two CTAs may be those that have started, and every visit is a state of its own of each run. A step leads to as many
+/// states as there are CTAs, and a state has a byte for each CTA and each row tile.
+fn can_be_searched(tiles: &BlockSparse) -> bool {
+    let few = |number: Option<usize>, most: u64| {
+        let number = number.and_then(|number| u64::try_from(number).ok());
+        number.is_some_and(|number| number <= most)
+    };
+    let ctas = tiles.n_blocks();
+    let pairs = ctas.checked_mul(ctas).map(|squared| squared / 2);
+    let step = ctas
+        .checked_add(tiles.m_blocks())
+        .and_then(|state| state.checked_mul(ctas));
+    few(pairs, STATES) && few(Some(tiles.len()), STATES) && few(step, BYTES as u64)
 }
 
 /// The CTAs that block when those that follow nobody are held back.

@@ -323,7 +323,7 @@ role consumer[c in 0..C] {
     insta::assert_snapshot!(folder.run(&["check", "--explain-proof", "ring.wlk"]), @"
     exit 0
     --- stdout
-    ring.wlk: deadlock: PROVED for every S in 2..=2, C >= 1, N >= 1 and schedule: all 60 obligations of the order rule hold
+    ring.wlk: deadlock: PROVED for every S in 2..=2, C >= 1, N >= 1 and schedule: all 46 obligations of the order rule hold
       why it holds:
         Whoever waits has a greater rank than whoever is waited for, and ranks do not fall along a program, so nobody waits in a circle. `#i` is how many iterations of the loop over `i` the member has completed over its whole run.
         `wait empty[p.index] p.phase` of producer: rank #i.
@@ -331,7 +331,7 @@ role consumer[c in 0..C] {
         `arrive full[0]` of producer: rank #i.
         `wait full[p.index] p.phase` of consumer: rank #i + 1.
         `arrive empty[p.index]` of consumer: rank #i + 1.
-        The waits `wait empty[p.index] p.phase` of producer, numbered in their order, are for the arrivals S before, and the first S for none.
+        The waits `wait empty[p.index] p.phase` of producer, numbered in their order, are for the arrivals 2 before, and the first 2 for none.
         The waits `wait full[p.index] p.phase` of consumer, numbered in their order, are for the arrivals of the same number.
         The generation after that of `wait full[p.index] p.phase` of consumer needs an arrival of producer, who has waited at `empty` for consumer; consumer has gone on by then.
         Before `arrive full[p.index]` of producer, the generation before its own has completed: producer has waited at `empty` for consumer; this is what has been waited for.
@@ -341,26 +341,13 @@ role consumer[c in 0..C] {
       obligations:
         declares_empty: `empty` has at least 1
         size_c1: the number of members of consumer is not negative
-        defined_c0_3: `wait empty[p.index] p.phase` is well defined
-        defined_c0_4: `wait empty[p.index] p.phase` is well defined
-        defined_c0_6: `arrive full[p.index]` is well defined
-        defined_c1_3: `wait full[p.index] p.phase` is well defined
-        defined_c1_4: `wait full[p.index] p.phase` is well defined
-        defined_c1_6: `arrive empty[p.index]` is well defined
-        turn_c0_s1: `arrive full[p.index]` of producer goes through its elements in turn
         turn_c0_s2: `arrive full[0]` of producer goes through its elements in turn
-        turn_c0_s2_2: `arrive full[0]` of producer goes through its elements in turn
-        turn_c0_s2_3: `arrive full[0]` of producer goes through its elements in turn
-        turn_c1_s1: `arrive empty[p.index]` of consumer goes through its elements in turn
         awaits_c1_s0: `wait full[p.index] p.phase` of consumer is for the generation that it is meant for
-        awaits_c1_s0_2: `wait full[p.index] p.phase` of consumer is for the generation that it is meant for
         exists_c1_s0_by0: `wait full[p.index] p.phase` of consumer is for arrivals that producer make
         exists_c1_s0_by0_2: `wait full[p.index] p.phase` of consumer is for arrivals that producer make
         awaits_c0_s0: `wait empty[p.index] p.phase` of producer is for the generation that it is meant for
-        awaits_c0_s0_2: `wait empty[p.index] p.phase` of producer is for the generation that it is meant for
         exists_c0_s0_by1: `wait empty[p.index] p.phase` of producer is for arrivals that consumer make
         not_behind_c1_s0: before `wait full[p.index] p.phase` of consumer, the generation before has completed
-        not_behind_c1_s0_2: before `wait full[p.index] p.phase` of consumer, the generation before has completed
         not_lapped_c1_s0: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
         not_lapped_c1_s0_2: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
         not_lapped_c1_s0_3: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
@@ -382,7 +369,6 @@ role consumer[c in 0..C] {
         in_turn_c0_s2_4: before `arrive full[0]` of producer, the generation before its own has completed
         in_turn_c0_s2_5: before `arrive full[0]` of producer, the generation before its own has completed
         not_behind_c0_s0: before `wait empty[p.index] p.phase` of producer, the generation before has completed
-        not_behind_c0_s0_2: before `wait empty[p.index] p.phase` of producer, the generation before has completed
         not_lapped_c0_s0: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
         not_lapped_c0_s0_2: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
         not_lapped_c0_s0_3: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later

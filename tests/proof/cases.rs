@@ -326,3 +326,93 @@ fn declarations_mean_something_where_there_is_no_copy() {
         }
     }
 }
+
+/// A turn is a turn, whether or not a CTA first looks if it has any.
+#[test]
+fn a_branch_around_turns_costs_no_proof() {
+    let turns = |from: &str, least: usize| {
+        format!(
+            "protocol p param N in 1.. param M in 1.. pattern visits[N, M] semaphore dq[M] = 0
+            let rank(n, m) = count(k in 0..n where visits[k, m])
+            grid cta[n in 0..N] launch ascending resident 1.. {{
+                if count(m in {from}..M where visits[n, m]) > {least} {{
+                    for m in row(visits, n) any order {{ wait dq[m] == rank(n, m) dq[m] += 1 }}
+                }}
+            }}"
+        )
+    };
+    let accepted = |source: &str| {
+        let argument = proposal_by(Layer::Ticket, source);
+        argument.is_ok_and(|argument| accepted(source, argument).is_ok())
+    };
+    assert!(accepted(&turns("0", 0)));
+    // A CTA that visits one tile or the first one alone takes no turn there.
+    assert!(!accepted(&turns("0", 1)));
+    assert!(!accepted(&turns("1", 0)));
+}
+
+/// Additions with many names, and waits of several kinds between which only the indices rise.
+#[test]
+fn wavefronts_in_several_dimensions_are_proved() {
+    let accepted = |source: &str| {
+        let argument = proposal_by(Layer::Credit, source);
+        argument.is_ok_and(|argument| accepted(source, argument).is_ok())
+    };
+    let cells = |earlier: &str| {
+        format!(
+            "protocol p param A in 1.. param B in 1.. param R in 0.. param Q in 0..
+            semaphore done[A, B, R, Q] = 0
+            role cta[a in 0..A][b in 0..B] {{
+                for r in 0..R {{
+                    for q in 0..Q {{
+                        if a > 0 {{ wait done[a - 1, b, r, q] >= 1 }}
+                        if b > 0 {{ wait done[a, {earlier}, r, q] >= 1 }}
+                        done[a, b, r, q] += 1
+                    }}
+                }}
+            }}"
+        )
+    };
+    assert!(accepted(&cells("b - 1")));
+    assert!(!accepted(&cells("b")));
+    let rounds = |value: &str| {
+        format!(
+            "protocol p param A in 1.. param B in 1.. param C in 1.. param R in 0..
+            semaphore done[A, B, C] = 0
+            role cta[a in 0..A][b in 0..B][c in 0..C] {{
+                for r in 0..R {{
+                    if a > 0 {{ wait done[a - 1, b, c] >= r + 1 }}
+                    if b > 0 {{ wait done[a, b - 1, c] >= r + 1 }}
+                    if c > 0 {{ wait done[a, b, c - 1] >= {value} }}
+                    done[a, b, c] += 1
+                }}
+            }}"
+        )
+    };
+    assert!(accepted(&rounds("r + 1")));
+    assert!(!accepted(&rounds("r + 2")));
+}
+
+/// As many members as a parameter of few values says: each value is a case. A parameter of one value is a number.
+#[test]
+fn few_numbers_of_members_are_cases() {
+    let turns = |domain: &str, filled: &str| {
+        format!(
+            "protocol p param G in {domain} param K in 0..
+            mbarrier full[G] {{ arrivals: 1 }} mbarrier empty[G] {{ arrivals: 1 }}
+            role load {{ for k in 0..K {{
+                wait empty[k % G] (k / G + 1) % 2 arrive full[k % G] }} }}
+            role math[g in 0..G] {{ for k in 0..K {{ if k % G == g {{
+                wait full[{filled} % G] k / G % 2 arrive empty[{filled} % G] }} }} }}"
+        )
+    };
+    let accepted = |layer: Layer, source: &str| {
+        let argument = proposal_by(layer, source);
+        argument.is_ok_and(|argument| accepted(source, argument).is_ok())
+    };
+    let cases = Layer::CaseSplit(Property::Deadlock);
+    assert!(proved(&turns("2..=2", "k")));
+    assert!(accepted(cases, &turns("1..=3", "k")));
+    // From the third stage on somebody waits for another one's stage.
+    assert!(!accepted(cases, &turns("1..=3", "(k + k / 2)")));
+}

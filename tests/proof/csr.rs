@@ -412,3 +412,32 @@ fn row_orders(tiles: &BlockSparse) -> Vec<Vec<Vec<u32>>> {
         .multi_cartesian_product()
         .collect()
 }
+
+/// CTAs in threes that block each other one at a time, so that one place more than there are threes is enough, and only a
+/// search of all schedules finds that out. Where there are too many for that, none is begun.
+#[test]
+fn launch_orders_are_searched_only_where_they_are_few() {
+    let outcome = |threes: u32| {
+        let rows = (0..threes).flat_map(|at| {
+            let (one, other) = (2 * at, 2 * at + 1);
+            [vec![other], vec![one, other], vec![one]]
+        });
+        let rows = rows.map(|row| (row, vec![]));
+        let tiles = BlockSparse::from_rows(2 * threes as usize, rows).expect("valid");
+        let scheme = Scheme {
+            lock: Lock::new("rank"),
+            order: RowOrder::Given,
+            launch: LaunchChoice::Any,
+        };
+        let resident = threes as usize + 1;
+        judge(&tiles, &scheme, Some(resident))
+            .expect("a lock")
+            .outcome
+    };
+    for threes in 1..=3 {
+        assert_eq!(outcome(threes), Outcome::Completes, "{threes}");
+    }
+    for threes in [300, 60_000] {
+        assert!(matches!(outcome(threes), Outcome::Unknown(_)), "{threes}");
+    }
+}

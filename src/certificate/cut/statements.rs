@@ -99,7 +99,8 @@ pub fn cell_mut(kind: &mut StmtKind) -> Option<&mut Cell> {
     }
 }
 
-fn for_each_expr(stmt: &mut Stmt, visit: &mut dyn FnMut(&mut Expr)) {
+/// The same, to replace them; without those that only name data.
+pub fn for_each_expr(stmt: &mut Stmt, visit: &mut dyn FnMut(&mut Expr)) {
     match &mut stmt.kind {
         StmtKind::Wait { cell, value, .. } | StmtKind::Set { cell, value } => {
             cell.index.iter_mut().for_each(&mut *visit);

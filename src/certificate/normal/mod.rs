@@ -15,8 +15,8 @@
 //! | `if n > 0 { B }`, `n` is a count | `for j in 0..min(1, n) { B }` | `rows.rs` |
 //! | `if a < b { B } for i in a + 1..b { B }` | `for i in a..b { B }` | `B` does not mention `i` |
 //!
-//! Where lengths of loops are compared, a parameter whose domain and plain assumptions leave one value is replaced by it.
-//! Lengths are compared as polynomials; whether one is never negative is read off its shape and the domain.
+//! Parameters that have one value are replaced first (`single.rs`). Lengths are compared as polynomials; whether one is never
+//! negative is read off its shape and the domain.
 //! Nothing moves past what could change it: bounds and conditions do not depend on what the loop assigns to, and a
 //! body with a `break` of its own stays in its loop.
 //!
@@ -25,6 +25,7 @@
 //! other definedness is stated from the untouched text. A body that is removed never runs in the original either.
 
 mod rows;
+mod single;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -36,19 +37,17 @@ use super::cut::algebra;
 use super::cut::domain::never_negative;
 use super::cut::leave;
 use super::cut::polynomial::Polynomial;
-use super::cut::statements;
 use super::defined::evident;
+use super::once::once;
+use super::once::says;
 use crate::protocol::BinaryOp;
-use crate::protocol::Domain;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
-use crate::protocol::ParamId;
 use crate::protocol::Protocol;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::Var;
 use crate::protocol::VarId;
-use crate::protocol::Work;
 
 /// Expressions with more parts than these are not compared.
 const MAX_SIZE: usize = 64;
@@ -59,18 +58,9 @@ pub fn normal(protocol: &Protocol) -> Protocol {
     if protocol.atomic().is_some() {
         return protocol.clone();
     }
-    let tight = protocol.tightened();
-    let single = |param: usize| match &tight.params[param].domain {
-        Domain::Range(lo, hi) if lo == hi => Some(*lo),
-        Domain::Set(values) => match values[..] {
-            [only] => Some(only),
-            _ => None,
-        },
-        _ => None,
-    };
+    let protocol = &single::replaced(protocol);
     let rewriter = Rewriter {
         protocol,
-        single: (0..protocol.params.len()).map(single).collect(),
         indices: turns::indices(protocol),
         vars: RefCell::new(protocol.vars.clone()),
     };
@@ -84,8 +74,6 @@ pub fn normal(protocol: &Protocol) -> Protocol {
 
 struct Rewriter<'p> {
     protocol: &'p Protocol,
-    /// The values of parameters that have only one.
-    single: Vec<Option<i64>>,
     /// Indices of roles, and how many values they have.
     indices: HashMap<VarId, i64>,
     /// The variables of the protocol, and new ones.
@@ -183,9 +171,6 @@ impl Rewriter<'_> {
             return None;
         }
         let trips = algebra::sub(this.hi.clone(), this.lo.clone());
-        let trips = algebra::replace(&trips, &|_| None, &|ParamId(at)| {
-            self.single[at].map(Expr::Int)
-        });
         match self.difference(&trips, &Expr::Int(0))? {
             Expr::Int(..=0) => Some(Vec::new()),
             Expr::Int(1) => {
@@ -284,25 +269,12 @@ impl Rewriter<'_> {
                 condition,
                 then,
                 otherwise,
-            } if otherwise.is_empty() => (condition.clone(), then),
-            // As often as the lesser of 1 and what says whether there is an iteration.
-            StmtKind::For {
-                var,
-                over:
-                    Iteration::Range {
-                        lo: Expr::Int(0),
-                        hi: Expr::Binary(BinaryOp::Min, a, b),
-                        ..
-                    },
-                body,
-            } if !says(body, *var) => {
-                let amount = match (&**a, &**b) {
-                    (Expr::Int(1), amount) | (amount, Expr::Int(1)) => amount.clone(),
-                    _ => return None,
-                };
-                (Expr::binary(BinaryOp::Ge, amount, Expr::Int(1)), body)
+            } if otherwise.is_empty() => (condition.clone(), &then[..]),
+            _ => {
+                let (amount, body) = once(first)?;
+                let least = Expr::binary(BinaryOp::Ge, amount.clone(), Expr::Int(1));
+                (least, body)
             }
-            _ => return None,
         };
         let plain = [&condition, this.lo, this.hi];
         if this.descending
@@ -388,37 +360,6 @@ fn size(expr: &Expr) -> usize {
     let mut sizes = parts.iter().map(|part| size(part));
     let sum = sizes.try_fold(1_usize, |sum, part| sum.checked_add(part));
     sum.unwrap_or(usize::MAX)
-}
-
-/// Whether a name occurs in a block, in what is done to data and claimed, too.
-fn says(body: &[Stmt], var: VarId) -> bool {
-    body.iter().any(|stmt| {
-        let mut found = false;
-        let mut look = |e: &Expr| found |= algebra::mentions(e, var);
-        statements::visit_exprs(stmt, &mut look);
-        match &stmt.kind {
-            StmtKind::Copy { touches, .. } => touches.iter().flat_map(|t| &t.index).for_each(look),
-            StmtKind::Access { work, .. } => match work {
-                Work::Now(touches) | Work::Async(touches) => {
-                    touches.iter().flat_map(|t| &t.index).for_each(look);
-                }
-                Work::Lifetime { data, .. } => data.iter().flat_map(|d| &d.index).for_each(look),
-                Work::Assert(claim) => {
-                    look(&claim.condition);
-                    let cells = claim.values.iter().flat_map(|(_, cell)| &cell.index);
-                    cells.for_each(look);
-                }
-                Work::CommitGroup | Work::WaitGroup { .. } | Work::Fence(_) => {}
-            },
-            StmtKind::If {
-                then, otherwise, ..
-            } => found |= says(then, var) || says(otherwise, var),
-            StmtKind::For { body, .. } => found |= says(body, var),
-            StmtKind::Assign { var: other, .. } => found |= *other == var,
-            _ => {}
-        }
-        found
-    })
 }
 
 /// Whether two blocks are the same but for where they stand.

@@ -8,6 +8,8 @@
 //!
 //! `B` neither changes what the condition looks at nor leaves a loop, so the condition is the same behind each part of it. It is
 //! evaluated more often than before, but only in iterations in which it was evaluated before, at the same values.
+//!
+//! Who knows branches and not such loops reads them back with [`once`].
 
 use super::Loop;
 use super::Rewriter;
@@ -49,13 +51,13 @@ impl Rewriter<'_> {
                 Some(Loop { lo: Expr::Int(0), hi, .. }) if same(hi, &amount)
             );
             if only_then {
-                all.extend(self.once(stmt, &amount, std::mem::take(&mut part)));
+                all.extend(self.at_most_once(stmt, &amount, std::mem::take(&mut part)));
                 all.push(inner.clone());
             } else {
                 part.push(inner.clone());
             }
         }
-        all.extend(self.once(stmt, &amount, part));
+        all.extend(self.at_most_once(stmt, &amount, part));
         Some(all)
     }
 
@@ -75,7 +77,7 @@ impl Rewriter<'_> {
     }
 
     /// A block that is executed once, if an amount is at least 1.
-    fn once(&self, stmt: &Stmt, amount: &Expr, body: Vec<Stmt>) -> Option<Stmt> {
+    fn at_most_once(&self, stmt: &Stmt, amount: &Expr, body: Vec<Stmt>) -> Option<Stmt> {
         if body.is_empty() {
             return None;
         }

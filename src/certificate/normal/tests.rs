@@ -1,5 +1,6 @@
 //! What the normal form makes one, and what it leaves alone.
 
+use crate::certificate::cut::statements;
 use crate::text;
 
 use super::*;
@@ -167,6 +168,38 @@ fn what_differs_stays() {
         "var y = 0 for i in 0..N { if i % 2 == 0 { y = i arrive b } x = x + y }",
     ] {
         let protocol = protocol(program);
-        assert_eq!(normal(&protocol), protocol, "{program}");
+        assert_eq!(normal(&protocol), single::replaced(&protocol), "{program}");
     }
+}
+
+/// What has one value is a number, and what may be undefined stays where it is.
+#[test]
+fn parameters_of_one_value_are_numbers() {
+    let load = |numbers: [&str; 2]| {
+        let [three, none] = numbers;
+        let text = format!(
+            "protocol p param N in 0.. param C in 1.. param K in 3..=3 param Z in {{0}} assume C == 1
+            mbarrier b[{three} * 2] {{ arrivals: {three} }} pool units = {three}
+            semaphore s[N] = {none} buffer data[{three}]
+            role r[c in 0..{three}] {{
+                var x = 0
+                for i in 0..N {{
+                    x = N / i * {none}
+                    wait b[i % {three}] (i / {three} + {none}) % 2
+                    write data[i % {three}]
+                    if i % {three} == {none} {{ acquire units {three} }}
+                }}
+            }}"
+        );
+        text::load(text.as_bytes()).unwrap_or_else(|found| panic!("{}", found[0].message))
+    };
+    let replaced = single::replaced(&load(["K", "Z"]));
+    let mut shown = format!("{replaced:?}");
+    assert!(!shown.contains("Param(ParamId(2))") && !shown.contains("Param(ParamId(3))"));
+    assert_eq!(replaced.objects[0].extents, [Expr::Int(6)]);
+    assert_eq!(replaced.roles[0].indices[0].extent, Expr::Int(3));
+    let body = &load(["3", "0"]).roles[0].body;
+    assert_eq!(sketch(&replaced.roles[0].body), sketch(body));
+    shown = format!("{:?}", replaced.roles[0].body);
+    assert!(shown.contains("Mul"), "{shown}");
 }

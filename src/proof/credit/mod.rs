@@ -51,8 +51,7 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
         Err(reason) => return Guess::nothing(reason),
     };
     let mut reason = String::new();
-    let ways = [(false, false), (true, false), (false, true), (true, true)];
-    for over in ways.map(|(params, indices)| Over { params, indices }) {
+    for over in Over::ALL {
         let ranks = match fresh::context(|| search.ranks(&alternatives, over)) {
             Ok(ranks) => ranks,
             Err(refused) => {
@@ -78,6 +77,38 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
 struct Over {
     params: bool,
     indices: bool,
+    /// Whether a name has the same factor in the ranks of all waits of a role.
+    alike: bool,
+}
+
+impl Over {
+    const NOTHING: Over = Over {
+        params: false,
+        indices: false,
+        alike: false,
+    };
+
+    const INDICES: Over = Over {
+        indices: true,
+        ..Over::NOTHING
+    };
+
+    const ALL: [Over; 5] = [
+        Over::NOTHING,
+        Over {
+            params: true,
+            ..Over::NOTHING
+        },
+        Over {
+            alike: true,
+            ..Over::INDICES
+        },
+        Over::INDICES,
+        Over {
+            params: true,
+            ..Over::INDICES
+        },
+    ];
 }
 
 struct Search<'p> {

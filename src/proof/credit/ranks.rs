@@ -7,10 +7,12 @@ use std::collections::HashMap;
 use super::Over;
 use super::Search;
 use super::samples::Execution;
+use crate::certificate::credit;
 use crate::certificate::credit::Affine;
 use crate::certificate::credit::Supply;
 use crate::proof::order::multipliers;
 use crate::proof::order::multipliers::Row;
+use crate::protocol::VarId;
 
 /// Components of a rank.
 const MAX_COMPONENTS: usize = 4;
@@ -22,6 +24,13 @@ type Member<'a> = (usize, &'a [i64]);
 type Pair = ((usize, usize), Vec<(usize, i64)>);
 
 impl Search<'_> {
+    /// The names that the rank of a wait may be a sum of.
+    pub(super) fn names(&self, (role, event): (usize, usize)) -> Vec<VarId> {
+        let indices = self.protocol.roles[role].indices.iter();
+        let indices: Vec<VarId> = indices.map(|index| index.var).collect();
+        credit::names(&indices, &self.programs[role].events[event]).unwrap_or_default()
+    }
+
     /// Ranks for all waits, if there are some under which whatever holds an addition up is below the wait that it is for.
     pub(super) fn ranks(
         &self,
@@ -39,6 +48,20 @@ impl Search<'_> {
         let params = self.protocol.params.len();
         let first =
             |nth: usize| -> usize { sizes[..nth].iter().map(|size| size + 1 + params).sum() };
+        // Where the factor of a name of a wait is.
+        let names: Vec<Vec<VarId>> = self.waits.iter().map(|wait| self.names(*wait)).collect();
+        let factor = |nth: usize, at: usize| -> usize {
+            let here = first(nth) + at;
+            let Some(name) = names[nth].get(at).filter(|_| over.alike) else {
+                return here;
+            };
+            let same_role = (0..=nth).filter(|other| self.waits[*other].0 == self.waits[nth].0);
+            let found = same_role.filter_map(|other| {
+                let at = names[other].iter().position(|other| other == name)?;
+                Some(first(other) + at)
+            });
+            found.min().unwrap_or(here)
+        };
         let mut pairs: BTreeSet<Pair> = BTreeSet::new();
         for sample in &self.samples {
             self.stop()?;
@@ -77,7 +100,7 @@ impl Search<'_> {
                                     if index && !over.indices || param && !over.params {
                                         continue;
                                     }
-                                    let sum = row.entry(first(nth) + at).or_default();
+                                    let sum = row.entry(factor(nth, at)).or_default();
                                     *sum = value.saturating_mul(sign).saturating_add(*sum);
                                 }
                             }
@@ -106,14 +129,14 @@ impl Search<'_> {
         }
         let rank = |nth: usize| -> Vec<Affine> {
             let factors = |from: usize, to: usize, component: &[i64]| -> Vec<(usize, i64)> {
-                let all = component[from..to].iter().copied().enumerate();
+                let all = (from..to).map(|at| (at - from, component[factor(nth, at)]));
                 all.filter(|(_, times)| *times != 0).collect()
             };
-            let (start, size) = (first(nth), sizes[nth]);
+            let size = sizes[nth];
             let one = |component: &Vec<i64>| Affine {
-                number: component[start + size + params],
-                names: factors(start, start + size, component),
-                params: factors(start + size, start + size + params, component),
+                number: component[factor(nth, size + params)],
+                names: factors(0, size, component),
+                params: factors(size, size + params, component),
             };
             components.iter().map(one).collect()
         };

@@ -59,15 +59,9 @@ impl Sample {
             if count.fold(1, i64::saturating_mul) > i64::try_from(EXECUTIONS).ok()? {
                 return None;
             }
-            let members: Vec<Vec<i64>> = match extents.is_empty() {
-                true => vec![Vec::new()],
-                false => extents
-                    .iter()
-                    .map(|extent| 0..*extent)
-                    .multi_cartesian_product()
-                    .collect(),
-            };
-            for member in members {
+            // A role without indices has one member.
+            let members = extents.iter().map(|extent| 0..*extent);
+            for member in members.multi_cartesian_product() {
                 let vars = this.indices.iter().map(|index| index.var);
                 let vars: HashMap<VarId, i64> = vars.zip(member.iter().copied()).collect();
                 for (event, what) in program.events.iter().enumerate() {

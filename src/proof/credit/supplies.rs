@@ -11,7 +11,6 @@ use super::samples::Sample;
 use super::sums::affine;
 use super::sums::range;
 use super::sums::sum;
-use crate::certificate::credit;
 use crate::certificate::credit::Affine;
 use crate::certificate::credit::Place;
 use crate::certificate::credit::Supply;
@@ -29,6 +28,9 @@ const MAX_PLACES: usize = 24;
 /// The largest number of additions that one wait may be for at small values.
 const MAX_BOX: i64 = 256;
 
+/// Forms of one addition that are looked at.
+const MAX_FORMS: usize = 4_096;
+
 /// Forms of one addition that are tried together with those of another one.
 const MAX_PAIRED: usize = 48;
 
@@ -44,6 +46,34 @@ struct Candidate {
     totals: Vec<Option<i64>>,
     /// How many additions there are altogether.
     size: i64,
+}
+
+/// Values that one index or loop variable of an addition may have.
+struct Form {
+    place: Place,
+    /// From where to where they go, for each execution that the wait is fitted to.
+    seen: Vec<(i64, i64)>,
+}
+
+/// Additions that have the values named so far.
+struct Fitting<'e> {
+    all: Vec<&'e Execution>,
+    /// How many combinations of values are named so far.
+    number: i64,
+}
+
+impl<'e> Fitting<'e> {
+    /// Those whose next value is in a range, if there are some with each combination of values.
+    fn narrowed(&self, nth: usize, (lo, hi): (i64, i64)) -> Option<Fitting<'e>> {
+        let number = self.number.checked_mul(hi.saturating_sub(lo).max(0))?;
+        let inside = |add: &&&Execution| (lo..hi).contains(&add.values[nth]);
+        let all: Vec<&Execution> = self.all.iter().filter(inside).copied().collect();
+        let combinations = all
+            .iter()
+            .dedup_by(|a, b| a.values[..=nth] == b.values[..=nth]);
+        let there = i64::try_from(combinations.count()).ok()?;
+        (number <= MAX_BOX && there == number).then_some(Fitting { all, number })
+    }
 }
 
 impl Search<'_> {
@@ -139,23 +169,27 @@ impl Search<'_> {
         fitted: &[(&Sample, &Execution)],
     ) -> Result<Vec<Candidate>, String> {
         let add = &self.programs[role].events[at];
-        // The additions to the element of each execution of the wait.
-        let there = |(sample, wait): &(&Sample, &Execution)| -> Vec<Vec<i64>> {
+        let loose = fitted.iter().map(|(sample, wait)| {
+            // The additions to the element of each execution of the wait, in the order of their values.
             let all = sample.all.iter();
             let own = all.filter(|e| (e.role, e.event) == (role, at) && e.element == wait.element);
-            own.map(|e| e.values.clone()).collect()
-        };
-        let there: Vec<Vec<Vec<i64>>> = fitted.iter().map(there).collect();
-        let mut places: Vec<Vec<Place>> = Vec::new();
+            Some(Fitting {
+                all: own.sorted_by_key(|e| &e.values).collect(),
+                number: 1,
+            })
+        });
+        let loose: Vec<Option<Fitting<'_>>> = loose.collect();
+        let mut forms: Vec<Vec<Form>> = Vec::new();
         for (nth, extent) in self.extents(role, add).into_iter().enumerate() {
             self.stop()?;
-            let values: Vec<BTreeSet<i64>> = there
-                .iter()
-                .map(|all| all.iter().map(|values| values[nth]).collect())
-                .collect();
+            let values = |fitting: &Option<Fitting<'_>>| -> BTreeSet<i64> {
+                let all = fitting.iter().flat_map(|fitting| &fitting.all);
+                all.map(|add| add.values[nth]).collect()
+            };
+            let values: Vec<BTreeSet<i64>> = loose.iter().map(values).collect();
             let mut known = BTreeSet::new();
             let mut distinct = Vec::new();
-            let read = self.read_off(wait, add, (role, nth));
+            let read = self.read_off(wait, (role, at), nth);
             for place in read.into_iter().chain(self.places(wait, extent.as_ref())) {
                 let seen: Vec<(i64, i64)> = fitted
                     .iter()
@@ -172,43 +206,24 @@ impl Search<'_> {
                     (EventKind::Set { .. }, Place::From(..)) => 0,
                     _ => fits,
                 };
-                if fits > 0 && known.insert(seen) {
-                    distinct.push((Reverse(fits), place));
+                if fits > 0 && known.insert(seen.clone()) {
+                    distinct.push((Reverse(fits), Form { place, seen }));
                 }
             }
             // A stable sort: what is read off and what is nearest comes first.
             distinct.sort_by_key(|(fits, _)| *fits);
             distinct.truncate(MAX_PLACES);
-            places.push(distinct.into_iter().map(|(_, place)| place).collect());
+            forms.push(distinct.into_iter().map(|(_, form)| form).collect());
         }
         let mut found = Vec::new();
-        for at_all in places.into_iter().multi_cartesian_product() {
-            self.stop()?;
-            let supply = Supply {
-                role,
-                event: at,
-                at: at_all,
-            };
-            let mut size: i64 = 0;
-            let totals: Vec<Option<i64>> = fitted
-                .iter()
-                .map(|(sample, wait)| {
-                    let (number, total) = self.total(&supply, sample, wait)?;
-                    size = size.saturating_add(number);
-                    Some(total)
-                })
-                .collect();
-            if totals
-                .iter()
-                .any(|total| total.is_some_and(|total| total > 0))
-            {
-                found.push(Candidate {
-                    supply,
-                    totals,
-                    size,
-                });
-            }
-        }
+        let mut chosen = Vec::new();
+        self.combined(
+            ((role, at), fitted),
+            &forms,
+            &mut chosen,
+            &loose,
+            &mut found,
+        )?;
         // Those that fit most, and least is added by, come first.
         found.sort_by_key(|c| {
             let fits = c.totals.iter().flatten().count();
@@ -217,20 +232,63 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// How many additions a supply names for a wait, and how much they add; `None` if one of them is none, or comes after
-    /// the wait.
-    fn total(&self, supply: &Supply, sample: &Sample, wait: &Execution) -> Option<(i64, i64)> {
-        let all = self.executions(supply, sample, wait)?;
-        let mut total: i64 = 0;
-        for at in &all {
-            let add = &sample.all[(*at)?];
-            let own = add.role == wait.role && self.member(add) == self.member(wait);
-            if add.element != wait.element || own && add.key > wait.key {
-                return None;
-            }
-            total = total.saturating_add(add.amount);
+    /// All ways to go on with forms for the other indices and loop variables of an addition. `left` says of each
+    /// execution of the wait which additions have the values chosen so far; nothing, if one of those named is none.
+    fn combined(
+        &self,
+        (add, fitted): ((usize, usize), &[(&Sample, &Execution)]),
+        forms: &[Vec<Form>],
+        chosen: &mut Vec<Place>,
+        left: &[Option<Fitting<'_>>],
+        found: &mut Vec<Candidate>,
+    ) -> Result<(), String> {
+        // Beside another addition, one that is for no execution at all is of no use.
+        if left.iter().flatten().all(|fitting| fitting.number == 0) || found.len() >= MAX_FORMS {
+            return Ok(());
         }
-        Some((i64::try_from(all.len()).ok()?, total))
+        self.stop()?;
+        let nth = chosen.len();
+        let Some(of_this) = forms.get(nth) else {
+            let mut size: i64 = 0;
+            let total = |(left, (_, wait)): (&Option<Fitting<'_>>, &(&Sample, &Execution))| {
+                let left = left.as_ref()?;
+                size = size.saturating_add(left.number);
+                self.total(left, wait)
+            };
+            let totals: Vec<Option<i64>> = left.iter().zip(fitted).map(total).collect();
+            if totals.iter().flatten().any(|total| *total > 0) {
+                found.push(Candidate {
+                    supply: Supply {
+                        role: add.0,
+                        event: add.1,
+                        at: chosen.clone(),
+                    },
+                    totals,
+                    size,
+                });
+            }
+            return Ok(());
+        };
+        for form in of_this {
+            let narrowed = left.iter().zip(&form.seen);
+            let narrowed = narrowed.map(|(left, range)| left.as_ref()?.narrowed(nth, *range));
+            let narrowed: Vec<Option<Fitting<'_>>> = narrowed.collect();
+            chosen.push(form.place.clone());
+            self.combined((add, fitted), forms, chosen, &narrowed, found)?;
+            chosen.pop();
+        }
+        Ok(())
+    }
+
+    /// How much additions add for a wait; `None` if one of them is none, or comes after the wait.
+    fn total(&self, fitting: &Fitting<'_>, wait: &Execution) -> Option<i64> {
+        let own = |add: &Execution| add.role == wait.role && self.member(add) == self.member(wait);
+        let late = |add: &Execution| own(add) && add.key > wait.key;
+        if i64::try_from(fitting.all.len()).ok()? != fitting.number {
+            return None;
+        }
+        let sum = |sum: i64, add: &&Execution| (!late(add)).then(|| sum.saturating_add(add.amount));
+        fitting.all.iter().try_fold(0, sum)
     }
 
     /// Where the executions are that a supply names; `None` if these are too many.
@@ -252,10 +310,7 @@ impl Search<'_> {
         let points = ranges.into_iter().map(|(lo, hi)| lo..hi);
         let find = |values: Vec<i64>| sample.at.get(&(supply.role, supply.event, values)).copied();
         // A product of no ranges is one point.
-        Some(match supply.at.is_empty() {
-            true => vec![find(Vec::new())],
-            false => points.multi_cartesian_product().map(find).collect(),
-        })
+        Some(points.multi_cartesian_product().map(find).collect())
     }
 
     /// How many values each index and loop variable of an addition has, where that is a sum of parameters.
@@ -277,16 +332,12 @@ impl Search<'_> {
     fn read_off(
         &self,
         (role, event): (usize, usize),
-        add: &Event,
-        (of, nth): (usize, usize),
+        (of, at_add): (usize, usize),
+        nth: usize,
     ) -> Vec<Place> {
-        let names = |role: usize, event: &Event| {
-            let indices = self.protocol.roles[role].indices.iter();
-            let indices: Vec<VarId> = indices.map(|index| index.var).collect();
-            credit::names(&indices, event).unwrap_or_default()
-        };
         let wait = &self.programs[role].events[event];
-        let (own, others) = (names(role, wait), names(of, add));
+        let add = &self.programs[of].events[at_add];
+        let (own, others) = (self.names((role, event)), self.names((of, at_add)));
         let mut all = Vec::new();
         for (wanted, reached) in wait.cell.index.iter().zip(&add.cell.index) {
             let (Some(wanted), Some(reached)) = (affine(wanted, &own), affine(reached, &others))

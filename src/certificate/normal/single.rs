@@ -1,0 +1,160 @@
+//! Parameters that have one value, for example those of a case.
+//!
+//! Where the domain and plain assumptions leave one value of a parameter, the parameter is that number in every run. So it is
+//! replaced by the number wherever it stands: in extents, which some rules know as numbers alone, in counts, and in programs.
+//! An operation on two numbers becomes its value where it has one. Nothing else is left out, so nothing is defined that was not.
+
+use crate::certificate::cut::algebra;
+use crate::certificate::cut::statements;
+use crate::protocol::Domain;
+use crate::protocol::Expr;
+use crate::protocol::Index;
+use crate::protocol::Initial;
+use crate::protocol::ObjectKind;
+use crate::protocol::ParamId;
+use crate::protocol::Place;
+use crate::protocol::Protocol;
+use crate::protocol::Resident;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+use crate::protocol::Touch;
+use crate::protocol::Work;
+
+type Visit<'v> = &'v mut dyn FnMut(&mut Expr);
+
+/// The same protocol with numbers for parameters that have one value.
+pub(super) fn replaced(protocol: &Protocol) -> Protocol {
+    let tight = protocol.tightened();
+    let single = |param: ParamId| match &tight.params.get(param.0)?.domain {
+        Domain::Range(lo, hi) if lo == hi => Some(Expr::Int(*lo)),
+        Domain::Set(values) => match values[..] {
+            [only] => Some(Expr::Int(only)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let mut replaced = protocol.clone();
+    if (0..protocol.params.len()).any(|at| single(ParamId(at)).is_some()) {
+        every_expr(&mut replaced, &mut |e| *e = with_numbers(e, &single));
+    }
+    replaced
+}
+
+fn with_numbers(expr: &Expr, single: &dyn Fn(ParamId) -> Option<Expr>) -> Expr {
+    let go = |e: &Expr| with_numbers(e, single);
+    match expr {
+        Expr::Int(_) | Expr::Bool(_) | Expr::Var(_) => expr.clone(),
+        Expr::Param(param) => single(*param).unwrap_or_else(|| expr.clone()),
+        Expr::Neg(e) => match go(e) {
+            Expr::Int(number) => algebra::sub(Expr::Int(0), Expr::Int(number)),
+            e => Expr::Neg(Box::new(e)),
+        },
+        Expr::Not(e) => Expr::Not(Box::new(go(e))),
+        Expr::Binary(op, a, b) => match (go(a), go(b)) {
+            (a @ Expr::Int(_), b @ Expr::Int(_)) => algebra::binary(*op, a, b),
+            (a, b) => Expr::binary(*op, a, b),
+        },
+        Expr::If(c, a, b) => Expr::If(Box::new(go(c)), Box::new(go(a)), Box::new(go(b))),
+        Expr::Visits(pattern, at) => Expr::Visits(*pattern, at.iter().map(go).collect()),
+        Expr::Count { var, lo, hi, body } => Expr::Count {
+            var: *var,
+            lo: Box::new(go(lo)),
+            hi: Box::new(go(hi)),
+            body: Box::new(go(body)),
+        },
+    }
+}
+
+/// Every expression but for assumptions, which say themselves which values there are.
+fn every_expr(protocol: &mut Protocol, visit: Visit<'_>) {
+    for pattern in &mut protocol.patterns {
+        pattern.extents.iter_mut().for_each(&mut *visit);
+        if let Some((_, condition)) = &mut pattern.definition {
+            visit(condition);
+        }
+    }
+    for object in &mut protocol.objects {
+        object.extents.iter_mut().for_each(&mut *visit);
+        match &mut object.kind {
+            ObjectKind::Semaphore(Initial::Value(number))
+            | ObjectKind::Mbarrier {
+                arrivals: number, ..
+            }
+            | ObjectKind::Barrier { arrivals: number }
+            | ObjectKind::Pool {
+                capacity: number, ..
+            } => visit(number),
+            ObjectKind::Semaphore(Initial::Any) | ObjectKind::Named => {}
+        }
+        if let Some(home) = &mut object.home {
+            place(&mut home.place, visit);
+        }
+    }
+    for buffer in &mut protocol.buffers {
+        buffer.extents.iter_mut().for_each(&mut *visit);
+    }
+    for invariant in &mut protocol.invariants {
+        indices(&mut invariant.indices, visit);
+        visit(&mut invariant.claim.condition);
+        let cells = invariant.claim.values.iter_mut();
+        cells.for_each(|(_, cell)| cell.index.iter_mut().for_each(&mut *visit));
+    }
+    for role in &mut protocol.roles {
+        indices(&mut role.indices, visit);
+        if let Some(launch) = &mut role.launch
+            && let Resident::AtMost(most) = &mut launch.resident
+        {
+            visit(most);
+        }
+        place(&mut role.place, visit);
+        block(&mut role.body, visit);
+    }
+}
+
+fn indices(indices: &mut [Index], visit: Visit<'_>) {
+    indices
+        .iter_mut()
+        .for_each(|index| visit(&mut index.extent));
+}
+
+fn place(place: &mut Place, visit: Visit<'_>) {
+    let Place { cta, cluster, gpu } = place;
+    let all = [cta, cluster, gpu].into_iter().flatten();
+    all.for_each(&mut *visit);
+}
+
+fn touches(touches: &mut [Touch], visit: Visit<'_>) {
+    for touch in touches {
+        touch.index.iter_mut().for_each(&mut *visit);
+    }
+}
+
+fn block(body: &mut [Stmt], visit: Visit<'_>) {
+    for stmt in body {
+        statements::for_each_expr(stmt, visit);
+        match &mut stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                block(then, visit);
+                block(otherwise, visit);
+            }
+            StmtKind::For { body, .. } => block(body, visit),
+            StmtKind::Copy { touches: all, .. } => touches(all, visit),
+            StmtKind::Access { work, .. } => match work {
+                Work::Now(all) | Work::Async(all) => touches(all, visit),
+                Work::Lifetime { data, .. } => {
+                    let data = data.iter_mut().flat_map(|data| &mut data.index);
+                    data.for_each(&mut *visit);
+                }
+                Work::Assert(claim) => {
+                    visit(&mut claim.condition);
+                    let cells = claim.values.iter_mut();
+                    cells.for_each(|(_, cell)| cell.index.iter_mut().for_each(&mut *visit));
+                }
+                Work::CommitGroup | Work::WaitGroup { .. } | Work::Fence(_) => {}
+            },
+            _ => {}
+        }
+    }
+}
