@@ -6,7 +6,8 @@
 //!
 //! Source: PTX ISA, "Tracking asynchronous operations by the mbarrier object", "complete-tx operation".
 //!
-//! One run is made at each of some small parameter values. That nothing is found shows nothing of others.
+//! One run is made at each of some small parameter values, or one that is given is looked at. That nothing is found shows
+//! nothing of others.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,6 @@ use crate::semantics::step::CellState;
 use crate::semantics::step::Delivery;
 use crate::semantics::step::State;
 use crate::semantics::unfold;
-use crate::semantics::unfold::Limits;
 
 use super::HURRIED_LARGEST;
 use super::declared;
@@ -46,14 +46,13 @@ pub fn excess(protocol: &Protocol) -> Option<Span> {
             patterns: vec![BTreeSet::new(); protocol.patterns.len()],
             ..Input::default()
         };
-        let limits: &Limits = &HURRIED_LARGEST;
-        let Ok((instance, _)) = unfold::instantiate_with(protocol, &input, limits) else {
+        let Ok((instance, _)) = unfold::instantiate_with(protocol, &input, &HURRIED_LARGEST) else {
             continue;
         };
         let mut trace = Vec::new();
         run_greedy(&instance, Some(&mut trace));
         work += trace.len();
-        if let Some(span) = in_run(&instance, &trace) {
+        if let Some(span) = in_steps(&instance, &trace) {
             return Some(span);
         }
         if work > WORK {
@@ -63,21 +62,35 @@ pub fn excess(protocol: &Protocol) -> Option<Span> {
     None
 }
 
-/// The statement that delivers too much in a run.
-fn in_run(instance: &Instance, trace: &[Action]) -> Option<Span> {
+/// The statement that delivers too much in a run at an input, or may do so next.
+pub fn in_run(protocol: &Protocol, input: &Input, run: &[Action]) -> Option<Span> {
+    let instance = unfold::instantiate(protocol, input).ok()?;
+    in_steps(&instance, run)
+}
+
+fn in_steps(instance: &Instance, run: &[Action]) -> Option<Span> {
     let mut state = step::initial(instance);
-    for action in trace {
-        if let Some((stmt, cell)) = step::works_on(instance, &state, *action)
-            && let Some(bytes) = delivered(instance, &state, *action)
-            && let Some(CellState::Mbarrier { pending: 0, tx, .. }) =
-                state.cells.get(cell.0 as usize)
-            && *tx < bytes
-        {
-            return instance.spans.get(stmt.0).copied();
+    for action in run {
+        if let Some(span) = too_much(instance, &state, *action) {
+            return Some(span);
         }
         step::apply(instance, &mut state, *action).ok()?;
     }
-    None
+    let next = step::enabled(instance, &state).into_iter();
+    next.filter_map(|action| too_much(instance, &state, action))
+        .next()
+}
+
+/// The statement of an action that delivers too much.
+fn too_much(instance: &Instance, state: &State, action: Action) -> Option<Span> {
+    let (stmt, cell) = step::works_on(instance, state, action)?;
+    let bytes = delivered(instance, state, action)?;
+    match state.cells.get(cell.0 as usize)? {
+        CellState::Mbarrier { pending: 0, tx, .. } if *tx < bytes => {
+            instance.spans.get(stmt.0).copied()
+        }
+        _ => None,
+    }
 }
 
 /// How many bytes an action delivers.

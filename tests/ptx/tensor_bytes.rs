@@ -1,5 +1,6 @@
 //! Bytes that only the tensor map knows, of copies that the graph recovers: to which phase of an mbarrier each copy belongs.
 
+use crate::graph_misuse::shown;
 use crate::graph_misuse::verdict;
 use crate::graph_misuse::verdict_by;
 
@@ -120,5 +121,36 @@ fn more_bytes_than_a_phase_expects() {
             let said = said(&code);
             assert!(said.starts_with("PROVED"), "{code:?}\n{said}");
         }
+        // Not at small numbers of the launch.
+        let at_50 = format!(
+            "{few}setp.ne.u32 %p14, %r2, 50;\n@!%p14 {whole}@%p14 {}",
+            bulk(48)
+        );
+        let at_50 = said(&[&at_50, &first]);
+        assert!(at_50.starts_with("BOUNDED no violation for "), "{at_50}");
     }
+}
+
+/// That each copy delivers what is expected is said where it is not proved: of bytes that are no constants, it is not.
+#[test]
+fn bytes_that_are_not_shown_to_be_those_that_are_expected() {
+    let assumption = "no copy delivers more bytes than the phase of its mbarrier still expects";
+    let copied = |bytes: &str| {
+        let copy = format!(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [room], [%rd1], {bytes}, [bar];\n"
+        );
+        let expect = format!("mbarrier.arrive.expect_tx.shared.b64 _, [bar], {bytes};\n");
+        let first = wait("W", 0, 0);
+        let bytes = "shl.b32 %r4, %r2, 4;\nmin.u32 %r4, %r4, 1024;\n";
+        shown(32, &one(&[bytes, &expect, &copy, &first]))
+    };
+    let (some, constant) = (copied("%r4"), copied("64"));
+    assert!(
+        some.contains("PROVED") && some.contains(assumption),
+        "{some}"
+    );
+    assert!(
+        constant.contains("PROVED") && !constant.contains(assumption),
+        "{constant}"
+    );
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use warplock::encoding::search::Objective;
-use warplock::hunt::excess::excess;
+use warplock::hunt::excess;
 use warplock::patience;
 use warplock::protocol::Expectation;
 use warplock::protocol::Property;
@@ -123,7 +123,13 @@ impl Work<'_> {
         if let Some((_, _, lines)) = self.kernel
             && property == Property::Deadlock
         {
-            doubt_bytes(&protocol, lines, &mut decision);
+            self.doubt_bytes(
+                &protocol,
+                narrowing,
+                shared,
+                (timeout, lines),
+                &mut decision,
+            )?;
         }
         let mut launch = None;
         if !self.exact
@@ -150,6 +156,53 @@ impl Work<'_> {
             decision,
             launch,
         })
+    }
+
+    /// A proof about a protocol is none about its kernel where more bytes are delivered than are expected.
+    fn doubt_bytes(
+        &self,
+        protocol: &Protocol,
+        narrowing: &Narrowing,
+        shared: &Shared,
+        (timeout, lines): (Duration, &[Option<usize>]),
+        decision: &mut Decision,
+    ) -> Result<(), Failure> {
+        let proved = decision.verdict.is_proved();
+        let within = matches!(decision.verdict, Verdict::Bounded { .. });
+        if !(proved || within) || !hazard::applicable(protocol).contains(&Property::TxMismatch) {
+            return Ok(());
+        }
+        let mut found = excess::excess(protocol);
+        if found.is_none() && proved {
+            let left = timeout.saturating_sub(decision.elapsed);
+            let most = left.min(decision.elapsed.saturating_add(BYTES_TIME));
+            let tell = self.teller();
+            let settings = self.settings(most, None, &tell);
+            let bytes = Property::TxMismatch;
+            let balance = verdict::decide_sharing(protocol, narrowing, bytes, &settings, shared)
+                .map_err(|error| self.internal(&error))?;
+            match &balance.verdict {
+                Verdict::Proved(_) => return Ok(()),
+                Verdict::Refuted(run) => {
+                    found = excess::in_run(protocol, &run.input, &run.schedule);
+                }
+                Verdict::Bounded { .. } | Verdict::Unknown { .. } => {}
+            }
+        }
+        let Some(span) = found else {
+            decision.assumptions.push(BALANCED.to_owned());
+            return Ok(());
+        };
+        let before = protocol.source.get(..span.start).unwrap_or_default();
+        let line = lines.get(before.matches('\n').count()).copied().flatten();
+        decision.verdict = Verdict::Unknown {
+            reason: match line {
+                Some(line) => format!("line {line}: {EXCESS}"),
+                None => EXCESS.to_owned(),
+            },
+            span: Some(span),
+        };
+        Ok(())
     }
 
     fn objectives(&self, protocol: &Protocol) -> Result<Option<Vec<Objective>>, Failure> {
@@ -303,6 +356,11 @@ impl Work<'_> {
 pub const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
     each other, or a warp waits for warps that may have ended";
 
+/// What is taken for granted of a kernel whose protocol is proved where it is not proved as well, and how much longer than the
+/// proof looking for that may take.
+const BALANCED: &str = "no copy delivers more bytes than the phase of its mbarrier still expects";
+const BYTES_TIME: Duration = Duration::from_secs(3);
+
 /// Why nothing is known of a kernel whose protocol is proved.
 const EXCESS: &str = "this delivers more bytes than the phase of its mbarrier still expects; whether that phase is ever complete then \
     depends on how many are counted at once";
@@ -313,23 +371,6 @@ pub fn doubt(decision: &mut Decision) {
         decision.verdict = Verdict::Unknown {
             reason: INEXACT.to_owned(),
             span: None,
-        };
-    }
-}
-
-/// A proof about a protocol is none about its kernel where more bytes are delivered than are expected.
-fn doubt_bytes(protocol: &Protocol, lines: &[Option<usize>], decision: &mut Decision) {
-    if let Verdict::Proved(_) | Verdict::Bounded { .. } = decision.verdict
-        && let Some(span) = excess(protocol)
-    {
-        let before = protocol.source.get(..span.start).unwrap_or_default();
-        let line = lines.get(before.matches('\n').count()).copied().flatten();
-        decision.verdict = Verdict::Unknown {
-            reason: match line {
-                Some(line) => format!("line {line}: {EXCESS}"),
-                None => EXCESS.to_owned(),
-            },
-            span: Some(span),
         };
     }
 }
