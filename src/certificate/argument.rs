@@ -1,5 +1,7 @@
 //! Arguments: which rule proves a property, and what the rule needs besides the text.
 
+use super::arriver;
+use super::arriver::Arriver;
 use super::case_split;
 use super::case_split::CaseSplit;
 use super::claims;
@@ -54,6 +56,8 @@ pub enum Argument {
     Separation(Separation),
     /// See [`super::case_split`].
     CaseSplit(CaseSplit),
+    /// See [`super::arriver`].
+    Arriver(Arriver),
     /// See [`super::exhaustive`].
     Exhaustive(Exhaustive),
 }
@@ -66,6 +70,7 @@ impl Argument {
             Argument::Turns(turns) => Some(turns.residency),
             // A launch, if there is one, is obliged to be of the whole grid.
             Argument::CaseSplit(_)
+            | Argument::Arriver(_)
             | Argument::Kernel(_)
             | Argument::Credit(_)
             | Argument::Cut(_)
@@ -81,6 +86,9 @@ impl Argument {
     ///
     /// A protocol that the rule does not cover, or an artefact that does not fit it.
     pub fn obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
+        if let Argument::Arriver(arriver) = self {
+            return arriver::obligations(protocol, arriver);
+        }
         refuse_atomics(protocol)?;
         match self {
             Argument::Kernel(kernel) => trusted::obligations(protocol, kernel),
@@ -92,7 +100,9 @@ impl Argument {
             Argument::Separation(parts) => separation::obligations(protocol, parts),
             Argument::CaseSplit(split) => case_split::obligations(protocol, split),
             // What is searched is the whole protocol, and that is done where a certificate is checked.
-            Argument::Exhaustive(_) => Err(Unsupported::whole("a search inside another argument")),
+            Argument::Arriver(_) | Argument::Exhaustive(_) => {
+                Err(Unsupported::whole("a search inside another argument"))
+            }
         }
     }
 
@@ -105,8 +115,8 @@ impl Argument {
     pub fn all_obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
         match self {
             Argument::Exhaustive(_) => return Ok(Vec::new()),
-            // The kernel reads the text as it stands, and says itself what has to be defined.
-            Argument::Kernel(_) => return self.obligations(protocol),
+            // The kernel reads the text as it stands, and says itself what has to be defined. So does the arriver rule.
+            Argument::Kernel(_) | Argument::Arriver(_) => return self.obligations(protocol),
             _ => {}
         }
         let mut all = self.obligations(&normal::normal(protocol))?;
@@ -132,6 +142,7 @@ impl Argument {
             Argument::Order(order) if order::proves_by(protocol, order, property) => true,
             Argument::Separation(parts) => separation::proves(protocol, parts, property),
             Argument::CaseSplit(split) => case_split::proves(protocol, split, property),
+            Argument::Arriver(_) => property == Property::Deadlock,
             Argument::Exhaustive(_) => true,
             Argument::Kernel(_) if trusted::proves(property) => true,
             _ => match property {
@@ -153,6 +164,7 @@ impl Argument {
             Argument::Order(_) => "order",
             Argument::Separation(_) => "separation",
             Argument::CaseSplit(_) => "case",
+            Argument::Arriver(_) => "arriver",
             Argument::Exhaustive(_) => "exhaustive",
         }
     }
@@ -168,6 +180,7 @@ impl Argument {
             Argument::Order(_) => "order rule",
             Argument::Separation(_) => "separation rule",
             Argument::CaseSplit(_) => "case rule",
+            Argument::Arriver(_) => "arriver rule",
             Argument::Exhaustive(_) => "exhaustive search",
         }
     }
@@ -189,7 +202,7 @@ impl Argument {
     }
 }
 
-/// No rule has an argument for an operation that reads and changes a semaphore in one step; only a search is about it.
+/// No other rule has an argument for an operation that reads and changes a semaphore in one step.
 fn refuse_atomics(protocol: &Protocol) -> Result<(), Unsupported> {
     match protocol.atomic() {
         Some(stmt) => Err(Unsupported::at(stmt.span, ATOMIC)),

@@ -3,7 +3,7 @@
 //! Members add to semaphores, or set them to ever greater values, and wait until one has at least some value. A certificate
 //! says of each wait which operations it is for, and gives it a *rank*, compared lexicographically. The conditions are
 //!
-//! 1. *(well defined)* every expression is defined, every element exists, every amount is at least 1, and each grid is resident;
+//! 1. *(well defined)* every expression is defined, every element exists, every amount is at least 1, and each grid that waits is resident;
 //! 2. *(supplied)* for every execution of a wait for more than the element has at the start, the operations of one of the
 //!    alternatives are different executions of programs, at the element of the wait. Together with what that has at the start
 //!    they add up to the value, or there is one alone, which sets the element to no less;
@@ -197,7 +197,12 @@ pub fn obligations(protocol: &Protocol, credit: &Credit) -> Result<Vec<Obligatio
     for frame in &mut rule.frames {
         frame.everything_well_defined()?;
         if frame.role.launch.is_some() {
-            frame.whole_grid()?;
+            let mut events = frame.program.events.iter();
+            match events.any(|event| matches!(event.kind, EventKind::Wait { .. })) {
+                true => frame.whole_grid()?,
+                // Whoever has started finishes, and makes room.
+                false => frame.some_resident()?,
+            }
         }
     }
     for nth in 0..rule.waits.len() {

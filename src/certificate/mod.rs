@@ -11,6 +11,7 @@
 #![deny(clippy::disallowed_methods)]
 
 pub mod argument;
+pub mod arriver;
 pub mod case_split;
 pub mod claims;
 pub mod credit;

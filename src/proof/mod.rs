@@ -4,6 +4,7 @@
 //! small instances and has the checker try what fits. What is found counts for nothing until it
 //! is written down as a certificate and checked from the protocol's text.
 
+mod arriver;
 mod case_split;
 mod credit;
 mod cut;
@@ -90,6 +91,8 @@ pub enum Layer {
     Credit,
     /// What CTAs share, and what each has of its own, one after the other.
     Separation,
+    /// What the last to arrive does, apart from all else.
+    Arriver,
     /// Small values of a parameter and all others, one after the other.
     CaseSplit(Property),
 }
@@ -106,6 +109,7 @@ impl Layer {
             Layer::Credit => "credit",
             Layer::Separation => "separation",
             Layer::CaseSplit(_) => "case",
+            Layer::Arriver => "arriver",
         }
     }
 
@@ -118,9 +122,10 @@ impl Layer {
 /// The layers that may apply to a protocol, in the order in which they are worth trying. The kernel is not among them: it is
 /// asked where somebody asks for it.
 pub fn layers(protocol: &Protocol) -> Vec<Layer> {
-    // No rule takes what reads and changes a semaphore in one step.
+    // No other rule takes what reads and changes a semaphore in one step.
     if protocol.atomic().is_some() {
-        return Vec::new();
+        let apart = certificate::arriver::apart(protocol);
+        return apart.map_or(Vec::new(), |_| vec![Layer::Arriver]);
     }
     let semaphores = protocol
         .objects
@@ -213,6 +218,7 @@ fn search_until(
         Layer::Turns => turns::guess(protocol, &samples(), deadline, tell),
         Layer::Credit => credit::guess(protocol, deadline, tell),
         Layer::Separation => separation::argue(protocol, limit, tell),
+        Layer::Arriver => arriver::argue(protocol, limit, tell),
         Layer::CaseSplit(property) => case_split::argue(protocol, property, deadline, cancel, tell),
     }
 }

@@ -1,6 +1,8 @@
 //! A proof in words: for which inputs it holds and how it goes.
 
 use crate::certificate::argument::Argument;
+use crate::certificate::arriver;
+use crate::certificate::arriver::Arriver;
 use crate::certificate::case_split;
 use crate::certificate::case_split::CaseSplit;
 use crate::certificate::grid::Residency;
@@ -111,6 +113,7 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
         Argument::Order(order) => super::orders::explain(protocol, order),
         Argument::Separation(parts) => explain_separation(protocol, parts),
         Argument::CaseSplit(split) => explain_cases(protocol, split),
+        Argument::Arriver(arriver) => explain_arriver(protocol, arriver),
         Argument::Exhaustive(searched) => vec![
             "At every combination of parameter values, every run of every input was followed step by step."
                 .to_owned(),
@@ -143,6 +146,20 @@ fn explain_separation(protocol: &Protocol, separation: &Separation) -> Vec<Strin
 }
 
 /// Each part of the domain by its own argument.
+fn explain_arriver(protocol: &Protocol, arriver: &Arriver) -> Vec<String> {
+    let Ok(apart) = arriver::apart(protocol) else {
+        return Vec::new();
+    };
+    let argument = &arriver.argument;
+    let mut lines = vec![format!(
+        "Whoever arrives last does what is left without waiting. So another role may do it, which waits until all have arrived; \
+         by the {}:",
+        argument.checker()
+    )];
+    lines.extend(explain(&apart, argument));
+    lines
+}
+
 fn explain_cases(protocol: &Protocol, split: &CaseSplit) -> Vec<String> {
     let Ok([below, above]) = case_split::parts(protocol, split.param, split.from) else {
         return Vec::new();

@@ -443,7 +443,9 @@ impl Strategy<'_> {
     ) -> Result<Result<Decision, NoProof>, Internal> {
         let deadline = patience::deadline(time);
         let mut failure = NoProof::default();
-        if let Some(stmt) = self.protocol.atomic() {
+        if let Some(stmt) = self.protocol.atomic()
+            && proof::layers(self.protocol).is_empty()
+        {
             let line = witness::line(&self.protocol.source, stmt.span);
             failure.tried.push((
                 Layer::Cuts(Shows::Nothing),

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod arriver;
 mod atomics;
 mod block_sparse;
 mod claims;

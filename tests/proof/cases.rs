@@ -6,6 +6,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use warplock::certificate::argument::Argument;
+use warplock::certificate::arriver;
 use warplock::certificate::cut::artefact::Shows;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
@@ -415,4 +416,78 @@ fn few_numbers_of_members_are_cases() {
     assert!(accepted(cases, &turns("1..=3", "k")));
     // From the third stage on somebody waits for another one's stage.
     assert!(!accepted(cases, &turns("1..=3", "(k + k / 2)")));
+}
+
+/// Who comes last is known where nobody else changes the counter, and what is left needs nobody else.
+#[test]
+fn the_last_to_arrive_may_do_what_is_left() {
+    let counted = |declared: &str, cta: &str| {
+        format!(
+            "protocol p param B in 1.. param S in 1.. {declared} semaphore done[B] = 0
+            grid cta[b in 0..B][s in 0..S] launch any resident 1.. {{ {cta} }}
+            role host {{ for b in 0..B {{ wait done[b] >= 1 }} }}"
+        )
+    };
+    let accepted = |source: &str| {
+        let argument = proposal_by(Layer::Arriver, source);
+        argument.is_ok_and(|argument| accepted(source, argument).is_ok())
+    };
+    let plain = "semaphore c[B] = 0";
+    let last = "let t = fetch_add(c[b], 1) if t == S - 1 { done[b] += 1 }";
+    for cta in [
+        last,
+        "let t = fetch_add(c[b], 1) if S == 1 + t { read x c[b] = 0 done[b] += 1 }",
+        "let t = fetch_add(c[b], 1) if t != S - 1 { return } for i in 0..S { done[b] += 1 }",
+    ] {
+        assert!(accepted(&counted(plain, cta)), "{cta}");
+    }
+    let apart = |declared: &str, cta: &str| {
+        let source = counted(declared, cta);
+        let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
+        arriver::apart(&protocol).is_ok()
+    };
+    assert!(apart(plain, last));
+    // Nobody comes last, somebody else counts, or a number is passed over.
+    assert!(!accepted(&counted(plain, &last.replace("S - 1", "S"))));
+    assert!(!apart("semaphore c[B] = 1", last));
+    assert!(!apart("semaphore c[B] = any", last));
+    assert!(!apart(plain, &format!("c[b] += 1 {last}")));
+    assert!(!apart(plain, &format!("{last} c[b] = 0")));
+    assert!(!apart(plain, &format!("let u = exchange(c[b], 0) {last}")));
+    assert!(!apart(
+        plain,
+        &format!("wait compare_and_swap(done[b], 0, 0) {last}")
+    ));
+    assert!(!apart(plain, &last.replace("c[b], 1", "c[b], 2")));
+    assert!(!apart(plain, &last.replace("c[b]", "c[b + 0]")));
+    // What is left waits, leaves, assigns, depends on who it is, or on what was returned.
+    for left in [
+        "wait done[b] >= 1",
+        "return",
+        "x = 1",
+        "if s == 0 { done[b] += 1 }",
+        "done[b] += t",
+        "let u = fetch_add(done[b], 1) if u == 0 { read y }",
+        "c[b] += 1",
+        "c[0] = 0",
+    ] {
+        let cta = format!("var x = 0 {}", last.replace("done[b] += 1", left));
+        assert!(!apart(plain, &cta), "{left}");
+    }
+    assert!(!apart(plain, &format!("{last} if t == 0 {{ read y }}")));
+    assert!(!apart(plain, &format!("{last} else {{ done[b] += 1 }}")));
+    // A counter that is set back counts again, and may be set back while others count.
+    let back = last.replace("done[b]", "c[b] = 0 done[b]");
+    assert!(apart(plain, &back));
+    assert!(!apart(plain, &format!("for r in 0..2 {{ {back} }}")));
+    assert!(!apart(plain, &back.replace("S - 1", "0")));
+    assert!(!apart(
+        "semaphore c[B] = 0 role r { wait c[0] >= 1 }",
+        &back
+    ));
+    assert!(!apart("semaphore c = 0", &back.replace("c[b]", "c")));
+    assert!(apart(
+        "semaphore c[B] = 0",
+        &format!("for r in 0..2 {{ {last} }}")
+    ));
 }

@@ -5,6 +5,7 @@
 
 pub mod agreement;
 pub mod apart_templates;
+pub mod arriver_templates;
 pub mod atomics;
 pub mod binaries;
 pub mod campaign;

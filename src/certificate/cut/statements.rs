@@ -15,7 +15,7 @@ pub fn visit_exprs(stmt: &Stmt, visit: &mut dyn FnMut(&Expr)) {
 }
 
 /// A block with its expressions replaced, except for those that only name data.
-pub(super) fn replaced(body: &[Stmt], replace: &dyn Fn(&Expr) -> Expr) -> Vec<Stmt> {
+pub fn replaced(body: &[Stmt], replace: &dyn Fn(&Expr) -> Expr) -> Vec<Stmt> {
     body.iter()
         .map(|stmt| {
             let mut stmt = stmt.clone();

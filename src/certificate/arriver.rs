@@ -1,0 +1,402 @@
+//! The arriver rule: whoever comes last does what is left, and does not wait there.
+//!
+//! Example: each CTA counts itself by `t = fetch_add(c, 1)`. The one that reads `N - 1` adds up what all have left. In general,
+//! let a semaphore be changed by one statement alone, `let t = fetch_add(c[e], 1)`, and let `t` be used behind it in
+//! `if t == L { X }` alone, or in `if t != L { return } X` at the end of the program. Let `X` block nowhere, and depend on
+//! nothing but the element. The protocol is *taken apart*: `c[e] += 1` stands in place of the operation and of `X`, and another
+//! role has one member for each element, which does `wait c[e] >= L + 1` and then `X`.
+//!
+//! **Why the protocol does not get stuck if that one does not.** An element counts from no more than `L` on, one by one, so at
+//! most one operation returns `L`, the one after which the wait passes. Take a run of the protocol to a stuck state. Let the
+//! new members do the steps of `X` when others do them in that run. This is a run of the other protocol, for `X` is done where
+//! the wait has passed, all semaphores have the same values, and `X` orders nothing behind it that blocks. At its end nobody is
+//! inside `X`, as `X` does not block. So a new member has finished, or its element is at most `L` and it waits, and everybody
+//! else stands at the same statement as in the protocol. Nobody can go on in the other protocol either, and who has not
+//! finished is the same.
+//!
+//! **Setting back.** `X` may set its element to a number for another launch, if nobody else looks at the semaphore, and if there are
+//! never more than `L + 1` operations at an element: no index of the role and no loop around the operation is missing in the
+//! element, but for indices with at most that many values altogether. Then nobody counts after that, and it is left out.
+//!
+//! All of this is checked here, from the text. Only deadlock is proved, and by an argument about the other protocol.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::argument::Argument;
+use super::cut::algebra;
+use super::cut::domain::never_negative;
+use super::cut::leave;
+use super::cut::polynomial::Polynomial;
+use super::cut::statements;
+use super::normal;
+use super::obligation::Obligation;
+use super::once::says;
+use super::program::Unsupported;
+use super::program::free_vars;
+use crate::protocol::ATOMIC;
+use crate::protocol::AtomicUpdate;
+use crate::protocol::BinaryOp;
+use crate::protocol::Cell;
+use crate::protocol::Comparison;
+use crate::protocol::Expr;
+use crate::protocol::Index;
+use crate::protocol::Initial;
+use crate::protocol::ObjectId;
+use crate::protocol::ObjectKind;
+use crate::protocol::Place;
+use crate::protocol::Protocol;
+use crate::protocol::Role;
+use crate::protocol::Stmt;
+use crate::protocol::StmtId;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+use crate::protocol::Work;
+
+/// An argument for the protocol that has been taken apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arriver {
+    /// The argument.
+    pub argument: Box<Argument>,
+}
+
+/// The obligations of the argument, and that what is evaluated is defined.
+///
+/// # Errors
+///
+/// A protocol that cannot be taken apart, or to which the argument does not apply.
+pub fn obligations(protocol: &Protocol, arriver: &Arriver) -> Result<Vec<Obligation>, Unsupported> {
+    let apart = apart(protocol)?;
+    let argument = &arriver.argument;
+    if argument.residency().is_some() {
+        return Err(Unsupported::whole(
+            "a proof that assumes an order in which CTAs start",
+        ));
+    }
+    let mut all = argument.obligations(&normal::normal(&apart))?;
+    all.extend(argument.text_defined(&apart)?);
+    Ok(all)
+}
+
+/// The protocol with a role of its own for what the last one does.
+///
+/// # Errors
+///
+/// Names the first operation that the rule does not cover.
+pub fn apart(protocol: &Protocol) -> Result<Protocol, Unsupported> {
+    let mut apart = protocol.clone();
+    let mut lasts = Vec::new();
+    for role in &mut apart.roles {
+        let mut walk = Walk {
+            lasts: Vec::new(),
+            loops: Vec::new(),
+        };
+        role.body = walk.block(&role.body, true)?;
+        for last in walk.lasts {
+            if says(&role.body, last.result) || says(&last.then, last.result) {
+                return Err(refused(&last.stmt));
+            }
+            lasts.push((role.clone(), last));
+        }
+    }
+    if lasts.is_empty() {
+        return Err(Unsupported::whole("no operation that returns a count"));
+    }
+    for (role, last) in &lasts {
+        let new = separate(&mut apart, role, last)?;
+        apart.roles.push(new);
+    }
+    for (_, last) in &lasts {
+        let object = last.cell.object;
+        let mut uses = Vec::new();
+        for role in &apart.roles {
+            add_uses(&role.body, object, &mut uses);
+        }
+        let waits = uses.iter().filter(|waits| **waits).count();
+        // One statement changes it. One wait is that of the new role.
+        if uses.len().checked_sub(waits) != Some(1) || last.sets_back() && waits != 1 {
+            return Err(refused(&last.stmt));
+        }
+    }
+    Ok(apart)
+}
+
+/// An operation that returns a count, and what is done by who gets the last one.
+struct Last {
+    stmt: Stmt,
+    cell: Cell,
+    result: VarId,
+    /// What the last one gets.
+    value: Expr,
+    then: Vec<Stmt>,
+    /// The variables of the loops around the operation.
+    loops: Vec<VarId>,
+}
+
+impl Last {
+    fn sets_back(&self) -> bool {
+        sets(&self.then, &self.cell)
+    }
+}
+
+struct Walk {
+    lasts: Vec<Last>,
+    loops: Vec<VarId>,
+}
+
+impl Walk {
+    fn block(&mut self, body: &[Stmt], whole: bool) -> Result<Vec<Stmt>, Unsupported> {
+        let mut all = Vec::new();
+        let mut rest = body;
+        while let [stmt, behind @ ..] = rest {
+            rest = behind;
+            let mut stmt = stmt.clone();
+            match &mut stmt.kind {
+                StmtKind::If {
+                    then, otherwise, ..
+                } => {
+                    *then = self.block(then, false)?;
+                    *otherwise = self.block(otherwise, false)?;
+                }
+                StmtKind::For { var, body, .. } => {
+                    self.loops.push(*var);
+                    *body = self.block(body, false)?;
+                    self.loops.pop();
+                }
+                StmtKind::WaitSwap { .. } => return Err(refused(&stmt)),
+                StmtKind::Atomic {
+                    cell,
+                    update: AtomicUpdate::Add(Expr::Int(1)),
+                    result,
+                } => {
+                    let [branch, behind @ ..] = rest else {
+                        return Err(refused(&stmt));
+                    };
+                    let found = asked(branch, *result, behind, whole);
+                    let (cell, result) = (cell.clone(), *result);
+                    let (value, then, behind) = found.ok_or_else(|| refused(&stmt))?;
+                    rest = behind;
+                    self.lasts.push(Last {
+                        stmt: stmt.clone(),
+                        cell: cell.clone(),
+                        result,
+                        value,
+                        then: then.to_vec(),
+                        loops: self.loops.clone(),
+                    });
+                    let amount = Expr::Int(1);
+                    stmt.kind = StmtKind::Add { cell, amount };
+                }
+                StmtKind::Atomic { .. } => return Err(refused(&stmt)),
+                _ => {}
+            }
+            all.push(stmt);
+        }
+        Ok(all)
+    }
+}
+
+/// What a branch compares a result with, what is done if it is equal, and what comes after.
+fn asked<'s>(
+    branch: &'s Stmt,
+    result: VarId,
+    behind: &'s [Stmt],
+    whole: bool,
+) -> Option<(Expr, &'s [Stmt], &'s [Stmt])> {
+    let StmtKind::If {
+        condition: Expr::Binary(op, a, b),
+        then,
+        otherwise,
+    } = &branch.kind
+    else {
+        return None;
+    };
+    let value = counted(a, result, b).or_else(|| counted(b, result, a))?;
+    match (op, &then[..], &otherwise[..]) {
+        (BinaryOp::Eq, then, []) => Some((value, then, behind)),
+        (BinaryOp::Ne, [only], []) if whole && only.kind == StmtKind::Return => {
+            Some((value, behind, &[]))
+        }
+        _ => None,
+    }
+}
+
+/// The value of a variable at which an expression, which is it or a number more, is as another one.
+fn counted(expr: &Expr, result: VarId, other: &Expr) -> Option<Expr> {
+    let more = match expr {
+        Expr::Var(var) if *var == result => 0,
+        Expr::Binary(BinaryOp::Add, a, b) => match (&**a, &**b) {
+            (Expr::Var(var), Expr::Int(more)) | (Expr::Int(more), Expr::Var(var))
+                if *var == result =>
+            {
+                *more
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    (!algebra::mentions(other, result)).then(|| algebra::sub(other.clone(), Expr::Int(more)))
+}
+
+/// The role that does what the last ones do.
+fn separate(apart: &mut Protocol, role: &Role, last: &Last) -> Result<Role, Unsupported> {
+    let refused = || refused(&last.stmt);
+    let object = apart.objects.get(last.cell.object.0).ok_or_else(refused)?;
+    let ObjectKind::Semaphore(Initial::Value(initial)) = object.kind.clone() else {
+        return Err(refused());
+    };
+    // Each name that the element is of is an index of the new role.
+    let (mut names, mut indices) = (HashMap::new(), Vec::new());
+    for (index, extent) in last.cell.index.iter().zip(object.extents.clone()) {
+        let mut used = HashSet::new();
+        free_vars(index, &mut used);
+        match index {
+            Expr::Var(name) if !names.contains_key(name) => {
+                let var = VarId(apart.vars.len());
+                apart
+                    .vars
+                    .push(apart.vars.get(name.0).ok_or_else(refused)?.clone());
+                names.insert(*name, Expr::Var(var));
+                indices.push(Index { var, extent });
+            }
+            _ if used.is_empty() => {}
+            _ => return Err(refused()),
+        }
+    }
+    let mut used = HashSet::new();
+    free_vars(&last.value, &mut used);
+    if !used.iter().all(|var| names.contains_key(var)) {
+        return Err(refused());
+    }
+    let not_negative = |sum: &Expr| {
+        let sum = Polynomial::of(sum).to_expr();
+        sum.is_some_and(|sum| never_negative(apart, &sum))
+    };
+    let above = algebra::sub(last.value.clone(), initial);
+    if !not_negative(&above) {
+        return Err(refused());
+    }
+    if last.sets_back() {
+        let changed = leave::changed(&role.body);
+        let told = |var: &VarId| names.contains_key(var) && !changed.contains(var);
+        let mut most = Expr::Int(1);
+        for index in role.indices.iter().filter(|index| !told(&index.var)) {
+            most = algebra::mul(most, index.extent.clone());
+        }
+        let enough = algebra::sub(algebra::add(above, Expr::Int(1)), most);
+        if !last.loops.iter().all(told) || !not_negative(&enough) {
+            return Err(refused());
+        }
+    }
+    let renamed = |e: &Expr| algebra::replace(e, &|var| names.get(&var).cloned(), &|_| None);
+    let mut own: HashSet<VarId> = names.keys().copied().collect();
+    let then = quick(&last.then, &last.cell, &mut own).ok_or_else(refused)?;
+    let cell = Cell {
+        object: last.cell.object,
+        index: last.cell.index.iter().map(renamed).collect(),
+    };
+    let wait = StmtKind::Wait {
+        cell,
+        comparison: Comparison::AtLeast,
+        value: algebra::add(renamed(&last.value), Expr::Int(1)),
+    };
+    let id = StmtId(apart.stmt_count);
+    apart.stmt_count = apart.stmt_count.checked_add(1).ok_or_else(refused)?;
+    let mut body = vec![Stmt {
+        id,
+        kind: wait,
+        ..last.stmt.clone()
+    }];
+    body.extend(statements::replaced(&then, &renamed));
+    Ok(Role {
+        name: format!("last_of_{}", role.name),
+        indices,
+        launch: None,
+        place: Place::default(),
+        body,
+        span: role.span,
+    })
+}
+
+/// A block without what is done to data and what sets an element back, if nothing in it blocks or is about other names.
+fn quick(body: &[Stmt], cell: &Cell, own: &mut HashSet<VarId>) -> Option<Vec<Stmt>> {
+    let mut all = Vec::new();
+    for stmt in body {
+        let mut known = true;
+        statements::visit_exprs(stmt, &mut |e| {
+            let mut used = HashSet::new();
+            free_vars(e, &mut used);
+            known &= used.iter().all(|var| own.contains(var));
+        });
+        let mut stmt = stmt.clone();
+        match &mut stmt.kind {
+            // That has to be defined for its own sake.
+            StmtKind::Access {
+                work: Work::WaitGroup { .. },
+                ..
+            } => return None,
+            StmtKind::Access { .. } => continue,
+            StmtKind::Set {
+                cell: other,
+                value: Expr::Int(_),
+            } if other == cell => continue,
+            _ if !known => return None,
+            StmtKind::Add { .. } => {}
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                *then = quick(then, cell, own)?;
+                *otherwise = quick(otherwise, cell, own)?;
+            }
+            StmtKind::For { var, body, .. } => {
+                let new = own.insert(*var);
+                *body = quick(body, cell, own)?;
+                if new {
+                    own.remove(var);
+                }
+            }
+            _ => return None,
+        }
+        all.push(stmt);
+    }
+    Some(all)
+}
+
+/// Whether a block sets an element.
+fn sets(body: &[Stmt], cell: &Cell) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Set { cell: other, .. } => other == cell,
+        StmtKind::If {
+            then, otherwise, ..
+        } => sets(then, cell) || sets(otherwise, cell),
+        StmtKind::For { body, .. } => sets(body, cell),
+        _ => false,
+    })
+}
+
+/// Of each statement that uses a semaphore, whether it waits.
+fn add_uses(body: &[Stmt], object: ObjectId, uses: &mut Vec<bool>) {
+    for stmt in body {
+        if statements::cell_of(stmt).is_some_and(|cell| cell.object == object) {
+            uses.push(matches!(stmt.kind, StmtKind::Wait { .. }));
+        }
+        match &stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                add_uses(then, object, uses);
+                add_uses(otherwise, object, uses);
+            }
+            StmtKind::For { body, .. } => add_uses(body, object, uses),
+            _ => {}
+        }
+    }
+}
+
+fn refused(stmt: &Stmt) -> Unsupported {
+    Unsupported::at(stmt.span, ATOMIC)
+}

@@ -1,0 +1,42 @@
+//! Arguments for a protocol in which what the last to arrive does stands apart.
+
+use std::time::Duration;
+use std::time::Instant;
+
+use super::Guess;
+use super::Layer;
+use super::layers;
+use super::search;
+use crate::certificate::argument::Argument;
+use crate::certificate::arriver;
+use crate::certificate::arriver::Arriver;
+use crate::patience;
+use crate::protocol::Protocol;
+
+/// Looks for an argument for the protocol that has been taken apart.
+pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) + Sync)) -> Guess {
+    let apart = match arriver::apart(protocol) {
+        Ok(apart) => apart,
+        Err(refused) => return Guess::nothing(super::uncovered(refused)),
+    };
+    tell("looking at what the last to arrive does apart");
+    let deadline = patience::deadline(limit);
+    let mut layers = layers(&apart);
+    // These rest on an order in which CTAs start. Who counts adds, which the credit rule knows.
+    layers.retain(|layer| !matches!(layer, Layer::Ticket | Layer::Turns));
+    layers.sort_by_key(|layer| *layer != Layer::Credit);
+    let mut reason = "no proof rule covers such a protocol".to_owned();
+    for layer in layers {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match search(&apart, layer, left, None, tell) {
+            Guess::Found(argument) | Guess::Fitting(argument) => {
+                let argument = Box::new(argument);
+                return Guess::Fitting(Argument::Arriver(Arriver { argument }));
+            }
+            // What may go wrong there need not go wrong here.
+            Guess::Nothing { reason: why, .. } if layer == Layer::Credit => reason = why,
+            Guess::Nothing { .. } => {}
+        }
+    }
+    Guess::nothing(format!("where the last to arrive stands apart: {reason}"))
+}
