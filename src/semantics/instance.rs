@@ -54,7 +54,7 @@ pub struct Member {
 pub enum Next {
     /// This.
     At(u32),
-    /// What belongs to the value that was returned.
+    /// What belongs to the value that was returned; the values ascend.
     By(Vec<(i64, u32)>),
 }
 
@@ -67,8 +67,8 @@ impl Member {
             Some(Next::At(next)) => Some(*next),
             Some(Next::By(ways)) => {
                 let value = returned?;
-                let way = ways.iter().find(|(known, _)| *known == value);
-                way.map(|(_, next)| *next)
+                let way = ways.binary_search_by_key(&value, |(known, _)| *known);
+                way.ok().map(|at| ways[at].1)
             }
         }
     }
@@ -145,6 +145,13 @@ pub enum OpKind {
     Acquire(i64),
     /// Gives this much, at least 0, back to a pool.
     Release(i64),
+}
+
+impl OpKind {
+    /// Whether the operation is about its cell. The cell of any other says no more than where the member is.
+    pub fn works_on_cell(self) -> bool {
+        !matches!(self, OpKind::NotDefined | OpKind::Touch(_))
+    }
 }
 
 /// How an operation changes a semaphore whose old value it returns.

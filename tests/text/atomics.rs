@@ -277,6 +277,16 @@ fn a_lock_by_compare_and_swap_orders_memory_as_it_says() {
 }
 
 #[test]
+fn work_on_data_is_no_use_of_an_mbarrier() {
+    let source = "protocol p mbarrier m { arrivals: 1, init: explicit } semaphore s = 0 buffer x[2]
+        role r[n in 0..2] { write x[n] let t = fetch_add(s, 1) if t == 1 { read x[0] } }
+        role q { init m arrive m wait m 0 }";
+    assert!(!violated(source, &[], Property::Uninitialized));
+    let used = source.replace("read x[0]", "arrive m");
+    assert!(violated(&used, &[], Property::Uninitialized));
+}
+
+#[test]
 fn values_without_end_are_refused() {
     let source = "protocol p semaphore s = 0 role r[n in 0..2] { let t = exchange(s, 1) let u = exchange(s, t + 1) let v = exchange(s, 2 * u + 1) }";
     let found = unfold::instantiate(&load(source), &Input::default());

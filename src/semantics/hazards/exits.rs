@@ -60,7 +60,8 @@ impl<'i> Exits<'i> {
         (0..self.instance.members.len()).find_map(|member| {
             let op = step::next_op(self.instance, state, member)?;
             // What is put in flight is a use once it can land.
-            let uses = !matches!(op.kind, OpKind::Copy(_) | OpKind::Commit);
+            let later = matches!(op.kind, OpKind::Copy(_) | OpKind::Commit);
+            let uses = !later && op.kind.works_on_cell();
             (uses && self.is_gone(state, op.cell, member)).then_some(Hazard::Exited {
                 member,
                 stmt: op.stmt,

@@ -295,7 +295,8 @@ impl<'i> Monitor<'i> {
         (0..self.instance.members.len()).find_map(|member| {
             let op = step::next_op(self.instance, state, member)?;
             // What is put in flight is a use once it can land.
-            let uses = !matches!(op.kind, OpKind::Init | OpKind::Copy(_) | OpKind::Commit);
+            let later = matches!(op.kind, OpKind::Init | OpKind::Copy(_) | OpKind::Commit);
+            let uses = !later && op.kind.works_on_cell();
             (uses && raw(op.cell)).then_some(Hazard::Unready {
                 member,
                 stmt: op.stmt,
