@@ -1,6 +1,10 @@
 //! Atomic operations on semaphores that read and change in one step.
 
+use std::collections::BTreeSet;
+
+use super::Comparison;
 use super::Expr;
+use super::ObjectId;
 use super::Protocol;
 use super::Stmt;
 use super::StmtKind;
@@ -53,17 +57,56 @@ impl Protocol {
         self.first(|kind| matches!(kind, StmtKind::Atomic { .. }))
     }
 
-    fn first(&self, wanted: fn(&StmtKind) -> bool) -> Option<&Stmt> {
-        self.roles.iter().find_map(|role| first(&role.body, wanted))
+    /// Whether a role that goes on with the result of an atomic operation may make a semaphore less than it was, for
+    /// an exact value of which somebody waits.
+    pub fn lowers_awaited_by_result(&self) -> bool {
+        let results = self.roles.iter().filter(|role| has_result(&role.body));
+        let mut lowered = BTreeSet::new();
+        for role in results {
+            first(&role.body, &mut |kind| {
+                lowered.extend(lowers(kind));
+                false
+            });
+        }
+        let mut awaited = |kind: &StmtKind| match kind {
+            StmtKind::Wait {
+                cell,
+                comparison: Comparison::Equal,
+                ..
+            } => lowered.contains(&cell.object),
+            _ => false,
+        };
+        let mut roles = self.roles.iter();
+        roles.any(|role| first(&role.body, &mut awaited).is_some())
+    }
+
+    fn first(&self, mut wanted: impl FnMut(&StmtKind) -> bool) -> Option<&Stmt> {
+        let mut roles = self.roles.iter();
+        roles.find_map(|role| first(&role.body, &mut wanted))
+    }
+}
+
+/// The semaphore that a statement may make less than it was.
+fn lowers(kind: &StmtKind) -> Option<ObjectId> {
+    match kind {
+        StmtKind::Atomic {
+            update: AtomicUpdate::Add(Expr::Int(0..)),
+            ..
+        } => None,
+        StmtKind::Set { cell, .. }
+        | StmtKind::WaitSwap { cell, .. }
+        | StmtKind::Atomic { cell, .. } => Some(cell.object),
+        _ => None,
     }
 }
 
 /// Whether a program goes on with the result of an atomic operation.
 pub fn has_result(body: &[Stmt]) -> bool {
-    first(body, |kind| matches!(kind, StmtKind::Atomic { .. })).is_some()
+    first(body, &mut |kind| matches!(kind, StmtKind::Atomic { .. })).is_some()
 }
 
-fn first(body: &[Stmt], wanted: fn(&StmtKind) -> bool) -> Option<&Stmt> {
+/// The first statement of a block, however deep, that is wanted.
+pub fn first<'p>(body: &'p [Stmt], wanted: &mut dyn FnMut(&StmtKind) -> bool) -> Option<&'p Stmt> {
     body.iter().find_map(|stmt| match &stmt.kind {
         kind if wanted(kind) => Some(stmt),
         StmtKind::If {

@@ -20,6 +20,7 @@ pub use atomic::AtomicUpdate;
 pub use atomic::COMPARE_AND_SWAP;
 pub use atomic::EXCHANGE;
 pub use atomic::FETCH_ADD;
+pub use atomic::first;
 pub use atomic::has_result;
 pub use expr::BinaryOp;
 pub use expr::Expr;

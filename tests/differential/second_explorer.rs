@@ -132,10 +132,6 @@ fn request(name: &str, source: &str, protocol: &Protocol, params: &[i64]) -> Opt
         if inapplicable(protocol, property).is_some() || unfollowed {
             continue;
         }
-        // Which semaphores are never set is read off ways that no run takes, too.
-        if property == Property::LappedWait && protocol.result().is_some() {
-            continue;
-        }
         if let Ok(found) = search_all(protocol, params, property, &bounds, &options) {
             let violated = found.found.is_some();
             if violated || found.end == SearchEnd::Exhausted && found.hidden.is_none() {

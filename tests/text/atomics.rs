@@ -9,6 +9,7 @@ use warplock::protocol::StmtKind;
 use warplock::semantics::explore;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
+use warplock::semantics::hazards;
 use warplock::semantics::hazards::search::search_all;
 use warplock::semantics::input::Input;
 use warplock::semantics::inputs::Bounds;
@@ -284,6 +285,28 @@ fn work_on_data_is_no_use_of_an_mbarrier() {
     assert!(!violated(source, &[], Property::Uninitialized));
     let used = source.replace("read x[0]", "arrive m");
     assert!(violated(&used, &[], Property::Uninitialized));
+}
+
+#[test]
+fn what_is_never_set_is_not_read_off_ways_that_no_run_takes() {
+    let source = "protocol p semaphore s = 0 semaphore turn = 0
+        role r { let t = fetch_add(s, 1) turn += 2 if t == 1 { turn = 0 } }
+        role q { wait turn == 1 }";
+    let unfollowed = |source: &str| hazards::unfollowed(&load(source), Property::LappedWait);
+    assert!(unfollowed(source).is_some(), "nobody sets it, for t is 0");
+    for lowered in ["let u = fetch_add(turn, -t)", "let u = exchange(turn, 0)"] {
+        assert!(unfollowed(&source.replace("{ turn = 0", &format!("{{ {lowered}"))).is_some());
+    }
+    for kept in ["turn += t", "let u = fetch_add(turn, 1)", "s = 0"] {
+        let source = source.replace("{ turn = 0", &format!("{{ {kept}"));
+        assert_eq!(unfollowed(&source), None, "{kept}");
+        assert!(violated(&source, &[], Property::LappedWait), "{kept}");
+    }
+    // A role without results has one way through it.
+    let set = "protocol p semaphore s = 0 semaphore turn = 0
+        role r { turn += 2 turn = 1 } role q { wait turn == 1 let t = fetch_add(s, 1) }";
+    assert_eq!(unfollowed(set), None);
+    assert!(!violated(set, &[], Property::LappedWait));
 }
 
 #[test]

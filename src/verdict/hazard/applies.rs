@@ -4,9 +4,9 @@ use crate::protocol::Comparison;
 use crate::protocol::ObjectKind;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
-use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::Work;
+use crate::protocol::first;
 
 /// What a run violates that does something undefined.
 pub const OF_UNDEFINED: [Property; 4] = [
@@ -32,7 +32,7 @@ pub fn inapplicable(protocol: &Protocol, property: Property) -> Option<&'static 
     };
     let statement = |wanted: fn(&StmtKind) -> bool| {
         let mut roles = protocol.roles.iter();
-        roles.any(|role| any(&role.body, wanted))
+        roles.any(|role| first(&role.body, &mut |kind| wanted(kind)).is_some())
     };
     let (applies, reason) = match property {
         Property::Deadlock => (true, ""),
@@ -123,18 +123,4 @@ fn touches(kind: &StmtKind) -> bool {
         },
         _ => false,
     }
-}
-
-/// Whether some statement of a block, however deep, is wanted.
-fn any(body: &[Stmt], wanted: fn(&StmtKind) -> bool) -> bool {
-    body.iter().any(|stmt| {
-        wanted(&stmt.kind)
-            || match &stmt.kind {
-                StmtKind::If {
-                    then, otherwise, ..
-                } => any(then, wanted) || any(otherwise, wanted),
-                StmtKind::For { body, .. } => any(body, wanted),
-                _ => false,
-            }
-    })
 }
