@@ -191,7 +191,10 @@ fn fault(error: RunError) -> Unsupported {
         return Unsupported::whole("larger inputs than are searched");
     }
     Unsupported {
-        reason: format!("a protocol that is not well defined everywhere: {error}"),
+        reason: match error.fault {
+            Fault::BehindResult(_) => error.to_string(),
+            _ => format!("a protocol that is not well defined everywhere: {error}"),
+        },
         span: error.span,
     }
 }

@@ -317,6 +317,11 @@ pub fn finding(
             unknown(&mut finding, protocol, reason, *span);
             // What a statement does wrong does not become right with time.
             finding.hint = Some(match span {
+                _ if decision.unfollowed => {
+                    "other properties may be decided: docs/language.md says \
+                                             which, under \"Results of atomic operations\""
+                        .to_owned()
+                }
                 Some(_) => "the statement itself is at fault: correct it, or exclude such inputs \
                             (`assume` in the text, or --assume EXPR)"
                     .to_owned(),

@@ -7,9 +7,12 @@
 //!
 //! **Points.** The walk stops at a *point* behind every operation that returns something and at the end of every block.
 //! A point is what is left to do, with the values of the variables that this reads. So branches
-//! that have the same left to do go on as one, and the number of points does not double with each operation.
+//! that have the same left to do go on as one, and the number of points does not double with each operation. How many
+//! points there may be is limited ([`Spent`]).
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -31,8 +34,46 @@ use super::live;
 use super::program::Walker;
 use super::returned::Returned;
 
+/// How many points all members may have together, and how many ways may lead on behind values.
+const MOST_POINTS: u64 = 1 << 18;
+const MOST_WAYS: u64 = 1 << 22;
+
 /// The operations of a member, and behind each what comes next.
 pub(super) type Program = (Vec<Op>, Vec<Next>);
+
+/// How many points and ways there are so far, in all members and for all sets of values that were tried.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Spent {
+    points: u64,
+    ways: u64,
+}
+
+impl Spent {
+    fn point(&mut self) -> Result<(), Fault> {
+        self.points += 1;
+        let what = "places behind results of atomic operations";
+        within(self.points, MOST_POINTS, what)
+    }
+
+    fn ways(&mut self, more: usize) -> Result<(), Fault> {
+        self.ways = self.ways.saturating_add(more as u64);
+        within(
+            self.ways,
+            MOST_WAYS,
+            "ways behind results of atomic operations",
+        )
+    }
+}
+
+fn within(count: u64, limit: u64, what: &'static str) -> Result<(), Fault> {
+    match count > limit {
+        true => Err(Fault::TooLarge { what, limit }),
+        false => Ok(()),
+    }
+}
+
+/// What goes on beside the member.
+const BESIDE: Fault = Fault::BehindResult("asynchronous work on declared data");
 
 /// Where a block or a loop stands.
 #[derive(Clone)]
@@ -68,7 +109,12 @@ enum Left {
     Loop(usize, usize, Rc<Vec<i64>>),
 }
 
-type Key = (Vec<Left>, Vec<Option<i64>>, Vec<(StmtId, usize)>, CellId);
+/// What is left to do, whatever the values of the variables: the frames, how often loops of open order have run, and
+/// where the path is, and with it where something undefined would be reported.
+type Rest = (Vec<Left>, Vec<(StmtId, usize)>, CellId);
+
+/// A rest by its number, and the values of the variables that it reads.
+type Key = (usize, Vec<Option<i64>>);
 
 /// How the operations of a point end.
 enum Exit {
@@ -90,6 +136,7 @@ struct Builder<'w, 'a, 'p> {
     returned: &'w Returned,
     points: Vec<Option<Point>>,
     known: FxHashMap<Key, usize>,
+    rests: FxHashMap<Rest, usize>,
     open: Vec<(usize, Path<'p>)>,
     /// What is read and written, by number.
     touched: Vec<Vec<Touched>>,
@@ -107,6 +154,7 @@ pub(super) fn program(
         returned,
         points: vec![None],
         known: FxHashMap::default(),
+        rests: FxHashMap::default(),
         open: Vec::new(),
         touched: Vec::new(),
         numbers: FxHashMap::default(),
@@ -125,8 +173,7 @@ pub(super) fn program(
     let touched = builder.touched;
     let (ops, next) = joined(builder.points);
     if let Some(data) = &mut walker.data {
-        let gathered = data.branching(&ops, &touched);
-        gathered.map_err(|(fault, _)| RunError::from(fault))?;
+        data.branching(&ops, &touched)?;
     }
     Ok((ops, next))
 }
@@ -139,7 +186,14 @@ impl<'p> Builder<'_, '_, 'p> {
         let exit = match self.steps(&mut path) {
             Ok(exit) => exit,
             Err((error, stmt)) => match (path.behind, &error.fault) {
-                (None, _) | (_, Fault::TooLarge { .. } | Fault::BehindResult) => return Err(error),
+                (None, _) | (_, Fault::TooLarge { .. } | Fault::BehindResult(_)) => {
+                    return Err(error);
+                }
+                // The order was made for the row behind another value.
+                (Some(_), Fault::BadOrder { .. }) => {
+                    let fault = Fault::BehindResult("a row whose entries depend on it");
+                    return Err(RunError { fault, ..error });
+                }
                 (Some(cell), _) => {
                     let undefined = Op {
                         stmt,
@@ -168,7 +222,7 @@ impl<'p> Builder<'_, '_, 'p> {
                     None => {
                         path.frames.pop();
                         if path.behind.is_some() && !path.frames.is_empty() {
-                            return Ok(Exit::To(self.point(path)));
+                            return self.block_end(path);
                         }
                         continue;
                     }
@@ -224,7 +278,7 @@ impl<'p> Builder<'_, '_, 'p> {
                     }
                     path.frames.pop();
                     if path.behind.is_some() {
-                        return Ok(Exit::To(self.point(path)));
+                        return self.block_end(path);
                     }
                 }
                 StmtKind::Atomic { result, .. } => {
@@ -233,12 +287,7 @@ impl<'p> Builder<'_, '_, 'p> {
                         return Ok(Exit::End);
                     };
                     path.behind = Some(op.cell);
-                    let values = self.returned.of(op.cell);
-                    let mut ways = Vec::with_capacity(values.len());
-                    for value in values {
-                        self.walker.env.set(*result, *value).map_err(here)?;
-                        ways.push((*value, self.point(path)));
-                    }
+                    let ways = self.ways(path, *result, op.cell).map_err(here)?;
                     return Ok(Exit::By(op, ways));
                 }
                 StmtKind::Access { work, .. } => {
@@ -247,7 +296,7 @@ impl<'p> Builder<'_, '_, 'p> {
                 StmtKind::Copy { touches, .. }
                     if self.walker.data.is_some() && !touches.is_empty() =>
                 {
-                    return Err(here(Fault::BehindResult));
+                    return Err(here(BESIDE));
                 }
                 _ => self.walker.simple(stmt).map_err(here)?,
             }
@@ -263,7 +312,7 @@ impl<'p> Builder<'_, '_, 'p> {
             Work::Now(touches) => touches,
             Work::Fence(_) | Work::Assert(_) => return Ok(()),
             Work::Async(touches) if touches.is_empty() => return Ok(()),
-            _ if self.walker.data.is_some() => return Err(Fault::BehindResult),
+            _ if self.walker.data.is_some() => return Err(BESIDE),
             _ => return Ok(()),
         };
         let mut all = Vec::with_capacity(touches.len());
@@ -283,7 +332,7 @@ impl<'p> Builder<'_, '_, 'p> {
             return Ok(());
         }
         if self.walker.cells.is_empty() {
-            return Err(Fault::BehindResult);
+            return Err(Fault::BehindResult("data"));
         }
         let number = match self.numbers.get(&all) {
             Some(number) => *number,
@@ -301,42 +350,91 @@ impl<'p> Builder<'_, '_, 'p> {
         })
     }
 
-    /// The point at which what a path has left to do begins.
-    fn point(&mut self, path: &Path<'p>) -> usize {
-        let mut vars = self.walker.env.bound();
+    /// The point behind a block.
+    fn block_end(&mut self, path: &Path<'p>) -> Result<Exit, (RunError, StmtId)> {
+        let rest = self.rest(path);
+        let point = self.point(path, &rest);
+        // Nothing is at fault with the statements of the block.
+        point
+            .map(Exit::To)
+            .map_err(|fault| (RunError::from(fault), StmtId(0)))
+    }
+
+    /// The points behind an operation on a cell, for each value that it may return.
+    fn ways(
+        &mut self,
+        path: &Path<'p>,
+        result: VarId,
+        cell: CellId,
+    ) -> Result<Vec<(i64, usize)>, Fault> {
+        let values = self.returned.of(cell);
+        self.walker.spent.ways(values.len())?;
+        let rest = self.rest(path);
+        let matters = rest.1.contains(&result);
+        let mut ways: Vec<(i64, usize)> = Vec::with_capacity(values.len());
+        for value in values {
+            let point = match ways.last() {
+                Some((_, same)) if !matters => *same,
+                _ => {
+                    self.walker.env.tick()?;
+                    self.walker.env.set(result, *value)?;
+                    self.point(path, &rest)?
+                }
+            };
+            ways.push((*value, point));
+        }
+        Ok(ways)
+    }
+
+    /// The number of what a path has left to do, and which variables that reads.
+    fn rest(&mut self, path: &Path<'p>) -> (usize, BTreeSet<VarId>) {
         let read = live::before(path.frames.iter().map(|frame| match frame {
             Frame::Block { stmts, at } => live::Rest::Block(&stmts[*at..]),
             Frame::Loop { var, body, .. } => live::Rest::Loop(*var, body),
         }));
-        for (var, value) in vars.iter_mut().enumerate() {
-            if !read.contains(&VarId(var)) {
-                *value = None;
-            }
-        }
-        let runs = self.walker.suspended();
         let left = path.frames.iter().map(|frame| match frame {
             Frame::Block { stmts, at } => Left::Block(stmts.as_ptr() as usize, *at),
             Frame::Loop {
                 body, values, at, ..
             } => Left::Loop(body.as_ptr() as usize, *at, Rc::clone(values)),
         });
+        let runs = self.walker.suspended();
         let counted = runs.iter().map(|(stmt, run)| (*stmt, *run)).collect();
-        // Where the path is, and with it where something undefined would be reported.
         let behind = path.behind.unwrap_or(CellId(0));
-        let key = (left.collect(), vars.clone(), counted, behind);
-        if let Some(number) = self.known.get(&key) {
-            return *number;
+        let new = self.rests.len();
+        let number = self.rests.entry((left.collect(), counted, behind));
+        (*number.or_insert(new), read)
+    }
+
+    /// The point at which what a path has left to do begins, with the values that the variables have.
+    fn point(
+        &mut self,
+        path: &Path<'p>,
+        (rest, read): &(usize, BTreeSet<VarId>),
+    ) -> Result<usize, Fault> {
+        let mut vars = self.walker.env.bound();
+        for (var, value) in vars.iter_mut().enumerate() {
+            if !read.contains(&VarId(var)) {
+                *value = None;
+            }
         }
         let number = self.points.len();
+        match self.known.entry((*rest, vars)) {
+            Entry::Occupied(known) => return Ok(*known.get()),
+            Entry::Vacant(new) => {
+                self.walker.spent.point()?;
+                let path = Path {
+                    frames: path.frames.clone(),
+                    vars: new.key().1.clone(),
+                    runs: self.walker.suspended(),
+                    behind: path.behind,
+                };
+                new.insert(number);
+                self.open.push((number, path));
+            }
+        }
         self.points.push(None);
-        self.known.insert(key, number);
-        let path = Path {
-            vars,
-            runs,
-            ..path.clone()
-        };
-        self.open.push((number, path));
-        number
+        Ok(number)
     }
 }
 

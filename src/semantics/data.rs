@@ -395,11 +395,7 @@ impl Gatherer {
     }
 
     /// What a member with branches reads and writes, each as an operation of its own, and ends it.
-    pub(super) fn branching(
-        &mut self,
-        ops: &[Op],
-        touched: &[Vec<Touched>],
-    ) -> Result<(), (Fault, StmtId)> {
+    pub(super) fn branching(&mut self, ops: &[Op], touched: &[Vec<Touched>]) -> Result<(), Fault> {
         let mut accesses = Vec::new();
         for (place, op) in ops.iter().enumerate() {
             let OpKind::Touch(number) = op.kind else {
@@ -410,7 +406,7 @@ impl Gatherer {
                 let slot = slot.and_then(|slot| u32::try_from(slot).map_err(|_| Fault::Overflow));
                 accesses.push(Access {
                     stmt: op.stmt,
-                    slot: slot.map_err(|fault| (fault, op.stmt))?,
+                    slot: slot?,
                     write: *write,
                     at: place as u32,
                     order: place as u32,
@@ -425,7 +421,13 @@ impl Gatherer {
         self.data
             .qualifiers
             .push(vec![Qualifiers::default(); ops.len()]);
+        // Whatever else was noted on the way belongs to no member.
         self.qualifiers.clear();
+        self.accesses.clear();
+        self.fences.clear();
+        self.lifetimes.clear();
+        self.groups = 0;
+        self.order = 0;
         Ok(())
     }
 

@@ -147,11 +147,9 @@ pub enum Fault {
         /// The offending value.
         value: i64,
     },
-    /// What is read and written behind the result of an atomic operation.
-    #[error(
-        "reads, writes and claims of a role that goes on with the result of an atomic operation are not followed"
-    )]
-    BehindResult,
+    /// What this version does not follow where a role goes on with the result of an atomic operation.
+    #[error("where a role goes on with the result of an atomic operation, {0} is not followed yet")]
+    BehindResult(&'static str),
     /// The instance is larger than the caller allows.
     #[error("more than {limit} {what} are needed")]
     TooLarge {

@@ -16,6 +16,7 @@ use crate::protocol::has_result;
 
 use super::branching;
 use super::branching::Program;
+use super::branching::Spent;
 use super::data::Gatherer;
 use super::error::Fault;
 use super::error::RunError;
@@ -69,6 +70,8 @@ pub(super) struct Walker<'a> {
     pub(super) extents: Vec<Option<Vec<i64>>>,
     /// Where wanted: what the member being walked did at each `if` and loop.
     pub(super) reached: Option<BTreeMap<StmtId, Reached>>,
+    /// How large programs that go on with results are so far.
+    pub(super) spent: Spent,
     /// How many operations all members may have, and have so far.
     op_limit: u64,
     op_count: u64,
@@ -92,6 +95,7 @@ impl<'a> Walker<'a> {
             data: None,
             extents: Vec::new(),
             reached: None,
+            spent: Spent::default(),
             op_limit,
             op_count: 0,
             role: 0,
@@ -117,7 +121,9 @@ impl<'a> Walker<'a> {
         self.runs.clear();
         if has_result(body) {
             if self.reached.is_some() {
-                return Err(RunError::from(Fault::BehindResult));
+                return Err(RunError::from(Fault::BehindResult(
+                    "what a member comes to",
+                )));
             }
             return branching::program(self, body, returned);
         }

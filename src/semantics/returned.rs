@@ -58,6 +58,7 @@ impl Returned {
     }
 }
 
+/// This is about values that may be returned as far as is known here. If one does not fit, nothing is wrong with the text.
 fn too_many() -> Fault {
     Fault::TooLarge {
         what: "values of a semaphore",
@@ -86,14 +87,14 @@ fn possible(instance: &Instance, cell: CellId) -> Result<Vec<i64>, Fault> {
             }
         }
         let most = |sign| costliest(member, cell, sign);
-        up = up.checked_add(most(1)?).ok_or(Fault::Overflow)?;
-        down = down.checked_add(most(-1)?).ok_or(Fault::Overflow)?;
+        up = up.checked_add(most(1)?).ok_or_else(too_many)?;
+        down = down.checked_add(most(-1)?).ok_or_else(too_many)?;
     }
     let mut all = BTreeSet::new();
     for value in given {
         let mut change = -down;
         loop {
-            all.insert(value.checked_add(change).ok_or(Fault::Overflow)?);
+            all.insert(value.checked_add(change).ok_or_else(too_many)?);
             if all.len() as u64 > MOST_VALUES {
                 return Err(too_many());
             }
@@ -129,11 +130,11 @@ fn costliest(member: &Member, cell: CellId, sign: i64) -> Result<i64, Fault> {
     for (place, op) in member.ops.iter().enumerate().rev() {
         let rest = member.ways(place as u32).map(|next| most[next as usize]);
         let own = match op.cell == cell {
-            true => added(op.kind).checked_mul(sign).ok_or(Fault::Overflow)?,
+            true => added(op.kind).checked_mul(sign).ok_or_else(too_many)?,
             false => 0,
         };
         let rest = rest.max().unwrap_or(0);
-        most[place] = rest.checked_add(own.max(0)).ok_or(Fault::Overflow)?;
+        most[place] = rest.checked_add(own.max(0)).ok_or_else(too_many)?;
     }
     Ok(most[0])
 }

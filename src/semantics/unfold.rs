@@ -25,6 +25,7 @@ use crate::protocol::StmtKind;
 
 use super::admit::IndexValues;
 use super::admit::size;
+use super::branching::Spent;
 use super::data::Data;
 use super::data::Gatherer;
 use super::data::MemberPlace;
@@ -97,8 +98,10 @@ pub(super) fn instantiate_all(
     check_params(protocol, &input.params)?;
     let patterns = pattern_data(protocol, input, limits)?;
     let mut returned = Returned::default();
+    let mut spent = Spent::default();
     loop {
-        let unfolded = unfolded(protocol, input, limits, &patterns, &returned, with_data)?;
+        let fixed = (limits, &patterns[..], with_data);
+        let unfolded = unfolded(protocol, input, fixed, &returned, &mut spent)?;
         match returned.beyond(&unfolded.0)? {
             Some(more) => returned = more,
             None => return Ok(unfolded),
@@ -110,14 +113,14 @@ pub(super) fn instantiate_all(
 fn unfolded(
     protocol: &Protocol,
     input: &Input,
-    limits: &Limits,
-    patterns: &[PatternData],
+    (limits, patterns, with_data): (&Limits, &[PatternData], bool),
     returned: &Returned,
-    with_data: bool,
+    spent: &mut Spent,
 ) -> Result<(Instance, Vec<Choice>, Option<Data>), RunError> {
     let env = Env::new(protocol, &input.params, patterns, limits.work);
     let mut unfolder = Unfolder::new(protocol, input, env, limits)?;
     unfolder.returned = returned.clone();
+    unfolder.walker.spent = *spent;
     unfolder.start_values(protocol)?;
     if with_data {
         let buffers = &protocol.buffers;
@@ -131,6 +134,7 @@ fn unfolded(
     for position in 0..protocol.roles.len() {
         roles.push(unfolder.role(protocol, position)?);
     }
+    *spent = unfolder.walker.spent;
     let instance = Instance {
         members: unfolder.members,
         cells: std::mem::take(&mut unfolder.walker.cells),

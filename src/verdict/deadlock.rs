@@ -53,6 +53,7 @@ use super::decision::Decision;
 use super::decision::Proof;
 use super::decision::Refutation;
 use super::decision::Verdict;
+use super::decision::not_run;
 use super::exhaustive;
 use super::shared::Shared;
 
@@ -339,12 +340,10 @@ impl Strategy<'_> {
             Ok(instance) => instance,
             Err(error) => {
                 let at = self.at(&candidate.input.params);
-                let reason = format!("not well defined{at}: {error}");
-                let verdict = Verdict::Unknown {
-                    reason,
-                    span: error.span,
-                };
-                return Ok(self.decision(verdict, "event encoding", notes));
+                let (verdict, unfollowed) = not_run(&at, &error);
+                let mut decision = self.decision(verdict, "event encoding", notes);
+                decision.unfollowed = unfollowed;
+                return Ok(decision);
             }
         };
         let schedule = self.shortened(&instance, actions(&instance, &candidate)?);
@@ -602,6 +601,7 @@ impl Strategy<'_> {
             property: Property::Deadlock,
             verdict,
             undefined: false,
+            unfollowed: false,
             engine,
             elapsed: self.started.elapsed(),
             assumptions: self.assumptions(),

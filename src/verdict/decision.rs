@@ -6,6 +6,8 @@ use crate::certificate::manifest::Certificate;
 use crate::certificate::obligation::Obligation;
 use crate::protocol::Property;
 use crate::protocol::Span;
+use crate::semantics::error::Fault;
+use crate::semantics::error::RunError;
 use crate::semantics::input::Input;
 use crate::semantics::step::Action;
 use crate::witness::Witness;
@@ -22,6 +24,8 @@ pub struct Decision {
     pub verdict: Verdict,
     /// Whether nothing is known because a run does something undefined.
     pub undefined: bool,
+    /// Whether nothing is known because this version does not follow what the protocol does.
+    pub unfollowed: bool,
     /// Which layer decided, for people who compare runs.
     pub engine: &'static str,
     /// How long it took.
@@ -54,6 +58,17 @@ pub enum Verdict {
         /// What it is about.
         span: Option<Span>,
     },
+}
+
+/// No verdict: at some values, which are given as ` at N = 1`, the protocol does not run or is not followed.
+pub(super) fn not_run(at: &str, error: &RunError) -> (Verdict, bool) {
+    let unfollowed = matches!(error.fault, Fault::BehindResult(_));
+    let reason = match unfollowed {
+        true => format!("{error} (this is so{at})"),
+        false => format!("not well defined{at}: {error}"),
+    };
+    let span = error.span;
+    (Verdict::Unknown { reason, span }, unfollowed)
 }
 
 impl Verdict {

@@ -175,6 +175,7 @@ fn shown(
         property: Property::Deadlock,
         verdict: Verdict::Refuted(Box::new(refutation)),
         undefined: false,
+        unfollowed: false,
         engine: "search for the state that was seen",
         elapsed,
         assumptions: certificate::environment(protocol, Property::Deadlock),

@@ -72,6 +72,7 @@ pub fn decide_sharing(
                 property,
                 verdict: unknown(inputs.reason().unwrap_or_default()),
                 undefined: false,
+                unfollowed: false,
                 engine: "none",
                 elapsed: started.elapsed(),
                 assumptions: certificate::environment(protocol, property),

@@ -310,9 +310,49 @@ fn what_is_never_set_is_not_read_off_ways_that_no_run_takes() {
 }
 
 #[test]
+fn programs_that_grow_with_the_square_of_a_loop_are_refused() {
+    let source = "protocol p param K in 0.. semaphore s = 0
+        role r { for k in 0..K { let t = fetch_add(s, 1) if t == K + 1 { wait s == 1 } } }";
+    let refused = |source: &str| {
+        let input = Input {
+            params: vec![4000],
+            ..Input::default()
+        };
+        let found = unfold::instantiate(&load(source), &input);
+        found.expect_err("a program too large").to_string()
+    };
+    let places = "more than 262144 places behind results of atomic operations are needed";
+    assert_eq!(refused(&source.replace("t == K + 1", "t == 1")), places);
+    let ways = "more than 4194304 ways behind results of atomic operations are needed";
+    assert_eq!(
+        refused(&source.replace("if t == K + 1 { wait s == 1 }", "")),
+        ways
+    );
+    assert_eq!(instance(source, &[400]).members[0].ops.len(), 400);
+}
+
+#[test]
+fn a_row_that_depends_on_a_result_has_no_open_order() {
+    let source = "protocol p param N in 2..=2 pattern p[n in 0..2, m in 0..3] = m <= n + 1 semaphore s = 0 semaphore got[3] = 0
+        role r[n in 0..N] { let t = fetch_add(s, 1) for m in row(p, t) any order { got[m] += 1 } }";
+    let all = |source: &str| {
+        let (bounds, options) = (Bounds::default(), Options::default());
+        explore::explore_all(&load(source), &[2], &bounds, &options)
+    };
+    let found = all(source).expect_err("an order of another row");
+    let found = found.to_string();
+    assert!(
+        found.contains("a row whose entries depend on it"),
+        "{found}"
+    );
+    let found = all(&source.replace("any order", "descending")).expect("one order");
+    assert!(found.stuck.is_none() && found.violation.is_none());
+}
+
+#[test]
 fn values_without_end_are_refused() {
     let source = "protocol p semaphore s = 0 role r[n in 0..2] { let t = exchange(s, 1) let u = exchange(s, t + 1) let v = exchange(s, 2 * u + 1) }";
     let found = unfold::instantiate(&load(source), &Input::default());
     let found = found.expect_err("values grow").to_string();
-    assert!(found.contains("values of a semaphore"), "{found}");
+    assert!(found.ends_with("are needed"), "{found}");
 }

@@ -25,6 +25,7 @@ use crate::hunt::Undefined;
 use crate::hunt::grid;
 use crate::protocol::Domain;
 use crate::protocol::Protocol;
+use crate::semantics::error::Fault;
 use crate::semantics::explore;
 use crate::semantics::inputs::Bounds;
 use crate::semantics::unfold;
@@ -32,6 +33,7 @@ use crate::semantics::unfold;
 use super::super::decision::Decision;
 use super::super::decision::UNDEFINED;
 use super::super::decision::Verdict;
+use super::super::decision::not_run;
 use super::super::exhaustive;
 use super::super::shared::Shared;
 use super::Internal;
@@ -245,6 +247,10 @@ impl Strategy<'_> {
                             break 'growing;
                         }
                     }
+                    Err(error) if matches!(error.fault, Fault::TooLarge { .. }) => {
+                        notes.push(format!("not explored{}: {error}", self.at(&params)));
+                        break 'growing;
+                    }
                     Err(error) => return Ok(self.ill_defined(&IllDefined { params, error }, notes)),
                 }
             }
@@ -324,11 +330,10 @@ impl Strategy<'_> {
     /// A point at which the protocol has no meaning: no verdict.
     fn ill_defined(&self, found: &IllDefined, notes: Vec<String>) -> Decision {
         let at = self.at(&found.params);
-        let verdict = Verdict::Unknown {
-            reason: format!("not well defined{at}: {}", found.error),
-            span: found.error.span,
-        };
-        self.decision(verdict, EXHAUSTIVE, notes)
+        let (verdict, unfollowed) = not_run(&at, &found.error);
+        let mut decision = self.decision(verdict, EXHAUSTIVE, notes);
+        decision.unfollowed = unfollowed;
+        decision
     }
 }
 

@@ -28,6 +28,7 @@ use crate::patience;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
+use crate::semantics::error::Fault;
 use crate::semantics::explore;
 use crate::semantics::explore::SearchEnd;
 use crate::semantics::hazards;
@@ -50,6 +51,7 @@ use super::decision::Proof;
 use super::decision::Refutation;
 use super::decision::UNDEFINED;
 use super::decision::Verdict;
+use super::decision::not_run;
 use super::exhaustive;
 use super::shared::Shared;
 
@@ -124,7 +126,9 @@ impl Strategy<'_> {
         }
         if let Some(reason) = hazards::unfollowed(self.protocol, self.property) {
             let span = self.protocol.result().map(|stmt| stmt.span);
-            return Ok(self.unknown(reason.to_owned(), span, "none"));
+            let mut decision = self.unknown(reason.to_owned(), span, "none");
+            decision.unfollowed = true;
+            return Ok(decision);
         }
         let tell = |what: &str| (self.settings.tell)(what);
         let order = order(self.protocol, &self.objectives);
@@ -198,6 +202,7 @@ impl Strategy<'_> {
         let mut done: Option<String> = None;
         let mut met = Exhaustive::default();
         let mut complete = false;
+        let mut notes = Vec::new();
         let last = if finite { i64::MAX } else { EXPLORE_RADIUS };
         'growing: for radius in 0..=last {
             for params in grid::points(tight, radius) {
@@ -221,6 +226,11 @@ impl Strategy<'_> {
                             break 'growing;
                         }
                     }
+                    Err(at) if matches!(at.error.fault, Fault::TooLarge { .. }) => {
+                        let params = self.at(&at.params);
+                        notes.push(format!("not searched{params}: {}", at.error));
+                        break 'growing;
+                    }
                     Err(at) => return Ok(self.ill_defined(&at)),
                 }
             }
@@ -230,7 +240,7 @@ impl Strategy<'_> {
                 break;
             }
         }
-        let mut notes = vec![format!("{} states searched", met.states)];
+        notes.push(format!("{} states searched", met.states));
         if complete {
             let (protocol, narrowing, property) = (self.protocol, self.narrowing, self.property);
             let (settings, shared) = (self.settings, self.shared);
@@ -314,8 +324,10 @@ impl Strategy<'_> {
     /// A point at which the protocol has no meaning: no verdict.
     fn ill_defined(&self, found: &IllDefined) -> Decision {
         let at = self.at(&found.params);
-        let reason = format!("not well defined{at}: {}", found.error);
-        self.unknown(reason, found.error.span, EXHAUSTIVE)
+        let (verdict, unfollowed) = not_run(&at, &found.error);
+        let mut decision = self.decision(verdict, EXHAUSTIVE);
+        decision.unfollowed = unfollowed;
+        decision
     }
 
     fn unknown(&self, reason: String, span: Option<Span>, engine: &'static str) -> Decision {
@@ -344,6 +356,7 @@ impl Strategy<'_> {
             property: self.property,
             verdict,
             undefined: false,
+            unfollowed: false,
             engine,
             elapsed: self.started.elapsed(),
             assumptions: certificate::environment(self.protocol, self.property),
