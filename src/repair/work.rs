@@ -12,7 +12,8 @@
 //!
 //! Control flow depends on the input alone, so what the edited protocol does is what its unfolded
 //! programs say, once it is proved that they finish. For the original, which may hang, runs are
-//! tried. In each of them one chosen member is scheduled whenever it can step.
+//! tried. In each of them one chosen member is scheduled whenever it can step. Where a role goes on with results of
+//! atomic operations, the way through its program that does most counts for the edited protocol.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -37,7 +38,6 @@ use crate::semantics::instance::OpKind;
 use crate::semantics::step;
 use crate::semantics::step::Action;
 use crate::semantics::step::NOT_STARTED;
-use crate::semantics::step::State;
 use crate::semantics::unfold;
 use crate::semantics::unfold::Limits;
 
@@ -104,16 +104,9 @@ impl Work {
                 reached.extend(statements(&instance));
                 let mut done = vec![Done::new(); instance.members.len()];
                 for member in 0..instance.members.len().max(1) {
-                    let state = run(&instance, member, &mut work.can_wait);
-                    for (member, best) in done.iter_mut().enumerate() {
-                        let count = match state.counters[member] {
-                            NOT_STARTED => 0,
-                            count => count as usize,
-                        };
-                        for (what, times) in counted(&instance, member, count) {
-                            let best = best.entry(what).or_default();
-                            *best = times.max(*best);
-                        }
+                    let all = run(&instance, member, &mut work.can_wait);
+                    for (best, done) in done.iter_mut().zip(all) {
+                        most(best, done);
                     }
                 }
                 work.done.push((input, done));
@@ -151,8 +144,8 @@ impl Work {
             };
             let mut finishes = true;
             for (member, done) in done.iter().enumerate() {
-                let all = counted(before, member, usize::MAX);
-                let now = counted(after, member, usize::MAX);
+                let all = counted(before, member);
+                let now = counted(after, member);
                 let fewer = |(what, times): (&(ObjectId, bool), &usize)| {
                     now.get(what).is_none_or(|now| now < times)
                 };
@@ -178,7 +171,7 @@ impl Work {
             }
             reached.extend(statements(&instance));
             for (member, wanted) in wanted.iter().enumerate() {
-                let all = counted(&instance, member, usize::MAX);
+                let all = counted(&instance, member);
                 let enough = |what| all.get(what).copied().unwrap_or_default();
                 if wanted.iter().any(|(what, times)| enough(what) < *times) {
                     return true;
@@ -194,18 +187,39 @@ impl Work {
     }
 }
 
-/// What of a member's first operations is work, and how often it is done.
-fn counted(instance: &Instance, member: usize, count: usize) -> Done {
-    let mut done = Done::new();
-    for op in instance.members[member].ops.iter().take(count) {
-        let waits = waits(op.kind);
-        if (waits || matches!(op.kind, OpKind::Copy(_) | OpKind::Add(0)))
-            && let Some((object, _)) = instance.cell_place(op.cell)
-        {
-            *done.entry((object, waits)).or_default() += 1;
+/// What of a member's operations is work, and how often the way through its program that does it most does it.
+fn counted(instance: &Instance, member: usize) -> Done {
+    let member = &instance.members[member];
+    let mut behind = vec![Done::new(); member.ops.len() + 1];
+    // Every way leads to a later place.
+    for (place, op) in member.ops.iter().enumerate().rev() {
+        let mut done = Done::new();
+        let ways: BTreeSet<u32> = member.ways(place as u32).collect();
+        for next in ways {
+            most(&mut done, behind[next as usize].clone());
         }
+        count(instance, op, &mut done);
+        behind[place] = done;
     }
-    done
+    behind.swap_remove(0)
+}
+
+/// Counts an operation if it is work.
+fn count(instance: &Instance, op: &Op, done: &mut Done) {
+    let waits = waits(op.kind);
+    if (waits || matches!(op.kind, OpKind::Copy(_) | OpKind::Add(0)))
+        && let Some((object, _)) = instance.cell_place(op.cell)
+    {
+        *done.entry((object, waits)).or_default() += 1;
+    }
+}
+
+/// The greater of two counts.
+fn most(best: &mut Done, other: Done) {
+    for (what, times) in other {
+        let best = best.entry(what).or_default();
+        *best = times.max(*best);
+    }
 }
 
 fn waits(kind: OpKind) -> bool {
@@ -216,13 +230,15 @@ fn waits(kind: OpKind) -> bool {
             | OpKind::Sync(_)
             | OpKind::BarrierWait
             | OpKind::Acquire(_)
+            | OpKind::WaitSwap { .. }
     )
 }
 
 /// A run in which this member goes whenever it can, and otherwise whoever has done least. Notes
-/// where anybody has to wait.
-fn run(instance: &Instance, first: usize, waiting: &mut BTreeSet<(usize, usize)>) -> State {
+/// where anybody has to wait, and returns what each member has done.
+fn run(instance: &Instance, first: usize, waiting: &mut BTreeSet<(usize, usize)>) -> Vec<Done> {
     let mut state = step::initial(instance);
+    let mut all = vec![Done::new(); instance.members.len()];
     for _ in 0..STEPS {
         for member in 0..instance.members.len() {
             let blocked = |op: &&Op| waits(op.kind) && !step::can_step(instance, &state, member);
@@ -241,11 +257,21 @@ fn run(instance: &Instance, first: usize, waiting: &mut BTreeSet<(usize, usize)>
         let Some(action) = enabled.iter().min_by_key(rank) else {
             break;
         };
+        let before = state.counters.clone();
         if step::apply(instance, &mut state, *action).is_err() {
             break;
         }
+        // Whoever completes a barrier moves others on, too.
+        for (member, done) in all.iter_mut().enumerate() {
+            let place = before[member];
+            if place != state.counters[member]
+                && let Some(op) = instance.members[member].ops.get(place as usize)
+            {
+                count(instance, op, done);
+            }
+        }
     }
-    state
+    all
 }
 
 fn statements(instance: &Instance) -> BTreeSet<StmtId> {
@@ -328,5 +354,50 @@ fn show(body: &mut [Stmt], objects: &mut Vec<Object>, names: &mut BTreeMap<Strin
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text;
+
+    /// Whether an edit does less at one input without parameters.
+    fn does_less(text: &str, old: &str, new: &str) -> bool {
+        let edited = text.replacen(old, new, 1);
+        assert_ne!(edited, text);
+        let load = |text: &str| text::load(text.as_bytes()).expect("a protocol");
+        let work = Work::of(&load(text), &[Vec::new()]);
+        work.does_less(&load(&edited))
+    }
+
+    #[test]
+    fn a_wait_for_a_lock_has_to_stay() {
+        let text = "protocol p semaphore lock = 0
+            role r[n in 0..2] { wait compare_and_swap(lock, 0, 1) write d lock = 0 }";
+        assert!(does_less(text, "wait compare_and_swap(lock, 0, 1)", ""));
+        assert!(
+            does_less(text, "(lock, 0, 1)", "(lock, 0, 0)"),
+            "nobody blocks"
+        );
+        assert!(!does_less(text, "lock = 0 }", "lock = 0 lock = 0 }"));
+    }
+
+    #[test]
+    fn of_a_role_that_goes_on_with_a_result_the_way_that_does_most_counts() {
+        let text = "protocol p semaphore c = 0 semaphore ready = 0
+            role r[n in 0..2] {
+                let t = fetch_add(c, 1)
+                if t == 2 { ready += 1 } else { if t == 0 { read a } else { read b read b } }
+            }
+            role q { wait ready == 1 }";
+        assert!(
+            !does_less(text, "t == 2", "t == 1"),
+            "the other reads are those of one run"
+        );
+        assert!(does_less(text, "read b read b", "read b"));
+        assert!(does_less(text, "read a", ""));
+        assert!(!does_less(text, "read a", "read a read b"));
+        assert!(does_less(text, "wait ready == 1", ""));
     }
 }

@@ -181,3 +181,19 @@ fn a_property_that_does_not_apply_is_refused() {
     error: p.wlk: race: the protocol reads and writes no declared buffer
     ");
 }
+
+#[test]
+fn the_last_one_is_told_by_another_value() {
+    let folder = Folder::new();
+    let text = "protocol p\nparam N in 1..=3\nsemaphore arrived = 0\nsemaphore ready = 0
+role x[n in 0..N] {\n    write part\n    let t = fetch_add(arrived, 1)\n    if t == N {\n        read part\n        ready += 1\n    }\n}
+role y {\n    wait ready == 1\n}
+";
+    folder.file("p.wlk", text);
+    let shown = folder.run(&["repair", "p.wlk", "--property", "deadlock"]);
+    assert!(
+        shown.contains("`t == N - 1` instead of `t == N`"),
+        "{shown}"
+    );
+    assert!(shown.contains("deadlock PROVED"), "{shown}");
+}
