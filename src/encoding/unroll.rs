@@ -15,6 +15,7 @@ use super::evaluate::Evaluator;
 use super::evaluate::Value;
 use super::value::Num;
 use super::value::Truth;
+use crate::protocol::ATOMIC;
 use crate::protocol::Cell;
 use crate::protocol::Comparison;
 use crate::protocol::Iteration;
@@ -336,7 +337,7 @@ impl Unroll<'_, '_> {
             StmtKind::Break => self.broken = Truth::any([self.broken.clone(), guard.clone()]),
             StmtKind::Set { .. } => return Err("a semaphore that is set".into()),
             StmtKind::Atomic { .. } | StmtKind::WaitSwap { .. } => {
-                return Err("an atomic operation that reads what it changes".into());
+                return Err(ATOMIC.into());
             }
             StmtKind::Arrive { .. }
             | StmtKind::WaitParity { .. }

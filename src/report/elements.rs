@@ -59,7 +59,15 @@ pub fn elements(instance: &Instance, state: &State) -> Vec<Element> {
                 | OpKind::Sync(_)
                 | OpKind::BarrierWait
                 | OpKind::Acquire(_) => (waits, witness::wanted(op.kind)),
-                OpKind::WaitSwap { .. } => (waits, witness::wanted(op.kind)),
+                OpKind::WaitSwap { new, .. } => {
+                    // It waits and changes at once.
+                    changes.push(Use {
+                        member: instance.member_name(number),
+                        what: format!("= {new}"),
+                        done: place < next,
+                    });
+                    (waits, witness::wanted(op.kind))
+                }
                 // Only programs with branches have one.
                 OpKind::Fetch(_) | OpKind::NotDefined | OpKind::Touch(_) => continue,
                 OpKind::Add(amount) => (changes, format!("+ {amount}")),

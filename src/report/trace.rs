@@ -205,11 +205,13 @@ fn operation(instance: &Instance, state: &State, op: &Op, before: Option<&CellSt
         }
         OpKind::Fetch(fetch) => {
             let does = match fetch {
-                Fetch::Add(amount) => format!("adds {amount} to"),
-                Fetch::Exchange(new) => format!("puts {new} in the place of"),
-                Fetch::Swap { expected, new } => format!("sets {new} if there is {expected}:"),
+                Fetch::Add(amount) => format!("adds {amount} to {name} and"),
+                Fetch::Exchange(new) => format!("puts {new} in the place of {name} and"),
+                Fetch::Swap { expected, new } => {
+                    format!("sets {name} to {new} if it is {expected}, and")
+                }
             };
-            format!("{does} {name} and gets {was}: {was} -> {becomes}")
+            format!("{does} gets {was}: {was} -> {becomes}")
         }
         OpKind::NotDefined => "does something undefined".to_owned(),
         OpKind::Touch(_) => "works on data".to_owned(),

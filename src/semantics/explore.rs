@@ -1,9 +1,7 @@
 //! Exhaustive search through every schedule at one input, and through every input.
 //!
-//! The search is breadth first, so the first stuck state has a shortest trace. An action does
-//! one registration or one operation or one launch, so all traces to a state have the same
-//! length. What follows a violation is undefined and not searched; that there is one is
-//! reported beside the result.
+//! The search is breadth first, so the first stuck state has a shortest trace. What follows a violation is undefined
+//! and not searched; that there is one is reported beside the result.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;

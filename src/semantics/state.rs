@@ -13,7 +13,8 @@ pub const NOT_STARTED: u32 = u32::MAX;
 /// A state of an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct State {
-    /// Per member: how many operations it has done, or [`NOT_STARTED`].
+    /// Per member: the place of its next operation in its program, or [`NOT_STARTED`]. Without branches this is how many
+    /// operations it has done.
     pub counters: Vec<u32>,
     /// Per cell: its value.
     pub cells: Vec<CellState>,

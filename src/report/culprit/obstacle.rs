@@ -309,7 +309,7 @@ impl<'i> Obstacles<'i> {
     }
 }
 
-/// How many operations a member has done.
+/// How many operations a member has done, whose program has no branches.
 pub fn position(state: &State, member: usize) -> usize {
     match state.counters.get(member) {
         Some(&NOT_STARTED) | None => 0,

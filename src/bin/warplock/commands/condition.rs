@@ -105,10 +105,13 @@ fn shown(name: &str, protocol: &Protocol, outcome: &Outcome, style: Style, quiet
             false => format!(" assuming {assumed}"),
         };
         let by = match &decision.verdict {
-            Verdict::Proved(proof) => {
-                let count = proof.obligations.len();
-                format!(": all {count} obligations of the {} hold", decision.engine)
-            }
+            Verdict::Proved(proof) => match proof.certificate.argument.searched() {
+                Some(searched) => format!(": by exhaustive search of {}", searched.extent()),
+                None => {
+                    let count = proof.obligations.len();
+                    format!(": all {count} obligations of the {} hold", decision.engine)
+                }
+            },
             Verdict::Unknown { reason, .. } | Verdict::Bounded { reason, .. } => {
                 format!(": {reason}")
             }

@@ -103,8 +103,10 @@ pub fn effective(
         return (MemoryOrder::Relaxed, Scope::Cta);
     };
     let order = match op.kind {
-        OpKind::Wait(..) | OpKind::WaitParity(_) | OpKind::BarrierWait => MemoryOrder::Acquire,
-        OpKind::WaitSwap { .. } => MemoryOrder::Acquire,
+        OpKind::Wait(..)
+        | OpKind::WaitSwap { .. }
+        | OpKind::WaitParity(_)
+        | OpKind::BarrierWait => MemoryOrder::Acquire,
         OpKind::Sync(_) | OpKind::Fetch(_) => MemoryOrder::AcquireRelease,
         OpKind::Add(_)
         | OpKind::Set(_)
