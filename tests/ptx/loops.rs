@@ -1,6 +1,7 @@
 //! Loops of kernels that are left in several places, of which only some iterations count, or whose rings functions
 //! are given by reference.
 
+use crate::graph_misuse::verdict_by;
 use crate::support::program::Folder;
 
 fn check(name: &str, property: &str) -> String {
@@ -574,4 +575,20 @@ fn a_place_by_division_by_seven() {
     kernel.ptx: deadlock: UNKNOWN line 57, `mbarrier.try_wait.parity.shared.b64 %p4, [%r14+56], %r12`: which mbarrier this address means is not followed: its offset has no bounds
     --- stderr
     ");
+}
+
+/// A condition that is computed anew in each round, and is the same in all of them.
+#[test]
+fn a_loop_in_which_nothing_changes() {
+    let loops = |body: &str| {
+        verdict_by(
+            "auto",
+            32,
+            &format!("mov.u32 %r4, 0;\nH:\n{body}\n@%p3 bra H;\nbar.sync 0;"),
+        )
+    };
+    let same = "ld.param.u32 %r5, [n];\nadd.u32 %r6, %r5, 1;\nsetp.ne.u32 %p3, %r6, 5;";
+    insta::assert_snapshot!(loops(same), @"UNKNOWN line 20: nothing in this loop changes when it is left: it is left in its first round or never");
+    let other = "ld.param.u32 %r5, [n];\nadd.u32 %r4, %r4, 1;\nadd.u32 %r6, %r5, %r4;\nsetp.ne.u32 %p3, %r6, 5;";
+    insta::assert_snapshot!(loops(other), @"PROVED for every schedule");
 }

@@ -15,9 +15,9 @@ use warplock_kernel::lift::Lift;
 use warplock_kernel::lift::lift;
 use warplock_kernel::mlir;
 use warplock_kernel::ptx;
+use warplock_kernel::recover;
 use warplock_kernel::recover::Obstacle;
 use warplock_kernel::recover::Shape;
-pub use warplock_kernel::recover::premises;
 use warplock_kernel::recover::refuse_stores;
 
 use crate::failure::Failure;
@@ -206,6 +206,11 @@ impl<'s> Graphs<'s> {
 /// Why nothing can be said of a kernel, whatever is recovered: it stores over an mbarrier.
 pub fn misused(kernel: &Kernel) -> Option<String> {
     refuse_stores(kernel).err().map(words)
+}
+
+/// What is taken for granted of a kernel, whatever is recovered, or why nothing can be said of it.
+pub fn premises(kernel: &Kernel) -> Result<Vec<String>, String> {
+    recover::premises(kernel).map_err(words)
 }
 
 /// The protocol of an entry of PTX from its graph, instead of the one along its instructions; `None` if it is not recovered.

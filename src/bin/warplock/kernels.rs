@@ -176,8 +176,9 @@ impl Entry<'_> {
                     {
                         return Ok(Err(reason));
                     }
-                    for premise in graphs::premises(kernel) {
-                        lifted.assume(&premise);
+                    match graphs::premises(kernel) {
+                        Ok(premises) => premises.iter().for_each(|premise| lifted.assume(premise)),
+                        Err(reason) => return Ok(Err(reason)),
                     }
                 }
                 recovered(found, module, *refused)

@@ -11,6 +11,8 @@
 //! - or is shifted to the right until it is small or 0.
 //!
 //! A bound so near to the end of its type that a step goes over it is left out.
+//!
+//! A loop in which nothing changes what ends it is left in its first round or never. That it ends is not taken for granted.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -34,9 +36,14 @@ use crate::recover::addresses::Addresses;
 use crate::recover::graph::Graph;
 use crate::recover::slice::Slice;
 use crate::recover::slice::is_event;
+use crate::recover::slice::is_unchanging;
+use crate::recover::tree::Obstacle;
 
 /// How many operations a number is followed back.
 const MOST_STEPS: u32 = 24;
+
+const UNCHANGING: &str =
+    "nothing in this loop changes when it is left: it is left in its first round or never";
 
 /// How many loops are named.
 const MOST_NAMED: usize = 3;
@@ -62,6 +69,26 @@ pub fn assumption(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Option<Strin
     }
 }
 
+/// Refuses loops in which nothing changes what ends them.
+pub fn refuse_unchanging(kernel: &Kernel, graph: &Graph) -> Result<(), Obstacle> {
+    let mut loops = graph.loops().map(|(_, natural)| natural);
+    match loops
+        .find(|natural| !has_events(kernel, natural) && is_unchanging(kernel, graph, natural))
+    {
+        None => Ok(()),
+        Some(natural) => Err(Obstacle {
+            reason: UNCHANGING.to_owned(),
+            location: kernel.blocks[natural.header.0 as usize].location.clone(),
+        }),
+    }
+}
+
+fn has_events(kernel: &Kernel, natural: &Loop) -> bool {
+    let blocks = natural.blocks.iter();
+    let mut operations = blocks.flat_map(|at| &kernel.blocks[at.0 as usize].operations);
+    operations.any(is_event)
+}
+
 /// The loops without synchronization of which it is not shown that they end.
 fn open_loops(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Vec<Location> {
     let edges = cfg::Graph::new(kernel);
@@ -69,12 +96,7 @@ fn open_loops(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Vec<Location> {
     let addresses = Addresses::new(kernel);
     let mut open = Vec::new();
     for (id, natural) in graph.loops() {
-        let blocks = natural
-            .blocks
-            .iter()
-            .map(|at| &kernel.blocks[at.0 as usize]);
-        let mut operations = blocks.flat_map(|block| &block.operations);
-        if operations.any(is_event) {
+        if has_events(kernel, natural) {
             continue;
         }
         let iteration = Iteration::new(kernel, &addresses, graph, &dominators, natural);

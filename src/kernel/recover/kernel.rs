@@ -122,13 +122,14 @@ pub fn trees(
     })
 }
 
-/// What is taken for granted of a kernel, however it is recovered.
-pub fn premises(kernel: &Kernel) -> Vec<String> {
+/// What is taken for granted of a kernel, however it is recovered, if nothing in it is against that.
+pub fn premises(kernel: &Kernel) -> Result<Vec<String>, Obstacle> {
     let graph = Graph::new(kernel);
+    ends::refuse_unchanging(kernel, &graph)?;
     let slice = Slice::new(kernel, &graph);
     let elsewhere = refuse_stores(kernel).ok().flatten().map(str::to_owned);
     let ends = ends::assumption(kernel, &graph, &slice);
-    elsewhere.into_iter().chain(ends).collect()
+    Ok(elsewhere.into_iter().chain(ends).collect())
 }
 
 /// Recovers the roles of a kernel.

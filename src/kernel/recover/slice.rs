@@ -350,6 +350,20 @@ fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Option<Loca
     })
 }
 
+/// Whether nothing that a loop does decides when it is left: it is left in its first round or never.
+pub fn is_unchanging(kernel: &Kernel, graph: &Graph, natural: &Loop) -> bool {
+    let leaves = |block: &&BlockId| {
+        let mut ways = graph.successors(**block).iter();
+        ways.any(|to| !natural.contains(*to))
+    };
+    let mut leaving = natural.blocks.iter().filter(leaves).peekable();
+    leaving.peek().is_some()
+        && leaving.all(|block| {
+            read_for(kernel, graph, natural, *block).is_none()
+                && !changes(kernel, graph, natural, *block)
+        })
+}
+
 /// Whether what decides if a loop is left here may be another thing in the next round: it depends on a register that the loop
 /// carries from one round to the next, or on what is not a function of its operands.
 fn changes(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> bool {
