@@ -66,6 +66,23 @@ fn a_word_that_may_be_overwritten_is_not_known() {
             "shl.b32 %r7, %r3, 2;\nadd.u32 %r7, %r7, %r4;\nst.shared.u32 [%r7], 2;",
             TWO,
         ),
+        // By `stmatrix` at a fixed place and a computed one, and by a copy.
+        (
+            "st.shared.u32 [%r4], 1;\nstmatrix.sync.aligned.m8n8.x1.shared.b16 [%r4], {%r3};",
+            "",
+            TWO,
+        ),
+        (
+            "st.shared.u32 [%r4], 1;\nshl.b32 %r7, %r1, 4;\nadd.u32 %r7, %r7, %r4;\n\
+             stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r7], {%r3};",
+            "",
+            TWO,
+        ),
+        (
+            "st.shared.u32 [%r4], 1;\ncp.async.ca.shared.global [%r4], [%rd1], 4;",
+            "",
+            TWO,
+        ),
         (
             "setp.eq.u32 %p6, %r1, 1;\n@%p6 st.shared.u32 [%r4], 1;\n@!%p6 st.shared.u32 [%r4], 2;",
             "",
