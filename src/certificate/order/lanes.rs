@@ -4,6 +4,7 @@
 //! A lane whose index does not move has one element.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::bytes;
 use crate::certificate::cut::class::Class;
@@ -102,18 +103,38 @@ pub fn member(class: usize, classes: usize, shadows: &[usize]) -> usize {
     shadow.copied().unwrap_or(class)
 }
 
-/// Gives deliveries that are apart from their class's arrivals to a shadow of the class.
+/// Gives deliveries that are apart from their class's arrivals to shadows of the class: the first ones behind an arrival to its
+/// first shadow, what follows behind another wait to its second, and so on. Any other way to share them out would be as sound.
 fn shadows(lanes: &mut [Lane], classes: &[Class]) -> Vec<usize> {
     let mut shadows: Vec<usize> = Vec::new();
     for lane in lanes {
         let arriving = lane.arriving();
+        let arrivals = lane.arrivals.clone();
+        // What each class has delivered apart from its arrivals: the last of what it delivers at once.
+        let mut apart: BTreeSet<(usize, usize)> = BTreeSet::new();
         for (class, site) in &mut lane.deliveries {
             let sites = &classes[*class].flow.sites;
             let arrives = |at: &usize| matches!(sites[*at].kind, Kind::Arrive { .. });
-            if !arriving.contains(class) || bytes::together(sites, *site).iter().any(arrives) {
+            let at_once = bytes::together(sites, *site);
+            if !arriving.contains(class) || at_once.iter().any(arrives) {
                 continue;
             }
-            let nth = match shadows.iter().position(|of| of == class) {
+            let Some(last) = at_once.last().copied() else {
+                continue;
+            };
+            let arrived = of(&arrivals, *class).filter(|at| at < site).last();
+            let before = apart.iter().filter(|(by, at)| {
+                let (this, other) = (&sites[*site], &sites[*at]);
+                by == class
+                    && *at < last
+                    && arrived.is_none_or(|arrived| arrived < *at)
+                    && this.path == other.path
+                    && this.index == other.index
+            });
+            let earlier = before.count();
+            apart.insert((*class, last));
+            let mut own = (0..shadows.len()).filter(|nth| shadows[*nth] == *class);
+            let nth = match own.nth(earlier) {
                 Some(nth) => nth,
                 None => {
                     let nth = shadows.len();
