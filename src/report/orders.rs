@@ -8,6 +8,7 @@ use crate::certificate::order::artefact::About;
 use crate::certificate::order::artefact::Link;
 use crate::certificate::order::artefact::Order;
 use crate::certificate::order::artefact::Weight;
+use crate::certificate::order::quotients;
 use crate::certificate::order::rule::Rule;
 use crate::protocol::Expr;
 use crate::protocol::Protocol;
@@ -18,6 +19,7 @@ use crate::protocol::VarId;
 
 /// The proof, one sentence per line.
 pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
+    let protocol = &quotients::named(protocol);
     let Ok(rule) = Rule::new(protocol, &order.unguarded, &order.ends) else {
         return Vec::new();
     };
@@ -69,6 +71,10 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
             1 => format!("the arrivals {size} before, and the first {size} for none"),
             more if more > 0 => format!("the arrivals {more} times {size} before"),
             more => format!("the arrivals {} times {size} later", more.unsigned_abs()),
+        };
+        let which = match lag.arrivals {
+            0 => which,
+            more => format!("{which}, less {more}"),
         };
         lines.push(format!(
             "The waits {}, numbered in their order, are for {which}.",

@@ -230,6 +230,57 @@ fn an_altered_proof_is_not_accepted() {
     accepted(&source, &order).unwrap_err();
 }
 
+/// As of a multiplication that is waited for in the next round, behind which the same number of meetings follows that a quotient says.
+fn a_round_later(index: &str, parity: &str, meetings: [&str; 2]) -> String {
+    let role = |name: &str, meetings: &str| {
+        format!(
+            "role {name} warp {{
+                for i in 0..N {{
+                    arrive done[i % 2]
+                    wait done[{index}] {parity}
+                }}
+                for j in 0..{meetings} {{
+                    sync bar[0] 64
+                }}
+            }}\n"
+        )
+    };
+    let roles = role("lead", meetings[0]) + &role("look", meetings[1]);
+    format!(
+        "protocol later
+        param N in 0..
+        param M in 0..
+        mbarrier done[2] {{ arrivals: 2 }}
+        named bar[1]
+        {roles}"
+    )
+}
+
+#[test]
+fn waits_may_be_for_the_round_before_and_loops_as_long_as_a_quotient() {
+    let before = ["(i + 1) % 2", "((i + 1) / 2 + 1) % 2"];
+    let third = "(M - N + 2) / 3";
+    let source = a_round_later(before[0], before[1], [third, third]);
+    let good = proves(&source);
+    assert_eq!(good.lags[0].arrivals, 1);
+    for arrivals in [-1, 0, 2, 3, i64::MAX, i64::MIN] {
+        let mut order = good.clone();
+        order.lags[0].arrivals = arrivals;
+        accepted(&source, &order).unwrap_err();
+    }
+    for (index, parity, meetings) in [
+        ("i % 2", before[1], [third, third]),
+        (before[0], "(i + 1) / 2 % 2", [third, third]),
+        (before[0], before[1], [third, "(M - N + 3) / 3"]),
+        (before[0], before[1], [third, "(M - N + 2) / 2"]),
+        (before[0], before[1], [third, "M"]),
+    ] {
+        let source = a_round_later(index, parity, meetings);
+        assert!(proposal(&source).is_err(), "{source}");
+        accepted(&source, &good).unwrap_err();
+    }
+}
+
 /// A proof is of one protocol: its multipliers show nothing about another.
 #[test]
 fn a_proof_of_another_protocol_is_not_accepted() {

@@ -10,6 +10,17 @@ pub const KERNELS: Kernels = Kernels {
         ("* 32", &["* 32 + 32"]),
         ("i > 0", &["i > 1", "i >= 0"]),
         ("2 * i", &["i", "2 * i + 1"]),
+        ("(i + 1) % 2", &["i % 2", "(i + 2) % 2", "0"]),
+        (
+            "((i + 1) / 2 + 1) % 2",
+            &[
+                "(i + 1) / 2 % 2",
+                "(i / 2 + 1) % 2",
+                "((i + 2) / 2 + 1) % 2",
+            ],
+        ),
+        ("M - N + 2", &["M - N + 1", "M + N + 2"]),
+        ("/ 3", &["/ 2"]),
     ],
 };
 
@@ -227,6 +238,31 @@ role math {
 for i in 0..N + S {
 wait full[i % S] i / S % 2
 arrive empty[i % S]
+}
+}",
+    // Each round waits for what was begun in the one before, and then there are as many meetings as a quotient says.
+    "param N in 0..
+param M in 0..
+mbarrier done[2] { arrivals: 2 }
+named bar[1]
+role lead warp {
+for i in 0..N {
+sync bar[0] 64
+arrive done[i % 2]
+wait done[(i + 1) % 2] ((i + 1) / 2 + 1) % 2
+}
+for j in 0..(M - N + 2) / 3 {
+sync bar[0] 64
+}
+}
+role look warp {
+for i in 0..N {
+sync bar[0] 64
+arrive done[i % 2]
+wait done[(i + 1) % 2] ((i + 1) / 2 + 1) % 2
+}
+for j in 0..(M - N + 2) / 3 {
+sync bar[0] 64
 }
 }",
 ];

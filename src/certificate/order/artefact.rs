@@ -1,10 +1,13 @@
 //! The artefact of the order rule: what the search finds and the checker starts from, such as the ranks.
 
 use std::collections::BTreeMap;
+use std::ops::Neg;
 
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::polynomial::Polynomial;
+use super::polynomial::TooLarge;
 use super::positivity::Proof;
 
 /// A proof by order: see the module's rule.
@@ -40,7 +43,7 @@ pub struct End {
     pub rounds: i64,
 }
 
-/// The nth wait of a class at a lane, from 0, is for arrival number `n - lag * size` of everybody
+/// The nth wait of a class at a lane, from 0, is for arrival number `n - rounds * size - arrivals` of everybody
 /// who arrives there, where `size` is how many elements the lane has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,6 +54,48 @@ pub struct Lag {
     pub lane: usize,
     /// How many rounds: 0 for who waits for what is being filled, 1 for who waits for a place.
     pub rounds: i64,
+    /// How many arrivals more, as for who waits in each round for what was begun in the round before.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub arrivals: i64,
+}
+
+// The signature is serde's.
+#[expect(clippy::trivially_copy_pass_by_ref)]
+fn is_none(arrivals: &i64) -> bool {
+    *arrivals == 0
+}
+
+impl Lag {
+    /// How far behind the waits are.
+    pub fn behind(self) -> Behind {
+        Behind {
+            rounds: self.rounds,
+            arrivals: self.arrivals,
+        }
+    }
+}
+
+/// How far waits are behind arrivals: so many rounds of a lane, and so many arrivals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Behind {
+    /// Rounds.
+    pub rounds: i64,
+    /// Arrivals.
+    pub arrivals: i64,
+}
+
+impl Behind {
+    /// The number of the arrival that the wait of a number is for.
+    pub fn arrival(self, wait: &Polynomial, size: &Polynomial) -> Result<Polynomial, TooLarge> {
+        let back = wait.plus(i128::from(self.rounds).neg(), size)?;
+        back.plus(-1, &Polynomial::number(i128::from(self.arrivals)))
+    }
+
+    /// The number of the wait that is for the arrival of a number.
+    pub fn wait(self, arrival: &Polynomial, size: &Polynomial) -> Result<Polynomial, TooLarge> {
+        let on = arrival.plus(i128::from(self.rounds), size)?;
+        on.plus(1, &Polynomial::number(i128::from(self.arrivals)))
+    }
 }
 
 /// Who has to have waited for whom.

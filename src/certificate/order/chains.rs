@@ -2,6 +2,7 @@
 //! another wait.
 
 use super::artefact::About;
+use super::artefact::Behind;
 use super::artefact::Link;
 use super::cases::Env;
 use super::cases::fits;
@@ -13,7 +14,6 @@ use super::rule::push;
 use super::scene::At;
 use super::scene::Scene;
 use crate::certificate::cut::flow::Kind;
-use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 
 impl Rule<'_> {
@@ -53,14 +53,24 @@ impl Rule<'_> {
         }
     }
 
-    /// That a chain shows what it is about. `lags` says how far behind the waits of a class at a
-    /// lane are.
-    pub fn chain(
+    /// What has to hold for the links of a chain, whatever it is to show in the end. It holds of every part of a chain from its
+    /// beginning, so that a search need not go on behind a link of which it does not.
+    pub fn linked(
         &self,
         about: About,
         links: &[Link],
-        lags: &dyn Fn(usize, usize) -> Option<i64>,
+        lags: &dyn Fn(usize, usize) -> Option<Behind>,
     ) -> Result<Vec<Claim>, Unsupported> {
+        Ok(self.walked(about, links, lags)?.claims)
+    }
+
+    /// Goes along the links of a chain.
+    fn walked(
+        &self,
+        about: About,
+        links: &[Link],
+        lags: &dyn Fn(usize, usize) -> Option<Behind>,
+    ) -> Result<Walk<'_, '_>, Unsupported> {
         let (class, lane_at) = self.begins(about)?;
         let lane = &self.lanes[lane_at];
         let this = self.class(class);
@@ -112,8 +122,8 @@ impl Rule<'_> {
                 for at in self.scene.at(this, site)? {
                     for (at, nth) in at.done(lane.waits_of(class))? {
                         for (at, size) in at.value(&lane.size)? {
-                            let rounds = i128::from(exact::difference(1, lag(class, lane_at)?)?);
-                            let number = fits(nth.plus(rounds, &size))?;
+                            let number = fits(lag(class, lane_at)?.arrival(&nth, &size))?;
+                            let number = fits(number.plus(1, &size))?;
                             start.push(Step {
                                 scene: at.scene,
                                 arrival: number,
@@ -134,14 +144,13 @@ impl Rule<'_> {
                 return Err(Unsupported::whole("a lane that does not exist"));
             };
             for (at, of, target) in std::mem::take(&mut walk.places) {
-                let rounds = lag(of, link.lane)?;
+                let behind = lag(of, link.lane)?;
                 for (at, waits) in at.done(next.waits_of(of))? {
                     // The last of so many waits.
                     let nth = fits(waits.less(1))?;
                     walk.claim(&at.scene, nth.clone());
                     for (at, size) in at.value(&next.size)? {
-                        let arrival =
-                            fits(nth.plus(i128::from(exact::difference(0, rounds)?), &size))?;
+                        let arrival = fits(behind.arrival(&nth, &size))?;
                         walk.claim(&at.scene, arrival.clone());
                         let step = Step {
                             scene: at.scene,
@@ -153,6 +162,20 @@ impl Rule<'_> {
                 }
             }
         }
+        Ok(walk)
+    }
+
+    /// That a chain shows what it is about. `lags` says how far behind the waits of a class at a
+    /// lane are.
+    pub fn chain(
+        &self,
+        about: About,
+        links: &[Link],
+        lags: &dyn Fn(usize, usize) -> Option<Behind>,
+    ) -> Result<Vec<Claim>, Unsupported> {
+        let (class, lane_at) = self.begins(about)?;
+        let lane = &self.lanes[lane_at];
+        let mut walk = self.walked(about, links, lags)?;
         for (at, of, target) in std::mem::take(&mut walk.places) {
             // For a wait that is not lapped the target is the wait itself, by its number; otherwise
             // an arrival that somebody has waited for.
@@ -162,11 +185,11 @@ impl Rule<'_> {
                     return Err(Unsupported::whole("a chain that ends elsewhere"));
                 }
                 _ => {
-                    let rounds = lag(of, lane_at)?;
+                    let behind = lags(of, lane_at)
+                        .ok_or_else(|| Unsupported::whole("waits whose lag is not given"))?;
                     let mut all = Vec::new();
                     for (at, size) in at.value(&lane.size)? {
-                        let nth = fits(target.plus(i128::from(rounds), &size))?;
-                        all.push((at, nth));
+                        all.push((at, fits(behind.wait(&target, &size))?));
                     }
                     all
                 }

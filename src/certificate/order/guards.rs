@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use super::artefact::Behind;
 use super::cases;
 use super::cases::Facts;
 use super::cases::fits;
@@ -128,7 +129,12 @@ fn opened(
 
 impl Rule<'_> {
     /// What a wait would be for where its condition fails is below 0.
-    pub fn skipped(&self, lane: usize, class: usize, lag: i64) -> Result<Vec<Claim>, Unsupported> {
+    pub fn skipped(
+        &self,
+        lane: usize,
+        class: usize,
+        lag: Behind,
+    ) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         let this = &self.lanes[lane];
         for site in this.waits_of(class) {

@@ -103,38 +103,48 @@ pub fn member(class: usize, classes: usize, shadows: &[usize]) -> usize {
     shadow.copied().unwrap_or(class)
 }
 
-/// Gives deliveries that are apart from their class's arrivals to shadows of the class: the first ones behind an arrival to its
-/// first shadow, what follows behind another wait to its second, and so on. Any other way to share them out would be as sound.
+/// Gives deliveries that are apart from their class's arrivals to shadows of the class: the first ones to its first shadow, what
+/// is delivered behind a barrier to its second, and so on. Of a class that does not arrive the first ones are its own. Any other
+/// way to share them out would be as sound.
 fn shadows(lanes: &mut [Lane], classes: &[Class]) -> Vec<usize> {
     let mut shadows: Vec<usize> = Vec::new();
     for lane in lanes {
         let arriving = lane.arriving();
-        let arrivals = lane.arrivals.clone();
         // What each class has delivered apart from its arrivals: the last of what it delivers at once.
         let mut apart: BTreeSet<(usize, usize)> = BTreeSet::new();
         for (class, site) in &mut lane.deliveries {
             let sites = &classes[*class].flow.sites;
             let arrives = |at: &usize| matches!(sites[*at].kind, Kind::Arrive { .. });
             let at_once = bytes::together(sites, *site);
-            if !arriving.contains(class) || at_once.iter().any(arrives) {
+            if arriving.contains(class) && at_once.iter().any(arrives) {
                 continue;
             }
             let Some(last) = at_once.last().copied() else {
                 continue;
             };
-            let arrived = of(&arrivals, *class).filter(|at| at < site).last();
-            let before = apart.iter().filter(|(by, at)| {
-                let (this, other) = (&sites[*site], &sites[*at]);
-                by == class
-                    && *at < last
-                    && arrived.is_none_or(|arrived| arrived < *at)
+            // Behind an arrival or a wait by parity another turn may have begun.
+            let begins = |at: &usize| {
+                let waits = matches!(sites[*at].kind, Kind::WaitParity { .. });
+                waits || lane.arrivals.contains(&(*class, *at))
+            };
+            let begun = (0..*site).rev().find(begins);
+            let this = &sites[*site];
+            let own = apart.iter().filter(|(by, _)| by == class);
+            let before = own.filter(|(_, at)| {
+                let other = &sites[*at];
+                *at < last
+                    && begun.is_none_or(|begun| begun < *at)
                     && this.path == other.path
                     && this.index == other.index
             });
             let earlier = before.count();
             apart.insert((*class, last));
+            let skipped = usize::from(!arriving.contains(class));
+            let Some(of_class) = earlier.checked_sub(skipped) else {
+                continue;
+            };
             let mut own = (0..shadows.len()).filter(|nth| shadows[*nth] == *class);
-            let nth = match own.nth(earlier) {
+            let nth = match own.nth(of_class) {
                 Some(nth) => nth,
                 None => {
                     let nth = shadows.len();

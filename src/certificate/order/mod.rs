@@ -18,7 +18,7 @@
 //!    arrives, before, and then delivered, at least one by each delivery; or others bring them (`bytes.rs`)
 //!    ([`Rule::arrivals`](rule::Rule::arrivals));
 //! 4. *(wait)* a class's `n`th wait at a lane, from 0, is at element `j mod size` and has the parity
-//!    of generation `j div size + 1`, for `j = n - lag * size` with a number `lag`
+//!    of generation `j div size + 1`, for `j = n - rounds * size - arrivals` with two numbers
 //!    ([`artefact::Lag`]); `j >= -size`; whoever arrives at the lane makes arrival `j` if `j >= 0`
 //!    ([`Rule::waits`](rule::Rule::waits)). Waits for arrivals below 0 may be skipped ([`guards`]), and waits that
 //!    end programs may be looked at alone ([`ends`]);
@@ -88,6 +88,7 @@ pub mod guards;
 pub mod lanes;
 pub mod polynomial;
 pub mod positivity;
+pub mod quotients;
 pub mod ranks;
 pub mod rule;
 pub mod scene;
@@ -160,11 +161,12 @@ pub fn proves(protocol: &Protocol, property: Property) -> bool {
 ///
 /// Names the first construct that the rule does not cover, or what does not fit in the artefact.
 pub fn claims(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsupported> {
+    let protocol = &quotients::named(protocol);
     let rule = Rule::new(protocol, &order.unguarded, &order.ends)?;
     let lags = |class, lane| {
         let mut lags = order.lags.iter();
         let lag = lags.find(|lag| lag.class == class && lag.lane == lane);
-        lag.map(|lag| lag.rounds)
+        lag.map(|lag| lag.behind())
     };
     let mut all = rule.declarations()?;
     all.extend(rule.programs()?);
@@ -235,6 +237,7 @@ pub fn weight_of(weight: &Weight, protocol: &Protocol) -> Result<Polynomial, Uns
 ///
 /// As for [`claims`].
 pub fn obligations(protocol: &Protocol, order: &Order) -> Result<Vec<Obligation>, Unsupported> {
+    let protocol = &quotients::named(protocol);
     let claims = claims(protocol, order)?;
     Ok(claims.iter().map(|c| obligation(protocol, c)).collect())
 }

@@ -1,5 +1,6 @@
 //! Ranks: they do not fall along a program, and are greater for a wait than for what it is for.
 
+use super::artefact::Behind;
 use super::cases::fits;
 use super::chains::Step;
 use super::chains::Walk;
@@ -27,7 +28,7 @@ impl Rule<'_> {
     pub fn ranks(
         &self,
         weights: Weights<'_>,
-        lags: &dyn Fn(usize, usize) -> Option<i64>,
+        lags: &dyn Fn(usize, usize) -> Option<Behind>,
     ) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (class, this) in self.classes.iter().enumerate() {

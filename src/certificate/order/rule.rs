@@ -1,5 +1,6 @@
 //! The obligations of the order rule.
 
+use super::artefact::Behind;
 use super::artefact::End;
 use super::cases::Bit;
 use super::cases::Env;
@@ -20,7 +21,6 @@ use crate::certificate::cut::copies;
 use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Site;
-use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
@@ -443,22 +443,19 @@ impl<'p> Rule<'p> {
         lane: &Lane,
         at: &At<'c>,
         class: usize,
-        rounds: i64,
+        lag: Behind,
     ) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
         let mut all = Vec::new();
         for (at, nth) in at.done(lane.waits_of(class))? {
             for (at, size) in at.value(&lane.size)? {
-                all.push((
-                    at,
-                    fits(nth.plus(i128::from(exact::difference(0, rounds)?), &size))?,
-                ));
+                all.push((at, fits(lag.arrival(&nth, &size))?));
             }
         }
         Ok(all)
     }
 
     /// A class's waits at a lane are for the arrivals that the lag says.
-    pub fn waits(&self, lane: usize, class: usize, lag: i64) -> Result<Vec<Claim>, Unsupported> {
+    pub fn waits(&self, lane: usize, class: usize, lag: Behind) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         let this = &self.lanes[lane];
         for site in this.waits_of(class) {
@@ -469,7 +466,7 @@ impl<'p> Rule<'p> {
             for at in self.scene.at(&self.classes[class], site)? {
                 for (at, number) in self.awaited(this, &at, class, lag)? {
                     let Kind::WaitParity { parity } = &of.kind else {
-                        if lag != 0 {
+                        if lag != Behind::default() {
                             return Err(Unsupported::at(of.span, "a lag at such a barrier"));
                         }
                         // It is for the generation that the member has just joined.

@@ -21,6 +21,7 @@ use super::uncovered;
 use crate::certificate::argument::Argument;
 use crate::certificate::order;
 use crate::certificate::order::artefact::About;
+use crate::certificate::order::artefact::Behind;
 use crate::certificate::order::artefact::Chain;
 use crate::certificate::order::artefact::End;
 use crate::certificate::order::artefact::Lag;
@@ -30,14 +31,18 @@ use crate::certificate::order::ends;
 use crate::certificate::order::guards;
 use crate::certificate::order::positivity::Proof;
 use crate::certificate::order::positivity::Sequent;
+use crate::certificate::order::quotients;
 use crate::certificate::order::rule::Claim;
 use crate::certificate::order::rule::Rule;
 use crate::fresh;
 use crate::protocol::Protocol;
 use multipliers::Lemmas;
 
-/// The lags that are tried, the usual ones first.
-const LAGS: [i64; 4] = [0, 1, -1, 2];
+/// How many rounds behind waits may be, the usual ones first.
+const ROUNDS: [i64; 4] = [0, 1, -1, 2];
+
+/// The lags that are tried: rounds, and then single arrivals, as of a wait in each round for what was begun a round or two before.
+const LAGS: [(i64, i64); 6] = [(0, 0), (1, 0), (-1, 0), (2, 0), (0, 1), (0, 2)];
 
 /// The longest chain that is tried.
 const MAX_LINKS: usize = 4;
@@ -52,6 +57,7 @@ pub fn guess(
     if let Some(reason) = deviation::deviates(protocol) {
         return Guess::nothing(reason);
     }
+    let protocol = &quotients::named(protocol);
     let plain = |unguarded: &[(usize, usize)]| {
         let rule = Rule::new(protocol, unguarded, &[]).map_err(uncovered)?;
         Ok::<_, String>(Search {
@@ -110,7 +116,7 @@ struct Search<'p> {
     lemmas: Lemmas,
 }
 
-type Lags = BTreeMap<(usize, usize), i64>;
+type Lags = BTreeMap<(usize, usize), Behind>;
 
 impl Search<'_> {
     /// The waits that end programs, of those classes of which each is shown to pass.
@@ -128,7 +134,7 @@ impl Search<'_> {
                 sites.iter().map(end).collect::<Vec<End>>()
             };
             let mut shown = BTreeMap::new();
-            for rounds in LAGS {
+            for rounds in ROUNDS {
                 let ends = with(rounds);
                 let Ok(rule) = Rule::new(self.protocol, unguarded, &ends) else {
                     break;
@@ -165,10 +171,11 @@ impl Search<'_> {
         let mut order = Order {
             lags: lags
                 .iter()
-                .map(|(&(class, lane), &rounds)| Lag {
+                .map(|(&(class, lane), behind)| Lag {
                     class,
                     lane,
-                    rounds,
+                    rounds: behind.rounds,
+                    arrivals: behind.arrivals,
                 })
                 .collect(),
             unguarded: unguarded.to_vec(),
@@ -234,11 +241,12 @@ impl Search<'_> {
                     continue;
                 }
                 let mut first = None;
-                for rounds in LAGS {
-                    let claims = self.rule.waits(nth, class, rounds);
+                for (rounds, arrivals) in LAGS {
+                    let behind = Behind { rounds, arrivals };
+                    let claims = self.rule.waits(nth, class, behind);
                     match claims.map_err(uncovered).and_then(|c| self.all_shown(&c)) {
                         Ok(()) => {
-                            lags.insert((class, nth), rounds);
+                            lags.insert((class, nth), behind);
                             break;
                         }
                         Err(reason) => first = first.or(Some(reason)),
@@ -258,7 +266,7 @@ impl Search<'_> {
     fn links(
         &self,
         about: About,
-        lag: &dyn Fn(usize, usize) -> Option<i64>,
+        lag: &dyn Fn(usize, usize) -> Option<Behind>,
     ) -> Result<Vec<Link>, String> {
         let rule = &self.rule;
         let (class, lane) = rule.begins(about).map_err(uncovered)?;
@@ -291,8 +299,13 @@ impl Search<'_> {
                     }
                     for class in next.arriving() {
                         let link = Link { lane: at, class };
-                        if !chain.contains(&link) {
-                            longer.push([chain.clone(), vec![link]].concat());
+                        if chain.contains(&link) {
+                            continue;
+                        }
+                        let chain = [chain.clone(), vec![link]].concat();
+                        let claims = rule.linked(about, &chain, lag).map_err(uncovered)?;
+                        if self.all_shown(&claims).is_ok() {
+                            longer.push(chain);
                         }
                     }
                 }

@@ -5,13 +5,12 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use itertools::Itertools;
-
 use super::Search;
 use super::multipliers;
 use super::multipliers::Lemmas;
 use super::multipliers::Row;
 use super::uncovered;
+use crate::certificate::order::artefact::Behind;
 use crate::certificate::order::artefact::Product;
 use crate::certificate::order::artefact::Rank;
 use crate::certificate::order::artefact::Weight;
@@ -25,9 +24,9 @@ use crate::certificate::order::ranks::Part;
 use crate::certificate::order::rule::Claim;
 use crate::protocol::Domain;
 
-/// Values that are tried for each of so many unknowns, from the least on.
+/// Values that are tried for each unknown, from the least on, and how many in all.
 const TRIED: i128 = 5;
-const MAX_TRIED: usize = 4;
+const MAX_STEPS: usize = 5_000;
 
 const TOO_LARGE: &str = "a number in the search for ranks is too large";
 
@@ -35,7 +34,7 @@ impl Search<'_> {
     /// Ranks that rise where they have to.
     pub(super) fn ranks(
         &self,
-        lag: &dyn Fn(usize, usize) -> Option<i64>,
+        lag: &dyn Fn(usize, usize) -> Option<Behind>,
     ) -> Result<Vec<Rank>, String> {
         (self.tell)("looking for ranks");
         for more in [false, true] {
@@ -117,13 +116,10 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the hypotheses hold somewhere among small values; also if there are too many unknowns to look.
+    /// Whether the hypotheses are seen to hold somewhere among small values.
     fn says(&self, sequent: &Sequent) -> bool {
         let all = sequent.hypotheses.iter().flat_map(Polynomial::unknowns);
         let unknowns: BTreeSet<Unknown> = all.collect();
-        if unknowns.len() > MAX_TRIED {
-            return true;
-        }
         let least = |unknown: &Unknown| match unknown {
             Unknown::Param(at) => match self.protocol.params.get(*at).map(|param| &param.domain) {
                 Some(Domain::AtLeast(least) | Domain::Range(least, _)) => i128::from(*least),
@@ -132,22 +128,26 @@ impl Search<'_> {
             },
             _ => 0,
         };
-        let ranges = unknowns.iter().map(|unknown| {
-            let (unknown, least) = (*unknown, least(unknown));
-            (least..=least + TRIED).map(move |value| (unknown, value))
-        });
-        let mut points = ranges.multi_cartesian_product();
-        points.any(|point| {
-            let at: BTreeMap<Unknown, i128> = point.into_iter().collect();
-            let mut all = sequent.hypotheses.iter();
-            all.all(|fact| value_at(fact, &at).is_none_or(|value| value >= 0))
-        })
+        let unknowns: Vec<(Unknown, i128)> = unknowns.iter().map(|u| (*u, least(u))).collect();
+        // A fact is looked at as soon as all that it is about has a value.
+        let mut facts: Vec<Vec<&Polynomial>> = vec![Vec::new(); unknowns.len()];
+        for fact in &sequent.hypotheses {
+            let own = fact.unknowns();
+            let last = unknowns.iter().rposition(|(u, _)| own.contains(u));
+            match last {
+                Some(last) => facts[last].push(fact),
+                None if fact.value().is_some_and(|value| value < 0) => return false,
+                None => {}
+            }
+        }
+        let mut steps = MAX_STEPS;
+        some_values(&unknowns, &facts, &mut BTreeMap::new(), &mut steps)
     }
 
     fn ranks_over(
         &self,
         monomials: &[Monomial],
-        lag: &dyn Fn(usize, usize) -> Option<i64>,
+        lag: &dyn Fn(usize, usize) -> Option<Behind>,
     ) -> Result<Option<Vec<Rank>>, String> {
         let numbers = RefCell::new(BTreeMap::new());
         let weights = |class: usize, part: Part| {
@@ -268,6 +268,33 @@ impl Program {
         // Ranks may be multiplied by a positive number: what rises by 1 rises by as much or more.
         multipliers::integers(&values)
     }
+}
+
+/// Whether values for the unknowns from this one on make all facts hold, as far as it is seen in so many steps.
+fn some_values(
+    unknowns: &[(Unknown, i128)],
+    facts: &[Vec<&Polynomial>],
+    values: &mut BTreeMap<Unknown, i128>,
+    steps: &mut usize,
+) -> bool {
+    let Some((unknown, least)) = unknowns.get(values.len()).copied() else {
+        return true;
+    };
+    let own = &facts[values.len()];
+    for value in least..=least + TRIED {
+        let Some(left) = steps.checked_sub(1) else {
+            return false;
+        };
+        *steps = left;
+        values.insert(unknown, value);
+        let mut own = own.iter();
+        let hold = own.all(|fact| value_at(fact, values).is_none_or(|value| value >= 0));
+        if hold && some_values(unknowns, facts, values, steps) {
+            return true;
+        }
+        values.remove(&unknown);
+    }
+    false
 }
 
 /// The value of a polynomial; `None` if it does not fit.
