@@ -72,7 +72,7 @@ fn a_grid_of_many_ctas_that_does_not_fit() {
       trace:
           1-300  cta[0..300]  starts
         301-600  cta[0..300]  adds 1: arrived 299 -> 300  (line 12)
-      minimal: smallest found by (G, I, R) among G in 500..=504, I in 0..=4, R in 300..=304; of 5 smaller ones, 5 tried by schedules only
+      minimal: smallest by (G, I, R) among G in 500..=504, I in 0..=4, R in 300..=304; every smaller one of these was proved to have none
       assumptions: G >= 1; I >= 0; R >= 1; G >= 500 && R >= 300; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by accelerated search of the counter system in [time]
     --- stderr
