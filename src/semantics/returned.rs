@@ -3,6 +3,9 @@
 //! A semaphore has a value that it was given, at the start or by an operation that sets it, plus what was added since.
 //! Every member adds at most what the costliest way through its program adds, and subtracts at most likewise. Which ways
 //! there are depends on the values, so this goes on until no value is new.
+//!
+//! A compare-and-swap that succeeds sets a value, and as well adds the difference to the one that it expects. Both
+//! readings hold of every run, so only values that both allow are possible. The first suits locks, the second counters.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -66,8 +69,28 @@ fn too_many() -> Fault {
     }
 }
 
+/// How a compare-and-swap that succeeds is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Sets,
+    Adds,
+}
+
 /// Every value that a semaphore may have.
 fn possible(instance: &Instance, cell: CellId) -> Result<Vec<i64>, Fault> {
+    let all = match (
+        read(instance, cell, Reading::Sets),
+        read(instance, cell, Reading::Adds),
+    ) {
+        (Ok(set), Ok(added)) => set.intersection(&added).copied().collect(),
+        (Ok(all), Err(_)) | (Err(_), Ok(all)) => all,
+        (Err(fault), Err(_)) => return Err(fault),
+    };
+    Ok(all.into_iter().collect())
+}
+
+/// The same by one reading.
+fn read(instance: &Instance, cell: CellId, reading: Reading) -> Result<BTreeSet<i64>, Fault> {
     let mut given = BTreeSet::new();
     if let Some(CellStart::Semaphore(value)) = instance.cells.get(cell.0 as usize) {
         given.insert(*value);
@@ -75,18 +98,18 @@ fn possible(instance: &Instance, cell: CellId) -> Result<Vec<i64>, Fault> {
     let mut step = 0;
     let (mut up, mut down) = (0_i64, 0_i64);
     for member in &instance.members {
-        for op in member.ops.iter().filter(|op| op.cell == cell) {
-            match op.kind {
-                OpKind::Set(value)
-                | OpKind::Fetch(Fetch::Exchange(value))
-                | OpKind::Fetch(Fetch::Swap { new: value, .. })
-                | OpKind::WaitSwap { new: value, .. } => {
+        for (place, op) in member.ops.iter().enumerate() {
+            if op.cell != cell {
+                continue;
+            }
+            match set(member, place, reading) {
+                Some(value) => {
                     given.insert(value);
                 }
-                _ => step = common(step, added(op.kind)),
+                None => step = common(step, added(op.kind, reading)?),
             }
         }
-        let most = |sign| costliest(member, cell, sign);
+        let most = |sign| costliest(member, cell, sign, reading);
         up = up.checked_add(most(1)?).ok_or_else(too_many)?;
         down = down.checked_add(most(-1)?).ok_or_else(too_many)?;
     }
@@ -101,17 +124,33 @@ fn possible(instance: &Instance, cell: CellId) -> Result<Vec<i64>, Fault> {
             if step == 0 || change >= up {
                 break;
             }
-            change += step;
+            change = change.checked_add(step).ok_or_else(too_many)?;
         }
     }
-    Ok(all.into_iter().collect())
+    Ok(all)
 }
 
-/// What an operation adds.
-fn added(kind: OpKind) -> i64 {
-    match kind {
-        OpKind::Add(amount) | OpKind::Fetch(Fetch::Add(amount)) => amount,
-        _ => 0,
+/// What an operation sets, if it sets something. A compare-and-swap does where it may return what it expects.
+fn set(member: &Member, place: usize, reading: Reading) -> Option<i64> {
+    match (member.ops[place].kind, reading) {
+        (OpKind::Set(value) | OpKind::Fetch(Fetch::Exchange(value)), _) => Some(value),
+        (OpKind::WaitSwap { new, .. }, Reading::Sets) => Some(new),
+        (OpKind::Fetch(Fetch::Swap { expected, new }), Reading::Sets) => {
+            member.after(place as u32, Some(expected)).map(|_| new)
+        }
+        _ => None,
+    }
+}
+
+/// What an operation adds if it succeeds.
+fn added(kind: OpKind, reading: Reading) -> Result<i64, Fault> {
+    match (kind, reading) {
+        (OpKind::Add(amount) | OpKind::Fetch(Fetch::Add(amount)), _) => Ok(amount),
+        (
+            OpKind::WaitSwap { expected, new } | OpKind::Fetch(Fetch::Swap { expected, new }),
+            Reading::Adds,
+        ) => new.checked_sub(expected).ok_or_else(too_many),
+        _ => Ok(0),
     }
 }
 
@@ -125,16 +164,29 @@ fn common(a: i64, b: i64) -> i64 {
 }
 
 /// The most that one way through a program adds with this sign. Every way leads to a later place.
-fn costliest(member: &Member, cell: CellId, sign: i64) -> Result<i64, Fault> {
+fn costliest(member: &Member, cell: CellId, sign: i64, reading: Reading) -> Result<i64, Fault> {
     let mut most = vec![0_i64; member.ops.len() + 1];
     for (place, op) in member.ops.iter().enumerate().rev() {
-        let rest = member.ways(place as u32).map(|next| most[next as usize]);
         let own = match op.cell == cell {
-            true => added(op.kind).checked_mul(sign).ok_or_else(too_many)?,
+            true => added(op.kind, reading)?,
             false => 0,
         };
+        let own = own.checked_mul(sign).ok_or_else(too_many)?.max(0);
+        let rest = member.ways(place as u32).map(|next| most[next as usize]);
         let rest = rest.max().unwrap_or(0);
-        most[place] = rest.checked_add(own.max(0)).ok_or_else(too_many)?;
+        most[place] = match op.kind {
+            // It adds nothing unless it returns what it expects.
+            OpKind::Fetch(Fetch::Swap { expected, .. }) => {
+                match member.after(place as u32, Some(expected)) {
+                    Some(next) => {
+                        let swapped = most[next as usize].checked_add(own);
+                        rest.max(swapped.ok_or_else(too_many)?)
+                    }
+                    None => rest,
+                }
+            }
+            _ => rest.checked_add(own).ok_or_else(too_many)?,
+        };
     }
     Ok(most[0])
 }

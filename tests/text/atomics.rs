@@ -350,6 +350,31 @@ fn a_row_that_depends_on_a_result_has_no_open_order() {
 }
 
 #[test]
+fn a_loop_of_compare_and_swap_counts_up_to_the_number_of_members() {
+    let source = "protocol p param N in 1.. semaphore s = 0
+        role r[n in 0..N] {
+            var seen = 0
+            for k in 0..N { let old = compare_and_swap(s, seen, seen + 1) if old == seen { break } seen = old }
+        }
+        role q { wait s == N }";
+    for n in 1..=3 {
+        assert_eq!(explored(source, &[n]), (false, None), "{n}");
+    }
+    let once = source.replace("for k in 0..N", "for k in 0..1");
+    assert_eq!(explored(&once, &[1]), (false, None));
+    assert!(explored(&once, &[2]).0, "the second one fails");
+    let wrong = source.replace("seen + 1", "seen + 2");
+    assert!(explored(&wrong, &[3]).0);
+    // What a lock may be stays two values, however often it is taken.
+    let lock = "protocol p semaphore lock = 0 semaphore held = 0
+        role r[n in 0..2] { for k in 0..50 {
+            let old = compare_and_swap(lock, 0, 1) if old == 0 { held += 1 lock = 0 } } }";
+    let member = &instance(lock, &[]).members[0];
+    let ways = |place: u32| member.ways(place).count();
+    assert_eq!((0..2).map(ways).collect::<Vec<_>>(), [2, 1]);
+}
+
+#[test]
 fn values_without_end_are_refused() {
     let source = "protocol p semaphore s = 0 role r[n in 0..2] { let t = exchange(s, 1) let u = exchange(s, t + 1) let v = exchange(s, 2 * u + 1) }";
     let found = unfold::instantiate(&load(source), &Input::default());
