@@ -37,11 +37,9 @@ const ROUNDS: usize = 3;
 /// How many points are listed.
 const MOST_POINTS: usize = 1 << 16;
 
-/// Time for a readable run.
-const SHORTENING: Duration = Duration::from_secs(2);
-
-/// The same for a hazard, of which fewer states are searched: so long that it is mostly not used up.
-const TRIMMING: Duration = Duration::from_secs(8);
+/// Time for a readable run. The search for it ends after so many states, mostly long before: which run is shown should not
+/// depend on how busy the machine is.
+const SHORTENING: Duration = Duration::from_secs(10);
 
 /// A counterexample and in which sense it is the smallest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,7 +125,7 @@ impl Hunter<'_> {
         // A run is worth shortening even when the time is used up.
         let hang = match self.property {
             Property::Deadlock => shorten::shortened(self.protocol, hang, &self.watch(SHORTENING)),
-            property => trim::trimmed(self.protocol, property, hang, &self.watch(TRIMMING)),
+            property => trim::trimmed(self.protocol, property, hang, &self.watch(SHORTENING)),
         };
         Least { hang, smallest }
     }
