@@ -295,6 +295,42 @@ fn a_proof_of_another_protocol_is_not_accepted() {
     }
 }
 
+/// A class without members says nothing of those beside it: the copies of `load` are compared with what `math` expects, too.
+#[test]
+fn bytes_are_counted_where_a_class_has_no_members() {
+    let source = |more: &str| {
+        format!(
+            "protocol apart
+            param N in 0..
+            param P in 0..
+            mbarrier full {{ arrivals: 1 + P }}
+            role math warp {{
+                for n in 0..N {{
+                    wait full (n + 1) % 2
+                    expect_tx full 64
+                    arrive full
+                }}
+            }}
+            role others[p in 0..P] warp {{
+                for n in 0..N {{
+                    wait full (n + 1) % 2
+                    arrive full
+                }}
+            }}
+            role load warp {{
+                for n in 0..N + {more} {{
+                    wait full (n + 1) % 2
+                    async copy tile completes full 64
+                }}
+            }}"
+        )
+    };
+    let order = proves(&source("0"));
+    accepted_by(&Solver::BuiltIn, "tx_mismatch", &source("0"), &order).unwrap();
+    let more = source("min(max(1 - P, 0), max(N - 1000, 0))");
+    assert!(proposal(&more).is_err(), "{more}");
+}
+
 /// What needs no solver is right by one, too.
 #[test]
 fn a_solver_agrees_with_the_multipliers() {

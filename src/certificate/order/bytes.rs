@@ -162,8 +162,11 @@ impl Rule<'_> {
         );
         let total =
             |class: usize| scene::before(self.class(class), Place::End, lane.arrivals_of(class));
+        // Of all pairs, since any class between two may have no members.
         let arriving = lane.arriving();
-        for (first, other) in arriving.iter().zip(arriving.iter().skip(1)) {
+        let rest = |nth| arriving.iter().skip(exact::next(nth));
+        let pairs = arriving.iter().enumerate();
+        for (first, other) in pairs.flat_map(|(nth, first)| rest(nth).map(move |o| (first, o))) {
             let apart = Expr::binary(BinaryOp::Sub, total(*first)?, total(*other)?);
             for scene in self.scene.inhabited(self.class(*first))? {
                 for scene in scene.inhabited(self.class(*other))? {
