@@ -322,7 +322,7 @@ fn separate(apart: &mut Protocol, role: &Role, last: &Last) -> Result<Role, Unsu
     })
 }
 
-/// A block without what is done to data and what sets an element back, if nothing in it blocks or is about other names.
+/// A block without what is done to data that is not declared and what sets an element back, if nothing in it blocks or is about other names.
 fn quick(body: &[Stmt], cell: &Cell, own: &mut HashSet<VarId>) -> Option<Vec<Stmt>> {
     let mut all = Vec::new();
     for stmt in body {
@@ -334,12 +334,17 @@ fn quick(body: &[Stmt], cell: &Cell, own: &mut HashSet<VarId>) -> Option<Vec<Stm
         });
         let mut stmt = stmt.clone();
         match &mut stmt.kind {
-            // That has to be defined for its own sake.
+            // Of data that is not declared nothing is evaluated. What else is done to data has to be defined, which would not be
+            // stated if it was left out.
             StmtKind::Access {
-                work: Work::WaitGroup { .. },
+                work: Work::Now(touched) | Work::Async(touched),
                 ..
-            } => return None,
-            StmtKind::Access { .. } => continue,
+            } if touched.is_empty() => continue,
+            StmtKind::Access {
+                work: Work::CommitGroup | Work::Fence(_),
+                ..
+            } => continue,
+            StmtKind::Access { .. } => return None,
             StmtKind::Set {
                 cell: other,
                 value: Expr::Int(_),

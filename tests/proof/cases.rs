@@ -460,6 +460,15 @@ fn the_last_to_arrive_may_do_what_is_left() {
     ));
     assert!(!apart(plain, &last.replace("c[b], 1", "c[b], 2")));
     assert!(!apart(plain, &last.replace("c[b]", "c[b + 0]")));
+    // Elements of declared data have to exist: at S = 5003 this one does not.
+    let data = "semaphore c[B] = 0 buffer part[4]";
+    let reads = |index: &str| {
+        let left = format!("read part[{index}] done[b] += 1");
+        last.replace("done[b] += 1", &left)
+    };
+    for index in ["0", "5 / ((S - 5003) * (S - 5003))"] {
+        assert!(!apart(data, &reads(index)), "{index}");
+    }
     // What is left waits, leaves, assigns, depends on who it is, or on what was returned.
     for left in [
         "wait done[b] >= 1",
@@ -470,6 +479,7 @@ fn the_last_to_arrive_may_do_what_is_left() {
         "let u = fetch_add(done[b], 1) if u == 0 { read y }",
         "c[b] += 1",
         "c[0] = 0",
+        "assert 5 / (S - 5003) == 0 done[b] += 1",
     ] {
         let cta = format!("var x = 0 {}", last.replace("done[b] += 1", left));
         assert!(!apart(plain, &cta), "{left}");
