@@ -19,8 +19,8 @@ use super::schedules::switches;
 
 /// States that are explored for a shortest run, and members in all of them together: states of
 /// many members take longer.
-const STATES: u64 = 200_000;
-const MEMBERS: u64 = 4_000_000;
+const STATES: u64 = 50_000;
+const MEMBERS: u64 = 1_000_000;
 
 /// The longest run whose actions are reordered, since that takes quadratic time.
 const REORDERED: usize = 4_000;
