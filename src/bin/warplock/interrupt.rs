@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::exit;
@@ -71,11 +72,10 @@ pub fn told() {
 pub fn spawn<T: Send + 'static>(
     results: mpsc::Sender<T>,
     work: impl FnOnce(&mpsc::Sender<T>) + Send + 'static,
-) -> Result<(), Failure> {
+) -> Result<JoinHandle<()>, Failure> {
     thread::Builder::new()
         .stack_size(STACK)
         .spawn(move || work(&results))
-        .map(|_| ())
         .map_err(|error| Failure::Internal(format!("cannot start a thread: {error}")))
 }
 

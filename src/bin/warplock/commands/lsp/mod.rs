@@ -65,6 +65,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         match events.recv_timeout(interrupt::POLL) {
             Ok(event) => {
                 if let Some(exit) = server.take(event) {
+                    server.leave();
                     return Ok(exit);
                 }
             }
@@ -72,6 +73,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
             Err(RecvTimeoutError::Disconnected) => return Ok(Exit::Internal),
         }
         if interrupt::requested() {
+            server.leave();
             return Err(Failure::Interrupted("interrupted".to_owned()));
         }
     }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
+use std::thread;
+use std::thread::JoinHandle;
 use std::time::Duration;
+use std::time::Instant;
 
 use lsp_server::ErrorCode;
 use lsp_server::Message;
@@ -40,6 +43,9 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::session::Session;
 
+/// How long the end of the program waits for checks.
+const LEAVING: Duration = Duration::from_secs(5);
+
 /// Why a request is refused.
 type Refusal = (ErrorCode, String);
 
@@ -52,6 +58,8 @@ pub struct Server<'a> {
     client: Client,
     documents: HashMap<String, Document>,
     jobs: BTreeMap<u64, Job>,
+    /// The threads of the checks.
+    threads: Vec<JoinHandle<()>>,
     /// How many checks and requests there were, for their numbers.
     count: u64,
 }
@@ -91,6 +99,7 @@ impl Server<'_> {
             client: Client::default(),
             documents: HashMap::new(),
             jobs: BTreeMap::new(),
+            threads: Vec::new(),
             count: 0,
         }
     }
@@ -123,6 +132,21 @@ impl Server<'_> {
             Event::Decided(number, result) => self.decided(number, result),
         }
         None
+    }
+
+    /// Ends the checks, and waits a while until they have: a solver at work when the program ends may crash it.
+    pub fn leave(&mut self) {
+        self.jobs.values().for_each(|job| self.cancel(Some(job)));
+        let last = Instant::now() + LEAVING;
+        for thread in self.threads.drain(..) {
+            while !thread.is_finished() && Instant::now() < last {
+                thread::sleep(interrupt::POLL);
+            }
+            if thread.is_finished() {
+                // What it has to say nobody hears.
+                let _ = thread.join();
+            }
+        }
     }
 
     /// The protocol asks for 1 where nobody has asked to shut down.
@@ -402,7 +426,7 @@ impl Server<'_> {
             timeout: self.timeout,
             cancel: Arc::clone(&cancel),
         };
-        interrupt::spawn(self.events.clone(), move |events| {
+        let thread = interrupt::spawn(self.events.clone(), move |events| {
             let tell = |what: &str| {
                 let _ = events.send(Event::Stage(number, what.to_owned()));
             };
@@ -410,6 +434,8 @@ impl Server<'_> {
             let _ = events.send(Event::Decided(number, result));
         })
         .map_err(|failure| failed(&failure.rendered(warplock::report::style::Style::PLAIN)))?;
+        self.threads.retain(|thread| !thread.is_finished());
+        self.threads.push(thread);
         let (before, others) = std::mem::take(&mut document.verdicts)
             .into_iter()
             .partition(|verdict| verdict.is_about(&target));

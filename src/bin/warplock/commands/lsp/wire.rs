@@ -45,7 +45,8 @@ pub fn listen(events: Sender<Event>) -> Result<(), Failure> {
             }
         }
         let _ = events.send(Event::Closed);
-    })
+    })?;
+    Ok(())
 }
 
 /// What was read: a message, or what is wrong with it.
