@@ -242,7 +242,8 @@ fn a_blackwell_gemm_on_two_ctas() {
 fn blackwell_gemms_that_hang() {
     for (entry, expected) in [
         ("frees_the_leader_only", "for which cta1_warp0 waits"),
-        ("one_accumulator_barrier", "nobody arrives at done_bar["),
+        // Nobody arrives at its second element, and waits for its first are lapped: either run may be shown.
+        ("one_accumulator_barrier", "done_bar[0]["),
         ("drained_at_home", "to arrive at drained_bar[0]["),
     ] {
         let name = format!("blackwell_gemm_{entry}");
