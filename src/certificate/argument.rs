@@ -86,10 +86,9 @@ impl Argument {
     ///
     /// A protocol that the rule does not cover, or an artefact that does not fit it.
     pub fn obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
-        if let Argument::Arriver(arriver) = self {
-            return arriver::obligations(protocol, arriver);
+        if !matches!(self, Argument::Arriver(_)) {
+            refuse_atomics(protocol)?;
         }
-        refuse_atomics(protocol)?;
         match self {
             Argument::Kernel(kernel) => trusted::obligations(protocol, kernel),
             Argument::Ticket(ticket) => ticket::obligations(protocol, ticket),
@@ -99,10 +98,9 @@ impl Argument {
             Argument::Order(order) => order::obligations(protocol, order),
             Argument::Separation(parts) => separation::obligations(protocol, parts),
             Argument::CaseSplit(split) => case_split::obligations(protocol, split),
+            Argument::Arriver(arriver) => arriver::obligations(protocol, arriver),
             // What is searched is the whole protocol, and that is done where a certificate is checked.
-            Argument::Arriver(_) | Argument::Exhaustive(_) => {
-                Err(Unsupported::whole("a search inside another argument"))
-            }
+            Argument::Exhaustive(_) => Err(Unsupported::whole("a search inside another argument")),
         }
     }
 

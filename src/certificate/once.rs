@@ -9,7 +9,6 @@ use crate::protocol::Iteration;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
-use crate::protocol::Work;
 
 /// What has to be at least 1, and what is then executed once, if a statement is `for j in 0..min(1, n) { B }`.
 ///
@@ -39,22 +38,8 @@ pub fn once(stmt: &Stmt) -> Option<(&Expr, &[Stmt])> {
 pub fn says(body: &[Stmt], var: VarId) -> bool {
     body.iter().any(|stmt| {
         let mut found = false;
-        let mut look = |e: &Expr| found |= algebra::mentions(e, var);
-        statements::visit_exprs(stmt, &mut look);
+        statements::visit_all_exprs(stmt, &mut |e| found |= algebra::mentions(e, var));
         match &stmt.kind {
-            StmtKind::Copy { touches, .. } => touches.iter().flat_map(|t| &t.index).for_each(look),
-            StmtKind::Access { work, .. } => match work {
-                Work::Now(touches) | Work::Async(touches) => {
-                    touches.iter().flat_map(|t| &t.index).for_each(look);
-                }
-                Work::Lifetime { data, .. } => data.iter().flat_map(|d| &d.index).for_each(look),
-                Work::Assert(claim) => {
-                    look(&claim.condition);
-                    let cells = claim.values.iter().flat_map(|(_, cell)| &cell.index);
-                    cells.for_each(look);
-                }
-                Work::CommitGroup | Work::WaitGroup { .. } | Work::Fence(_) => {}
-            },
             StmtKind::If {
                 then, otherwise, ..
             } => found |= says(then, var) || says(otherwise, var),

@@ -1,6 +1,8 @@
 //! The expressions of a statement and the element it works on, to look at and to replace.
 
+use crate::protocol::AtomicUpdate;
 use crate::protocol::Cell;
+use crate::protocol::Claim;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
 use crate::protocol::Stmt;
@@ -12,6 +14,13 @@ pub fn visit_exprs(stmt: &Stmt, visit: &mut dyn FnMut(&Expr)) {
     let mut copy = stmt.clone();
     // One list of a statement's expressions serves looking and replacing.
     for_each_expr(&mut copy, &mut |e| visit(e));
+}
+
+/// Looks at the expressions of a statement, those that only name data and those of claims, too.
+pub fn visit_all_exprs(stmt: &Stmt, visit: &mut dyn FnMut(&Expr)) {
+    let mut copy = stmt.clone();
+    for_each_expr(&mut copy, &mut |e| visit(e));
+    for_each_data_expr(&mut copy, &mut |e| visit(e));
 }
 
 /// A block with its expressions replaced, except for those that only name data.
@@ -134,9 +143,24 @@ pub fn for_each_expr(stmt: &mut Stmt, visit: &mut dyn FnMut(&mut Expr)) {
             cell.index.iter_mut().for_each(&mut *visit);
             visit(parity);
         }
-        // No rule takes a protocol that has one.
-        StmtKind::Atomic { cell, .. } | StmtKind::WaitSwap { cell, .. } => {
+        StmtKind::Atomic { cell, update, .. } => {
             cell.index.iter_mut().for_each(&mut *visit);
+            match update {
+                AtomicUpdate::Add(value) | AtomicUpdate::Exchange(value) => visit(value),
+                AtomicUpdate::CompareAndSwap { expected, new } => {
+                    visit(expected);
+                    visit(new);
+                }
+            }
+        }
+        StmtKind::WaitSwap {
+            cell,
+            expected,
+            new,
+        } => {
+            cell.index.iter_mut().for_each(&mut *visit);
+            visit(expected);
+            visit(new);
         }
         StmtKind::If { condition, .. } => visit(condition),
         StmtKind::For { over, .. } => match over {
@@ -157,4 +181,34 @@ pub fn for_each_expr(stmt: &mut Stmt, visit: &mut dyn FnMut(&mut Expr)) {
         },
         StmtKind::Return | StmtKind::Break => {}
     }
+}
+
+/// The expressions of a statement that only name data or belong to a claim, to replace them.
+pub fn for_each_data_expr(stmt: &mut Stmt, visit: &mut dyn FnMut(&mut Expr)) {
+    match &mut stmt.kind {
+        StmtKind::Copy { touches, .. } => {
+            let indices = touches.iter_mut().flat_map(|touch| &mut touch.index);
+            indices.for_each(visit);
+        }
+        StmtKind::Access { work, .. } => match work {
+            Work::Now(touches) | Work::Async(touches) => {
+                let indices = touches.iter_mut().flat_map(|touch| &mut touch.index);
+                indices.for_each(visit);
+            }
+            Work::Lifetime { data, .. } => {
+                let indices = data.iter_mut().flat_map(|data| &mut data.index);
+                indices.for_each(visit);
+            }
+            Work::Assert(claim) => for_each_expr_of_claim(claim, visit),
+            Work::CommitGroup | Work::WaitGroup { .. } | Work::Fence(_) => {}
+        },
+        _ => {}
+    }
+}
+
+/// The expressions of a claim, to replace them.
+pub fn for_each_expr_of_claim(claim: &mut Claim, visit: &mut dyn FnMut(&mut Expr)) {
+    visit(&mut claim.condition);
+    let cells = claim.values.iter_mut();
+    cells.for_each(|(_, cell)| cell.index.iter_mut().for_each(&mut *visit));
 }

@@ -17,8 +17,6 @@ use crate::protocol::Protocol;
 use crate::protocol::Resident;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
-use crate::protocol::Touch;
-use crate::protocol::Work;
 
 type Visit<'v> = &'v mut dyn FnMut(&mut Expr);
 
@@ -95,9 +93,7 @@ fn every_expr(protocol: &mut Protocol, visit: Visit<'_>) {
     }
     for invariant in &mut protocol.invariants {
         indices(&mut invariant.indices, visit);
-        visit(&mut invariant.claim.condition);
-        let cells = invariant.claim.values.iter_mut();
-        cells.for_each(|(_, cell)| cell.index.iter_mut().for_each(&mut *visit));
+        statements::for_each_expr_of_claim(&mut invariant.claim, visit);
     }
     for role in &mut protocol.roles {
         indices(&mut role.indices, visit);
@@ -123,15 +119,10 @@ fn place(place: &mut Place, visit: Visit<'_>) {
     all.for_each(&mut *visit);
 }
 
-fn touches(touches: &mut [Touch], visit: Visit<'_>) {
-    for touch in touches {
-        touch.index.iter_mut().for_each(&mut *visit);
-    }
-}
-
 fn block(body: &mut [Stmt], visit: Visit<'_>) {
     for stmt in body {
         statements::for_each_expr(stmt, visit);
+        statements::for_each_data_expr(stmt, visit);
         match &mut stmt.kind {
             StmtKind::If {
                 then, otherwise, ..
@@ -140,20 +131,6 @@ fn block(body: &mut [Stmt], visit: Visit<'_>) {
                 block(otherwise, visit);
             }
             StmtKind::For { body, .. } => block(body, visit),
-            StmtKind::Copy { touches: all, .. } => touches(all, visit),
-            StmtKind::Access { work, .. } => match work {
-                Work::Now(all) | Work::Async(all) => touches(all, visit),
-                Work::Lifetime { data, .. } => {
-                    let data = data.iter_mut().flat_map(|data| &mut data.index);
-                    data.for_each(&mut *visit);
-                }
-                Work::Assert(claim) => {
-                    visit(&mut claim.condition);
-                    let cells = claim.values.iter_mut();
-                    cells.for_each(|(_, cell)| cell.index.iter_mut().for_each(&mut *visit));
-                }
-                Work::CommitGroup | Work::WaitGroup { .. } | Work::Fence(_) => {}
-            },
             _ => {}
         }
     }

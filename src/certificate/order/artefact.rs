@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::polynomial::Polynomial;
 use super::polynomial::TooLarge;
 use super::positivity::Proof;
+use crate::certificate::program::Unsupported;
 
 /// A proof by order: see the module's rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,14 +66,19 @@ fn is_none(arrivals: &i64) -> bool {
     *arrivals == 0
 }
 
-impl Lag {
-    /// How far behind the waits are.
-    pub fn behind(self) -> Behind {
-        Behind {
-            rounds: self.rounds,
-            arrivals: self.arrivals,
-        }
-    }
+/// How far behind the waits of a class at a lane are.
+///
+/// # Errors
+///
+/// That it is not given.
+pub fn behind(lags: &[Lag], class: usize, lane: usize) -> Result<Behind, Unsupported> {
+    let mut lags = lags.iter();
+    let lag = lags.find(|lag| (lag.class, lag.lane) == (class, lane));
+    let lag = lag.ok_or_else(|| Unsupported::whole("waits whose lag is not given"))?;
+    Ok(Behind {
+        rounds: lag.rounds,
+        arrivals: lag.arrivals,
+    })
 }
 
 /// How far waits are behind arrivals: so many rounds of a lane, and so many arrivals.

@@ -2,8 +2,9 @@
 //! another wait.
 
 use super::artefact::About;
-use super::artefact::Behind;
+use super::artefact::Lag;
 use super::artefact::Link;
+use super::artefact::behind;
 use super::cases::Env;
 use super::cases::fits;
 use super::lanes::Lane;
@@ -59,7 +60,7 @@ impl Rule<'_> {
         &self,
         about: About,
         links: &[Link],
-        lags: &dyn Fn(usize, usize) -> Option<Behind>,
+        lags: &[Lag],
     ) -> Result<Vec<Claim>, Unsupported> {
         Ok(self.walked(about, links, lags)?.claims)
     }
@@ -69,14 +70,11 @@ impl Rule<'_> {
         &self,
         about: About,
         links: &[Link],
-        lags: &dyn Fn(usize, usize) -> Option<Behind>,
+        lags: &[Lag],
     ) -> Result<Walk<'_, '_>, Unsupported> {
         let (class, lane_at) = self.begins(about)?;
         let lane = &self.lanes[lane_at];
         let this = self.class(class);
-        let lag = |class, lane| {
-            lags(class, lane).ok_or_else(|| Unsupported::whole("waits whose lag is not given"))
-        };
         let (mut walk, links) = match about {
             About::NotBehind(_, site) => {
                 let name = format!("not_behind_c{class}_s{site}");
@@ -86,7 +84,9 @@ impl Rule<'_> {
                 );
                 let mut start = Vec::new();
                 for at in self.scene.at(this, site)? {
-                    for (at, number) in self.awaited(lane, &at, class, lag(class, lane_at)?)? {
+                    for (at, number) in
+                        self.awaited(lane, &at, class, behind(lags, class, lane_at)?)?
+                    {
                         start.extend(self.previous(lane, at, class, &number)?);
                     }
                 }
@@ -122,7 +122,7 @@ impl Rule<'_> {
                 for at in self.scene.at(this, site)? {
                     for (at, nth) in at.done(lane.waits_of(class))? {
                         for (at, size) in at.value(&lane.size)? {
-                            let number = fits(lag(class, lane_at)?.arrival(&nth, &size))?;
+                            let number = fits(behind(lags, class, lane_at)?.arrival(&nth, &size))?;
                             let number = fits(number.plus(1, &size))?;
                             start.push(Step {
                                 scene: at.scene,
@@ -144,13 +144,13 @@ impl Rule<'_> {
                 return Err(Unsupported::whole("a lane that does not exist"));
             };
             for (at, of, target) in std::mem::take(&mut walk.places) {
-                let behind = lag(of, link.lane)?;
+                let lag = behind(lags, of, link.lane)?;
                 for (at, waits) in at.done(next.waits_of(of))? {
                     // The last of so many waits.
                     let nth = fits(waits.less(1))?;
                     walk.claim(&at.scene, nth.clone());
                     for (at, size) in at.value(&next.size)? {
-                        let arrival = fits(behind.arrival(&nth, &size))?;
+                        let arrival = fits(lag.arrival(&nth, &size))?;
                         walk.claim(&at.scene, arrival.clone());
                         let step = Step {
                             scene: at.scene,
@@ -171,7 +171,7 @@ impl Rule<'_> {
         &self,
         about: About,
         links: &[Link],
-        lags: &dyn Fn(usize, usize) -> Option<Behind>,
+        lags: &[Lag],
     ) -> Result<Vec<Claim>, Unsupported> {
         let (class, lane_at) = self.begins(about)?;
         let lane = &self.lanes[lane_at];
@@ -185,11 +185,10 @@ impl Rule<'_> {
                     return Err(Unsupported::whole("a chain that ends elsewhere"));
                 }
                 _ => {
-                    let behind = lags(of, lane_at)
-                        .ok_or_else(|| Unsupported::whole("waits whose lag is not given"))?;
+                    let lag = behind(lags, of, lane_at)?;
                     let mut all = Vec::new();
                     for (at, size) in at.value(&lane.size)? {
-                        all.push((at, fits(behind.wait(&target, &size))?));
+                        all.push((at, fits(lag.wait(&target, &size))?));
                     }
                     all
                 }

@@ -116,35 +116,28 @@ fn shadows(lanes: &mut [Lane], classes: &[Class]) -> Vec<usize> {
             let sites = &classes[*class].flow.sites;
             let arrives = |at: &usize| matches!(sites[*at].kind, Kind::Arrive { .. });
             let at_once = bytes::together(sites, *site);
-            if arriving.contains(class) && at_once.iter().any(arrives) {
+            let arrives_at_all = arriving.contains(class);
+            if arrives_at_all && at_once.iter().any(arrives) {
                 continue;
             }
-            let Some(last) = at_once.last().copied() else {
-                continue;
-            };
+            let last = at_once.last().copied().unwrap_or(*site);
             // Behind an arrival or a wait by parity another turn may have begun.
             let begins = |at: &usize| {
                 let waits = matches!(sites[*at].kind, Kind::WaitParity { .. });
                 waits || lane.arrivals.contains(&(*class, *at))
             };
-            let begun = (0..*site).rev().find(begins);
-            let this = &sites[*site];
-            let own = apart.iter().filter(|(by, _)| by == class);
-            let before = own.filter(|(_, at)| {
-                let other = &sites[*at];
-                *at < last
-                    && begun.is_none_or(|begun| begun < *at)
-                    && this.path == other.path
-                    && this.index == other.index
+            let turn = (0..*site).rev().find(begins).map_or(0, exact::next);
+            let of_turn = apart.range((*class, turn)..(*class, last));
+            let earlier = of_turn.filter(|(_, at)| {
+                let [this, other] = [*site, *at].map(|at| &sites[at]);
+                this.path == other.path && this.index == other.index
             });
-            let earlier = before.count();
+            // Of a class that does not arrive the first are its own.
+            let number = earlier.count().checked_sub(usize::from(!arrives_at_all));
             apart.insert((*class, last));
-            let skipped = usize::from(!arriving.contains(class));
-            let Some(of_class) = earlier.checked_sub(skipped) else {
-                continue;
-            };
+            let Some(number) = number else { continue };
             let mut own = (0..shadows.len()).filter(|nth| shadows[*nth] == *class);
-            let nth = match own.nth(of_class) {
+            let nth = match own.nth(number) {
                 Some(nth) => nth,
                 None => {
                     let nth = shadows.len();

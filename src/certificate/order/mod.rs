@@ -98,6 +98,7 @@ use std::collections::BTreeSet;
 use artefact::About;
 use artefact::Order;
 use artefact::Weight;
+use artefact::behind;
 use cases::fits;
 use polynomial::Polynomial;
 use polynomial::Unknown;
@@ -161,13 +162,12 @@ pub fn proves(protocol: &Protocol, property: Property) -> bool {
 ///
 /// Names the first construct that the rule does not cover, or what does not fit in the artefact.
 pub fn claims(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsupported> {
-    let protocol = &quotients::named(protocol);
+    claims_of_named(&quotients::named(protocol), order)
+}
+
+/// The same, where quotients are named already.
+fn claims_of_named(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsupported> {
     let rule = Rule::new(protocol, &order.unguarded, &order.ends)?;
-    let lags = |class, lane| {
-        let mut lags = order.lags.iter();
-        let lag = lags.find(|lag| lag.class == class && lag.lane == lane);
-        lag.map(|lag| lag.behind())
-    };
     let mut all = rule.declarations()?;
     all.extend(rule.programs()?);
     all.extend(rule.counts()?);
@@ -176,16 +176,14 @@ pub fn claims(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsuppor
         let mut classes: Vec<usize> = lane.waits.iter().map(|(class, _)| *class).collect();
         classes.dedup();
         for class in classes {
-            let lag = lags(class, nth)
-                .ok_or_else(|| Unsupported::whole("waits whose lag is not given"))?;
-            all.extend(rule.waits(nth, class, lag)?);
+            all.extend(rule.waits(nth, class, behind(&order.lags, class, nth)?)?);
         }
     }
     all.extend(rule.last()?);
     for about in rule.ordered() {
         let chain = order.chains.iter().find(|chain| chain.about == about);
         let links = chain.map_or(&[][..], |chain| &chain.links);
-        all.extend(rule.chain(about, links, &lags)?);
+        all.extend(rule.chain(about, links, &order.lags)?);
     }
     let weights = |class: usize, part: Part| {
         let rank = order.ranks.get(class);
@@ -196,7 +194,7 @@ pub fn claims(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsuppor
         let missing = || Unsupported::whole("an operation without a rank");
         weight_of(weight.ok_or_else(missing)?, protocol)
     };
-    all.extend(rule.ranks(&weights, &lags)?);
+    all.extend(rule.ranks(&weights, &order.lags)?);
     name(&mut all);
     Ok(all)
 }
@@ -238,7 +236,7 @@ pub fn weight_of(weight: &Weight, protocol: &Protocol) -> Result<Polynomial, Uns
 /// As for [`claims`].
 pub fn obligations(protocol: &Protocol, order: &Order) -> Result<Vec<Obligation>, Unsupported> {
     let protocol = &quotients::named(protocol);
-    let claims = claims(protocol, order)?;
+    let claims = claims_of_named(protocol, order)?;
     Ok(claims.iter().map(|c| obligation(protocol, c)).collect())
 }
 

@@ -1,13 +1,14 @@
 //! Trip counts that are quotients of parameters, as `(tiles - cta + 131) / 132` of a persistent kernel.
 //!
 //! The rule is about polynomials, and a quotient is none. So a parameter takes the place of the bound of a loop
-//! `for i in 0..e / d`, if `e` is over parameters and `d` is a positive number: one parameter for all loops with this bound.
+//! `for i in 0..e / d`, if `e` is a polynomial over parameters and `d` is a number above 1: one parameter for all loops with this
+//! bound.
 //!
 //! *Why this is sound.* Take any values of the parameters, and let the new parameter be `q = max(e, 0) / d`. It lies in its
 //! domain, `0..`, and the two assumptions about it hold, `q * d <= max(e, 0)` and `e < q * d + d`. Every loop goes through the
 //! same iterations as before: none if `e < 0`, since a quotient is rounded down. So each run of the protocol is one of the
-//! protocol with these values, and what is shown of all values of the new parameter is shown of this one. `e` is well defined
-//! wherever the bound was, which the assumption has to show of it anywhere.
+//! protocol with these values, and what is shown of all values of the new parameter is shown of this one. Nothing that may be
+//! undefined is left out, since `e` has a value everywhere.
 
 use crate::certificate::cut::domain::never_negative;
 use crate::certificate::exact;
@@ -26,15 +27,12 @@ use crate::protocol::StmtKind;
 /// The same protocol, with a parameter for each such bound.
 pub fn named(protocol: &Protocol) -> Protocol {
     let mut named = protocol.clone();
-    let mut bounds: Vec<Expr> = Vec::new();
+    let mut quotients: Vec<(Expr, i64)> = Vec::new();
     let first = protocol.params.len();
     for role in &mut named.roles {
-        block(&mut role.body, &mut bounds, first);
+        block(&mut role.body, &mut quotients, first);
     }
-    for bound in bounds {
-        let Expr::Binary(BinaryOp::Div, over, under) = bound else {
-            continue;
-        };
+    for (over, under) in quotients {
         let id = ParamId(named.params.len());
         let mut name = format!("quotient_{}", id.0);
         while named.params.iter().any(|param| param.name == name) {
@@ -45,15 +43,15 @@ pub fn named(protocol: &Protocol) -> Protocol {
             domain: Domain::AtLeast(0),
             span: Span::default(),
         });
-        let product = Expr::binary(BinaryOp::Mul, Expr::Param(id), (*under).clone());
-        let least = match never_negative(protocol, &over) {
-            true => (*over).clone(),
-            false => Expr::binary(BinaryOp::Max, (*over).clone(), Expr::Int(0)),
+        let product = Expr::binary(BinaryOp::Mul, Expr::Param(id), Expr::Int(under));
+        let next = Expr::binary(BinaryOp::Add, product.clone(), Expr::Int(under));
+        let most = match never_negative(protocol, &over) {
+            true => over.clone(),
+            false => Expr::binary(BinaryOp::Max, over.clone(), Expr::Int(0)),
         };
-        let next = Expr::binary(BinaryOp::Add, product.clone(), *under);
         for condition in [
-            Expr::binary(BinaryOp::Le, product, least),
-            Expr::binary(BinaryOp::Lt, *over, next),
+            Expr::binary(BinaryOp::Le, product, most),
+            Expr::binary(BinaryOp::Lt, over, next),
         ] {
             named.assumptions.push(Assumption {
                 condition,
@@ -65,40 +63,42 @@ pub fn named(protocol: &Protocol) -> Protocol {
     named
 }
 
-fn block(body: &mut [Stmt], bounds: &mut Vec<Expr>, first: usize) {
+fn block(body: &mut [Stmt], quotients: &mut Vec<(Expr, i64)>, first: usize) {
     for stmt in body {
         match &mut stmt.kind {
             StmtKind::For { over, body, .. } => {
                 if let Iteration::Range { lo, hi, .. } = over
                     && *lo == Expr::Int(0)
-                    && is_quotient(hi)
+                    && let Some(quotient) = quotient(hi)
                 {
-                    let known = bounds.iter().position(|bound| bound == hi);
-                    let nth = known.unwrap_or(bounds.len());
+                    let known = quotients.iter().position(|known| *known == quotient);
+                    let nth = known.unwrap_or(quotients.len());
                     if known.is_none() {
-                        bounds.push(hi.clone());
+                        quotients.push(quotient);
                     }
                     *hi = Expr::Param(ParamId(exact::together(first, nth)));
                 }
-                block(body, bounds, first);
+                block(body, quotients, first);
             }
             StmtKind::If {
                 then, otherwise, ..
             } => {
-                block(then, bounds, first);
-                block(otherwise, bounds, first);
+                block(then, quotients, first);
+                block(otherwise, quotients, first);
             }
             _ => {}
         }
     }
 }
 
-fn is_quotient(expr: &Expr) -> bool {
+/// What is divided by which number.
+fn quotient(expr: &Expr) -> Option<(Expr, i64)> {
     match expr {
-        Expr::Binary(BinaryOp::Div, over, under) => {
-            matches!(**under, Expr::Int(2..)) && of_parameters(over)
-        }
-        _ => false,
+        Expr::Binary(BinaryOp::Div, over, under) => match **under {
+            Expr::Int(under @ 2..) if of_parameters(over) => Some(((**over).clone(), under)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

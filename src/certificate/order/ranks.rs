@@ -1,6 +1,7 @@
 //! Ranks: they do not fall along a program, and are greater for a wait than for what it is for.
 
-use super::artefact::Behind;
+use super::artefact::Lag;
+use super::artefact::behind;
 use super::cases::fits;
 use super::chains::Step;
 use super::chains::Walk;
@@ -25,11 +26,7 @@ pub type Weights<'w> = &'w dyn Fn(usize, Part) -> Result<Polynomial, Unsupported
 
 impl Rule<'_> {
     /// Ranks grow along programs, and from arrivals to the waits that are for them.
-    pub fn ranks(
-        &self,
-        weights: Weights<'_>,
-        lags: &dyn Fn(usize, usize) -> Option<Behind>,
-    ) -> Result<Vec<Claim>, Unsupported> {
+    pub fn ranks(&self, weights: Weights<'_>, lags: &[Lag]) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (class, this) in self.classes.iter().enumerate() {
             let sites = &this.flow.sites;
@@ -80,8 +77,7 @@ impl Rule<'_> {
         }
         for (lane_at, lane) in self.lanes.iter().enumerate() {
             for &(class, site) in &lane.waits {
-                let lag = lags(class, lane_at)
-                    .ok_or_else(|| Unsupported::whole("waits whose lag is not given"))?;
+                let lag = behind(lags, class, lane_at)?;
                 for &(by, arrival) in &lane.arrivals {
                     let name = format!("rank_c{class}_s{site}_by_c{by}_s{arrival}");
                     let what = format!(

@@ -116,8 +116,6 @@ struct Search<'p> {
     lemmas: Lemmas,
 }
 
-type Lags = BTreeMap<(usize, usize), Behind>;
-
 impl Search<'_> {
     /// The waits that end programs, of those classes of which each is shown to pass.
     fn ends(&self, unguarded: &[(usize, usize)]) -> Result<Vec<End>, String> {
@@ -166,29 +164,19 @@ impl Search<'_> {
         ] {
             self.all_shown(&claims.map_err(uncovered)?)?;
         }
-        let lags = self.lags()?;
-        let lag = |class, lane| lags.get(&(class, lane)).copied();
         let mut order = Order {
-            lags: lags
-                .iter()
-                .map(|(&(class, lane), behind)| Lag {
-                    class,
-                    lane,
-                    rounds: behind.rounds,
-                    arrivals: behind.arrivals,
-                })
-                .collect(),
+            lags: self.lags()?,
             unguarded: unguarded.to_vec(),
             ends: ends.to_vec(),
             ..Order::default()
         };
         for about in rule.ordered() {
-            let links = self.links(about, &lag)?;
+            let links = self.links(about, &order.lags)?;
             if !links.is_empty() {
                 order.chains.push(Chain { about, links });
             }
         }
-        order.ranks = self.ranks(&lag)?;
+        order.ranks = self.ranks(&order.lags)?;
         (self.tell)("looking for multipliers");
         for claim in order::claims(self.protocol, &order).map_err(uncovered)? {
             let proof = self.shown(&claim.sequent)?;
@@ -233,41 +221,45 @@ impl Search<'_> {
     }
 
     /// How far behind the waits of a class at a lane are.
-    fn lags(&self) -> Result<Lags, String> {
-        let mut lags = Lags::new();
+    fn lags(&self) -> Result<Vec<Lag>, String> {
+        let mut lags: Vec<Lag> = Vec::new();
         for (nth, lane) in self.rule.lanes.iter().enumerate() {
             for &(class, site) in &lane.waits {
-                if lags.contains_key(&(class, nth)) {
+                if lags.iter().any(|lag| (lag.class, lag.lane) == (class, nth)) {
                     continue;
                 }
-                let mut first = None;
-                for (rounds, arrivals) in LAGS {
-                    let behind = Behind { rounds, arrivals };
-                    let claims = self.rule.waits(nth, class, behind);
-                    match claims.map_err(uncovered).and_then(|c| self.all_shown(&c)) {
-                        Ok(()) => {
-                            lags.insert((class, nth), behind);
-                            break;
-                        }
-                        Err(reason) => first = first.or(Some(reason)),
-                    }
-                }
-                if !lags.contains_key(&(class, nth)) {
+                lags.push(self.lag(nth, class).map_err(|reason| {
                     let words = self.rule.words(class, site);
-                    let reason = first.unwrap_or_default();
-                    return Err(format!("it is not clear what {words} is for: {reason}"));
-                }
+                    format!("it is not clear what {words} is for: {reason}")
+                })?);
             }
         }
+        lags.sort_by_key(|lag| (lag.class, lag.lane));
         Ok(lags)
     }
 
+    /// How far behind the waits of a class at a lane are, or why the first lag that is tried is none.
+    fn lag(&self, lane: usize, class: usize) -> Result<Lag, String> {
+        let mut first = None;
+        for (rounds, arrivals) in LAGS {
+            let claims = self.rule.waits(lane, class, Behind { rounds, arrivals });
+            match claims.map_err(uncovered).and_then(|c| self.all_shown(&c)) {
+                Ok(()) => {
+                    return Ok(Lag {
+                        class,
+                        lane,
+                        rounds,
+                        arrivals,
+                    });
+                }
+                Err(reason) => first = first.or(Some(reason)),
+            }
+        }
+        Err(first.unwrap_or_default())
+    }
+
     /// A shortest chain that shows what has to be shown.
-    fn links(
-        &self,
-        about: About,
-        lag: &dyn Fn(usize, usize) -> Option<Behind>,
-    ) -> Result<Vec<Link>, String> {
+    fn links(&self, about: About, lags: &[Lag]) -> Result<Vec<Link>, String> {
         let rule = &self.rule;
         let (class, lane) = rule.begins(about).map_err(uncovered)?;
         let lapped = matches!(about, About::NotLapped(..));
@@ -287,7 +279,7 @@ impl Search<'_> {
                     false => rule.lanes[lane].waits_of(end).next().is_some(),
                 };
                 if may_end {
-                    let claims = rule.chain(about, &chain, lag).map_err(uncovered)?;
+                    let claims = rule.chain(about, &chain, lags).map_err(uncovered)?;
                     if self.all_shown(&claims).is_ok() {
                         return Ok(chain);
                     }
@@ -303,7 +295,7 @@ impl Search<'_> {
                             continue;
                         }
                         let chain = [chain.clone(), vec![link]].concat();
-                        let claims = rule.linked(about, &chain, lag).map_err(uncovered)?;
+                        let claims = rule.linked(about, &chain, lags).map_err(uncovered)?;
                         if self.all_shown(&claims).is_ok() {
                             longer.push(chain);
                         }

@@ -10,7 +10,7 @@ use super::multipliers;
 use super::multipliers::Lemmas;
 use super::multipliers::Row;
 use super::uncovered;
-use crate::certificate::order::artefact::Behind;
+use crate::certificate::order::artefact::Lag;
 use crate::certificate::order::artefact::Product;
 use crate::certificate::order::artefact::Rank;
 use crate::certificate::order::artefact::Weight;
@@ -32,14 +32,11 @@ const TOO_LARGE: &str = "a number in the search for ranks is too large";
 
 impl Search<'_> {
     /// Ranks that rise where they have to.
-    pub(super) fn ranks(
-        &self,
-        lag: &dyn Fn(usize, usize) -> Option<Behind>,
-    ) -> Result<Vec<Rank>, String> {
+    pub(super) fn ranks(&self, lags: &[Lag]) -> Result<Vec<Rank>, String> {
         (self.tell)("looking for ranks");
         for more in [false, true] {
             let monomials = self.monomials(more)?;
-            if let Some(ranks) = self.ranks_over(&monomials, lag)? {
+            if let Some(ranks) = self.ranks_over(&monomials, lags)? {
                 return Ok(ranks);
             }
         }
@@ -147,7 +144,7 @@ impl Search<'_> {
     fn ranks_over(
         &self,
         monomials: &[Monomial],
-        lag: &dyn Fn(usize, usize) -> Option<Behind>,
+        lags: &[Lag],
     ) -> Result<Option<Vec<Rank>>, String> {
         let numbers = RefCell::new(BTreeMap::new());
         let weights = |class: usize, part: Part| {
@@ -164,7 +161,7 @@ impl Search<'_> {
             }
             Ok(sum)
         };
-        let claims = self.rule.ranks(&weights, lag).map_err(uncovered)?;
+        let claims = self.rule.ranks(&weights, lags).map_err(uncovered)?;
         let coefficients = numbers.borrow().len() * monomials.len();
         let Some(values) = self.values(&claims, coefficients)? else {
             return Ok(None);
