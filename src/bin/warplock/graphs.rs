@@ -18,7 +18,6 @@ use warplock_kernel::ptx;
 use warplock_kernel::recover;
 use warplock_kernel::recover::Obstacle;
 use warplock_kernel::recover::Shape;
-use warplock_kernel::recover::refuse_stores;
 
 use crate::failure::Failure;
 use crate::inputs::Input;
@@ -203,14 +202,9 @@ impl<'s> Graphs<'s> {
     }
 }
 
-/// Why nothing can be said of a kernel, whatever is recovered: it stores over an mbarrier.
-pub fn misused(kernel: &Kernel) -> Option<String> {
-    refuse_stores(kernel).err().map(words)
-}
-
 /// What is taken for granted of a kernel, whatever is recovered, or why nothing can be said of it.
-pub fn premises(kernel: &Kernel) -> Result<Vec<String>, String> {
-    recover::premises(kernel).map_err(words)
+pub fn premises(kernel: &Kernel, has_mbarriers: bool) -> Result<Vec<String>, String> {
+    recover::premises(kernel, has_mbarriers).map_err(words)
 }
 
 /// The protocol of an entry of PTX from its graph, instead of the one along its instructions; `None` if it is not recovered.

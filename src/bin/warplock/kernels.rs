@@ -171,12 +171,8 @@ impl Entry<'_> {
                         Ok(kernel) => kernel,
                         Err(why) => return Ok(Err(format!("{UNSEEN}: {why}"))),
                     };
-                    if lifted.text.contains("\nmbarrier ")
-                        && let Some(reason) = graphs::misused(kernel)
-                    {
-                        return Ok(Err(reason));
-                    }
-                    match graphs::premises(kernel) {
+                    let has_mbarriers = lifted.text.contains("\nmbarrier ");
+                    match graphs::premises(kernel, has_mbarriers) {
                         Ok(premises) => premises.iter().for_each(|premise| lifted.assume(premise)),
                         Err(reason) => return Ok(Err(reason)),
                     }

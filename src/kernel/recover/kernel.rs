@@ -122,14 +122,22 @@ pub fn trees(
     })
 }
 
-/// What is taken for granted of a kernel, however it is recovered, if nothing in it is against that.
-pub fn premises(kernel: &Kernel) -> Result<Vec<String>, Obstacle> {
+/// What is taken for granted of a kernel, however it is recovered, if nothing in it is against that. Stores over an mbarrier
+/// are, unless no mbarrier is left in the protocol.
+pub fn premises(kernel: &Kernel, has_mbarriers: bool) -> Result<Vec<String>, Obstacle> {
+    let elsewhere = match refuse_stores(kernel) {
+        Err(_) if !has_mbarriers => None,
+        found => found?,
+    };
     let graph = Graph::new(kernel);
     ends::refuse_unchanging(kernel, &graph)?;
     let slice = Slice::new(kernel, &graph);
-    let elsewhere = refuse_stores(kernel).ok().flatten().map(str::to_owned);
     let ends = ends::assumption(kernel, &graph, &slice);
-    Ok(elsewhere.into_iter().chain(ends).collect())
+    Ok(elsewhere
+        .map(str::to_owned)
+        .into_iter()
+        .chain(ends)
+        .collect())
 }
 
 /// Recovers the roles of a kernel.

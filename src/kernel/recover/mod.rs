@@ -65,7 +65,6 @@ pub use kernel::premises;
 pub use kernel::roles;
 pub use late::behind_expectations;
 pub use meet::meet_alike;
-pub use overwritten::refuse_stores;
 pub use passed::without_passed;
 pub use recycled::recycle;
 pub use registers::settle;
