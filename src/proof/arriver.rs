@@ -38,5 +38,7 @@ pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) +
             Guess::Nothing { .. } => {}
         }
     }
-    Guess::nothing(format!("where the last to arrive stands apart: {reason}"))
+    Guess::nothing(format!(
+        "with a role of its own for what the last to arrive does: {reason}"
+    ))
 }

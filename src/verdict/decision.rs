@@ -63,9 +63,10 @@ pub enum Verdict {
 /// No verdict: at some values, which are given as ` at N = 1`, the protocol does not run or is not followed.
 pub(super) fn not_run(at: &str, error: &RunError) -> (Verdict, bool) {
     let unfollowed = matches!(error.fault, Fault::BehindResult(_));
-    let reason = match unfollowed {
-        true => format!("{error} (this is so{at})"),
-        false => format!("not well defined{at}: {error}"),
+    let reason = match (unfollowed, at.strip_prefix(' ')) {
+        (true, Some(at)) => format!("{error}, for example {at}"),
+        (true, None) => error.to_string(),
+        (false, _) => format!("not well defined{at}: {error}"),
     };
     let span = error.span;
     (Verdict::Unknown { reason, span }, unfollowed)

@@ -588,7 +588,7 @@ fn a_loop_in_which_nothing_changes() {
         )
     };
     let same = "ld.param.u32 %r5, [n];\nadd.u32 %r6, %r5, 1;\nsetp.ne.u32 %p3, %r6, 5;";
-    insta::assert_snapshot!(loops(same), @"UNKNOWN line 22: nothing in this loop changes when it is left: it is left in its first round or never");
+    insta::assert_snapshot!(loops(same), @"UNKNOWN line 22: no round of this loop changes the condition that ends it: it ends in its first round or never");
     let other = "ld.param.u32 %r5, [n];\nadd.u32 %r4, %r4, 1;\nadd.u32 %r6, %r5, %r4;\nsetp.ne.u32 %p3, %r6, 5;";
     insta::assert_snapshot!(loops(other), @"PROVED for every schedule");
 }

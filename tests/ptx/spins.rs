@@ -204,13 +204,13 @@ fn a_loop_that_nothing_ends() {
     insta::assert_snapshot!(code(""), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 22, `@%p2 bra AGAIN`: nothing in this loop changes when it is left: it may never end
+    kernel.ptx: deadlock: UNKNOWN line 22, `@%p2 bra AGAIN`: no round of this loop changes the condition that ends it: it may never end
     --- stderr
     ");
     insta::assert_snapshot!(code("add.s32 %r5, %r4, 1;\nsetp.ne.s32 %p2, %r5, 1;"), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 21, `add.s32 %r5, %r4, 1`: nothing in this loop changes when it is left: it may never end
+    kernel.ptx: deadlock: UNKNOWN line 21, `add.s32 %r5, %r4, 1`: no round of this loop changes the condition that ends it: it may never end
     --- stderr
     ");
 }

@@ -43,7 +43,7 @@ use crate::recover::tree::Obstacle;
 const MOST_STEPS: u32 = 24;
 
 const UNCHANGING: &str =
-    "nothing in this loop changes when it is left: it is left in its first round or never";
+    "no round of this loop changes the condition that ends it: it ends in its first round or never";
 
 /// How many loops are named.
 const MOST_NAMED: usize = 3;

@@ -105,7 +105,7 @@ impl Walker<'_, '_, '_> {
                         .ok_or(obstacle);
                 }
                 Err(_) if self.endless(&one.blocks) => {
-                    let reason = "nothing in this loop changes when it is left: it may never end";
+                    let reason = "no round of this loop changes the condition that ends it: it may never end";
                     return Err(Obstacle::new(at, reason));
                 }
                 Err(_) => self.depth = depth,
@@ -135,7 +135,8 @@ impl Walker<'_, '_, '_> {
             return Err(Obstacle::new(at, reason));
         }
         if self.endless(&blocks) {
-            let reason = "nothing in this loop changes when it is left: it may never end";
+            let reason =
+                "no round of this loop changes the condition that ends it: it may never end";
             return Err(Obstacle::new(at, reason).misused());
         }
         let Some(join) = self.behind_loop(header, &blocks) else {
