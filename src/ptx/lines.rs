@@ -24,6 +24,8 @@ pub struct Lifted {
     pub launches: Vec<(String, BTreeMap<String, i64>)>,
     /// From what it was recovered.
     pub recovery: Recovery,
+    /// Another protocol whose proofs are proofs of this one, if there is one. Its counterexamples may be none.
+    pub proves: Option<Box<Lifted>>,
 }
 
 /// From what a protocol was recovered.
@@ -106,6 +108,7 @@ pub(super) fn unmarked(text: &str) -> Lifted {
         exact: true,
         launches: Vec::new(),
         recovery: Recovery::Path,
+        proves: None,
     };
     for line in text.lines() {
         let found = line

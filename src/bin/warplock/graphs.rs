@@ -134,14 +134,18 @@ fn recovered(
         exact,
         launches,
         looks_ahead,
+        by_warp,
         ..
     } = match lift(kernel, shape, patience::over) {
         Ok(recovered) => recovered,
         Err(obstacle) => return Ok(Err(words(obstacle))),
     };
-    let line = |line: Option<u32>| line.and_then(|line| usize::try_from(line).ok());
-    let lines: Vec<Option<usize>> = lines.into_iter().map(line).collect();
-    let mut lifted = match Lifted::of_graph(&text, &lines) {
+    let loaded = |text: &str, lines: Vec<Option<u32>>| {
+        let line = |line: Option<u32>| line.and_then(|line| usize::try_from(line).ok());
+        let lines: Vec<Option<usize>> = lines.into_iter().map(line).collect();
+        Lifted::of_graph(text, &lines)
+    };
+    let mut lifted = match loaded(&text, lines) {
         Ok(lifted) => lifted,
         Err(findings) => {
             let what = findings
@@ -164,6 +168,11 @@ fn recovered(
     });
     lifted.exact = exact;
     lifted.launches = launches.collect();
+    let by_warp = by_warp.and_then(|other| loaded(&other.text, other.lines).ok());
+    lifted.proves = by_warp.map(|mut other| {
+        other.exact = false;
+        Box::new(other)
+    });
     Ok(Ok((lifted, looks_ahead)))
 }
 

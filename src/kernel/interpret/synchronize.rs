@@ -211,6 +211,7 @@ impl Warp {
                 }
                 self.passed((*address, *token), false, at, lanes, control, world)?;
             }
+            Synchronization::MbarrierNumber { .. } => {}
             Synchronization::MbarrierPending { result, token } => {
                 let mut taint = self.joined(&[*token], lanes, control, world);
                 if !simulates {

@@ -199,6 +199,9 @@ impl Synchronization {
             } => [*address, *count].into_iter().chain(*expect).collect(),
             Self::MbarrierTest { address, token, .. }
             | Self::MbarrierWait { address, token, .. } => vec![*address, token_of(token)],
+            Self::MbarrierNumber {
+                address, number, ..
+            } => vec![*address, *number],
             Self::MbarrierPending { token, .. } => vec![*token],
             Self::Copy { destination, .. } => vec![*destination],
             Self::BulkCopy {

@@ -175,6 +175,9 @@ fn synchronization(event: &mut Synchronization, change: Change<'_>) {
             operands(expect, change);
             registers(token, change);
         }
+        Synchronization::MbarrierNumber {
+            address, number, ..
+        } => operands([address, number], change),
         Synchronization::MbarrierTest {
             result,
             address,

@@ -149,6 +149,13 @@ pub enum Synchronization {
         order: MemoryOrder,
         scope: Scope,
     },
+    /// A mark that recovery puts before an arrival: how many arrivals of this class the thread has made so far. States of
+    /// these arrivals are such numbers.
+    MbarrierNumber {
+        address: Operand,
+        number: Operand,
+        class: u32,
+    },
     /// `mbarrier.pending_count` of a state.
     MbarrierPending {
         result: RegisterId,

@@ -9,7 +9,9 @@ use crate::recover::Shape;
 use crate::recover::Text;
 use crate::recover::are_free;
 use crate::recover::behind_expectations;
+use crate::recover::by_warp;
 use crate::recover::come;
+use crate::recover::in_step;
 use crate::recover::in_time;
 use crate::recover::meet_alike;
 use crate::recover::parameters;
@@ -19,6 +21,7 @@ use crate::recover::settle;
 use crate::recover::text;
 use crate::recover::together;
 use crate::recover::vanished;
+use crate::recover::with_numbers;
 use crate::recover::with_phases;
 use crate::recover::without_completed;
 use crate::recover::without_passed;
@@ -32,6 +35,8 @@ pub struct Lift {
     pub text: String,
     /// For each line of the text, the line of the kernel's text behind it, from 1, where it is a statement.
     pub lines: Vec<Option<u32>>,
+    /// A text whose proofs are proofs of the first one, if there is one. Its counterexamples may be none.
+    pub by_warp: Option<Text>,
     /// Whether a counterexample is one of a launch. Where it is not, parameters depend on each other, or a warp waits for
     /// warps that may have ended, which the hardware does not wait for.
     pub exact: bool,
@@ -56,6 +61,8 @@ pub struct Launched {
 /// Recovers the protocol of a kernel, unless the time is over before. One that differs from the kernel in a run is an obstacle,
 /// too.
 pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, Obstacle> {
+    let numbered = with_numbers(kernel)?;
+    let kernel = numbered.as_ref().unwrap_or(kernel);
     let phased = with_phases(kernel, shape)?;
     let original = kernel;
     let assumption = phased.as_ref().and_then(|phased| phased.assumption);
@@ -64,6 +71,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         all: mut roles,
         mut inputs,
         mut arena,
+        rings,
     } = roles(kernel, shape, over)?;
     let rejoin = together(original, shape, over)?;
     let assumptions = assumption.into_iter().chain(rejoin);
@@ -79,6 +87,12 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     in_time(over)?;
     if validation.compared.is_empty() {
         return Err(uncompared(validation));
+    }
+    if numbered.is_some() {
+        for role in &mut roles {
+            behind_expectations(&mut role.lines);
+            in_step(&mut role.lines);
+        }
     }
     recycle(&mut roles, &inputs, shape)?;
     // What is written differs from here on from what the kernel does, event by event.
@@ -103,10 +117,13 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
     };
+    let by_warp = by_warp(&roles, &rings, &inputs)
+        .and_then(|roles| text(kernel, shape, &roles, &inputs, registers, &checked).ok());
     let Text { text, lines } = text(kernel, shape, &roles, &inputs, registers, &checked)?;
     Ok(Lift {
         text,
         lines,
+        by_warp,
         exact,
         launches,
         looks_ahead: arena.looked_ahead,

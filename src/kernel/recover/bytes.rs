@@ -204,7 +204,7 @@ fn collect(lines: &[Line], around: &mut Vec<Header>, uses: &mut Uses) {
     for line in lines {
         every_line(std::slice::from_ref(line), &mut |line| match line {
             Line::Action {
-                action: Action::Wait { object, .. },
+                action: Action::Wait { object, .. } | Action::WaitOwn { object, .. },
                 ..
             } => {
                 waits += 1;

@@ -96,6 +96,7 @@ pub fn object_of(action: &Action) -> Option<&Object> {
     match action {
         Action::Init { object, .. }
         | Action::Wait { object, .. }
+        | Action::WaitOwn { object, .. }
         | Action::Arrive { object, .. }
         | Action::ArriveExpect { object, .. }
         | Action::Expect { object, .. }
@@ -112,12 +113,15 @@ pub fn object_mut(action: &mut Action) -> Option<&mut Object> {
         Action::Init { object, .. }
         | Action::Invalidate { object }
         | Action::Wait { object, .. }
+        | Action::WaitOwn { object, .. }
         | Action::Arrive { object, .. }
         | Action::ArriveExpect { object, .. }
         | Action::Expect { object, .. }
         | Action::Complete { object, .. }
         | Action::Copy { object, .. }
         | Action::Commit { object }
+        | Action::Numbered { object, .. }
+        | Action::Round { object, .. }
         | Action::Tried { object } => Some(object),
         _ => None,
     }

@@ -14,6 +14,7 @@ use crate::recover::lower::lower;
 use crate::recover::lower::register;
 use crate::recover::number::Atomic;
 use crate::recover::overwritten::refuse_stores;
+use crate::recover::own_phases;
 use crate::recover::parity;
 use crate::recover::quotients::quotients;
 use crate::recover::reroll::reroll;
@@ -45,6 +46,8 @@ pub struct Roles {
     pub all: Vec<Role>,
     pub inputs: Inputs,
     pub arena: Arena,
+    /// Where warps wait for the phases of their own arrivals.
+    pub rings: Vec<own_phases::Ring>,
 }
 
 /// How often loops are rolled up and branches left out, one behind the other.
@@ -258,11 +261,13 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
             }
         }
     }
+    let rings = own_phases::settle(&mut roles, &inputs)?;
     // What is behind the branches and loops that are gone may have been in the way.
     quotients(&mut roles, &mut inputs);
     Ok(Roles {
         all: roles,
         inputs,
         arena,
+        rings,
     })
 }

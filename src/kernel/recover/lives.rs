@@ -329,7 +329,10 @@ impl<'a> Life<'a> {
         let heard: BTreeSet<Place> = self
             .uses
             .iter()
-            .filter(|one| one.line < end.line && matches!(one.action, Action::Wait { .. }))
+            .filter(|one| {
+                one.line < end.line
+                    && matches!(one.action, Action::Wait { .. } | Action::WaitOwn { .. })
+            })
             .flat_map(|one| one.places.iter().copied())
             .collect();
         // A meeting behind the end and before a use shows that it comes too late.

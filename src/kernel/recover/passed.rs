@@ -208,6 +208,9 @@ fn may_block(action: &Action) -> bool {
         | Action::GiveBack { .. } => false,
         Action::Invalidate { .. }
         | Action::Wait { .. }
+        | Action::WaitOwn { .. }
+        | Action::Numbered { .. }
+        | Action::Round { .. }
         | Action::Sync { .. }
         | Action::ClusterArrive
         | Action::ClusterWait

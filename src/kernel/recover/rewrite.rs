@@ -110,11 +110,15 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
             }
             match action {
                 Action::Wait { parity: number, .. }
+                | Action::WaitOwn { number, .. }
+                | Action::Numbered { number, .. }
                 | Action::Arrive { count: number, .. }
                 | Action::ArriveExpect { bytes: number, .. }
                 | Action::Expect { bytes: number, .. }
                 | Action::Complete { bytes: number, .. } => with(number),
-                Action::Copy { bytes, .. } => bytes.iter_mut().for_each(&mut *with),
+                Action::Copy { bytes: number, .. } | Action::Round { before: number, .. } => {
+                    number.iter_mut().for_each(&mut *with);
+                }
                 Action::Sync { barrier, threads } | Action::BarrierArrive { barrier, threads } => {
                     with(barrier);
                     with(threads);

@@ -21,6 +21,7 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 use crate::recover::tree::Arena;
+use crate::recover::tree::Awaited;
 use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 
@@ -208,9 +209,12 @@ pub fn everywhere(
         arena.phis[number].next = with(&mut arena.terms, next);
     }
     for number in 0..arena.tests.len() {
-        let (object, parity) = (arena.tests[number].object, arena.tests[number].parity);
-        arena.tests[number].object = with(&mut arena.terms, object);
-        arena.tests[number].parity = with(&mut arena.terms, parity);
+        let awaited = arena.tests[number].awaited;
+        arena.tests[number].awaited = Awaited {
+            object: with(&mut arena.terms, awaited.object),
+            phase: with(&mut arena.terms, awaited.phase),
+            ..awaited
+        };
     }
     for tree in trees {
         for statement in tree.iter_mut() {

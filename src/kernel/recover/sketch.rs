@@ -31,6 +31,19 @@ pub enum Action {
         object: Object,
         parity: Number,
     },
+    /// A wait for the phase of the warp's arrival of this number in its class. It becomes a wait for a parity when all roles are
+    /// known.
+    WaitOwn {
+        object: Object,
+        number: Number,
+        class: u32,
+    },
+    /// A mark: the arrival that follows is the one of this number in its class. It is taken out when all roles are known.
+    Numbered {
+        object: Object,
+        number: Number,
+        class: u32,
+    },
     Arrive {
         object: Object,
         count: Number,
@@ -47,6 +60,12 @@ pub enum Action {
     Complete {
         object: Object,
         bytes: Number,
+    },
+    /// A mark: the arrival that follows is one of a warp that waits for the phase in which it counts. Where the warp might get out
+    /// of step, with the parity of the phase before. It is taken out once the roles have been compared with the kernel.
+    Round {
+        object: Object,
+        before: Option<Number>,
     },
     /// Bytes are `None` where only the tensor map knows them.
     Copy {

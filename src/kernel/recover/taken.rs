@@ -19,7 +19,8 @@ const COMMITTED: &str =
 pub fn waits_at_home(lines: &[Line], rank: u32) -> Result<(), Obstacle> {
     let mut elsewhere = None;
     each(lines, &mut |action, location| {
-        if matches!(action, Action::Wait { object, .. } if object.rank != rank) {
+        if matches!(action, Action::Wait { object, .. } | Action::WaitOwn { object, .. } if object.rank != rank)
+        {
             elsewhere.get_or_insert(location);
         }
     });

@@ -88,6 +88,18 @@ pub enum EventKind {
         object: TermId,
         parity: TermId,
     },
+    /// A wait for the phase of the warp's arrival of this number in its class.
+    WaitOwn {
+        object: TermId,
+        number: TermId,
+        class: u32,
+    },
+    /// A mark: the arrival that follows is the one of this number in its class.
+    Numbered {
+        object: TermId,
+        number: TermId,
+        class: u32,
+    },
     /// Bytes are `None` where only the tensor map knows them.
     Copy {
         object: TermId,
@@ -165,6 +177,9 @@ impl EventKind {
                 vec![object, bytes]
             }
             Self::Wait { object, parity } => vec![object, parity],
+            Self::WaitOwn { object, number, .. } | Self::Numbered { object, number, .. } => {
+                vec![object, number]
+            }
             Self::Copy {
                 object,
                 bytes,
@@ -202,11 +217,41 @@ pub struct Phi {
     pub next: TermId,
 }
 
+/// What a wait is for: the phase of a parity, or that of an own arrival, by its number in its class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Awaited {
+    pub object: TermId,
+    /// The parity, or the number of the arrival.
+    pub phase: TermId,
+    /// Of an own arrival.
+    pub class: Option<u32>,
+}
+
+impl Awaited {
+    pub fn event(self) -> EventKind {
+        let Self {
+            object,
+            phase,
+            class,
+        } = self;
+        match class {
+            None => EventKind::Wait {
+                object,
+                parity: phase,
+            },
+            Some(class) => EventKind::WaitOwn {
+                object,
+                number: phase,
+                class,
+            },
+        }
+    }
+}
+
 /// A test of an mbarrier whose outcome is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Test {
-    pub object: TermId,
-    pub parity: TermId,
+    pub awaited: Awaited,
     pub location: Location,
     /// How many events there were before it.
     pub events: u64,

@@ -534,6 +534,9 @@ impl Writer<'_> {
             Action::ClusterWait => "wait cluster_bar".to_owned(),
             Action::SetMaxRegisters { .. }
             | Action::Invalidate { .. }
+            | Action::WaitOwn { .. }
+            | Action::Numbered { .. }
+            | Action::Round { .. }
             | Action::Tried { .. }
             | Action::Asked
             | Action::Allocate { .. }

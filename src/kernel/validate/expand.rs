@@ -93,9 +93,9 @@ impl<'a> Expander<'a> {
                 return None;
             }
             match line {
-                // The mark of an end that is looked at later.
+                // Marks of what is looked at later.
                 Line::Action {
-                    action: Action::Invalidate { .. },
+                    action: Action::Invalidate { .. } | Action::Round { .. },
                     ..
                 } => {}
                 Line::Action { action, location } => {
@@ -212,6 +212,9 @@ impl<'a> Expander<'a> {
             },
             // Marks.
             Action::Invalidate { .. }
+            | Action::WaitOwn { .. }
+            | Action::Numbered { .. }
+            | Action::Round { .. }
             | Action::Tried { .. }
             | Action::Asked
             | Action::Allocate { .. }

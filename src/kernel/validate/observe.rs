@@ -1,5 +1,7 @@
 //! The interpreter's events as acts.
 
+use std::collections::BTreeMap;
+
 use super::act::Act;
 use super::act::Kind;
 use super::act::Target;
@@ -27,8 +29,9 @@ pub fn observe(kernel: &Kernel, launch: &Launch, warp: &WarpTrace) -> Result<Vec
     let ctas = launch.cluster.iter().product();
     let mut acts = Vec::new();
     let mut kinds = Vec::new();
+    let mut arrived: Arrived = BTreeMap::new();
     for event in &warp.events {
-        if !kinds_of(event, (threads, ctas), &mut kinds) {
+        if !kinds_of(event, (threads, ctas), &mut arrived, &mut kinds) {
             return Err(format!(
                 "an event at line {} is not followed",
                 line(event.place)
@@ -78,8 +81,21 @@ fn targets(target: Target, mask: Option<u16>, pair: bool) -> Vec<Target> {
     }
 }
 
+/// How often each lane has arrived at an mbarrier.
+type Arrived = BTreeMap<Target, [u32; 32]>;
+
+fn lanes_of(event: &Event) -> impl Iterator<Item = usize> {
+    let lanes = event.lanes;
+    (0..32).filter(move |lane| lanes >> lane & 1 == 1)
+}
+
 /// What an event is; `false` where it cannot be compared.
-fn kinds_of(event: &Event, (threads, ctas): (u32, u32), out: &mut Vec<Kind>) -> bool {
+fn kinds_of(
+    event: &Event,
+    (threads, ctas): (u32, u32),
+    arrived: &mut Arrived,
+    out: &mut Vec<Kind>,
+) -> bool {
     let lanes = i128::from(event.lanes.count_ones());
     let each = 0..event.lanes.count_ones();
     match event.kind {
@@ -142,11 +158,27 @@ fn kinds_of(event: &Event, (threads, ctas): (u32, u32), out: &mut Vec<Kind>) -> 
             let Some(at) = target(event) else {
                 return false;
             };
+            if let EventKind::Arrive { .. } = event.kind {
+                let counts = arrived.entry(at).or_default();
+                lanes_of(event).for_each(|lane| counts[lane] += 1);
+            }
             match event.kind {
                 EventKind::Wait {
                     parity: Some(parity),
                     ..
                 } => out.push(Kind::Wait(at, parity.into())),
+                // By a state: that of the last arrival.
+                EventKind::Wait { parity: None, .. } => {
+                    let counts = arrived.get(&at).copied().unwrap_or_default();
+                    let mut counts = lanes_of(event).map(|lane| counts[lane]);
+                    let first = counts.next().filter(|count| *count > 0);
+                    match first {
+                        Some(first) if counts.all(|count| count == first) => {
+                            out.push(Kind::Wait(at, i128::from((first - 1) & 1)));
+                        }
+                        _ => return false,
+                    }
+                }
                 EventKind::Init { count } => out.push(Kind::Init(at, count.into())),
                 EventKind::Arrive {
                     count,

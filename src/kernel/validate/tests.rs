@@ -233,6 +233,9 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
         | Action::ClusterWait
         | Action::Invalidate { .. }
         | Action::Tried { .. }
+        | Action::WaitOwn { .. }
+        | Action::Numbered { .. }
+        | Action::Round { .. }
         | Action::Asked
         | Action::Allocate { .. }
         | Action::Deallocate { .. }

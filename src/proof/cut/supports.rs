@@ -96,23 +96,26 @@ impl Search<'_> {
             }
         }
         while !open.is_empty() {
-            // Whoever is there most often first: best is one that always is.
+            // Whoever is there most often first: best is one that always is. Of several waits for one generation the
+            // earliest: least has to have been done before it is passed.
             let mut candidates = Vec::new();
             for by in (0..self.classes.len()).filter(|by| *by != class) {
                 for wait in 0..self.classes[by].flow.sites.len() {
-                    let covered = open.iter().filter(|place| {
-                        let awaited = self.awaited(by, wait, **place);
-                        awaited.is_some()
-                    });
+                    let covered: Vec<i64> = open
+                        .iter()
+                        .filter_map(|place| self.awaited(by, wait, *place))
+                        .collect();
                     let always = self.samples.iter().all(|sample| sample.sizes[by] > 0);
-                    candidates.push(((covered.count(), always), by, wait));
+                    let late = covered.iter().copied().map(i128::from).sum::<i128>();
+                    let rank = (covered.len(), always, std::cmp::Reverse(late));
+                    candidates.push((rank, by, wait));
                 }
             }
-            candidates.retain(|(covered, by, wait)| {
+            candidates.retain(|(rank, by, wait)| {
                 let other = &self.classes[*by].flow.sites[*wait];
-                covered.0 > 0 && other.may_meet(this) && other.kind.blocks()
+                rank.0 > 0 && other.may_meet(this) && other.kind.blocks()
             });
-            candidates.sort_by_key(|(covered, ..)| std::cmp::Reverse(*covered));
+            candidates.sort_by_key(|(rank, ..)| std::cmp::Reverse(*rank));
             let fitting = candidates.into_iter().find_map(|(_, by, wait)| {
                 let basis = self.basis(class, Place::Site(site), by, wait);
                 let points: Vec<Point> = open

@@ -15,6 +15,7 @@ use crate::recover::number::Number;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
+use crate::recover::tree::Awaited;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
@@ -417,7 +418,12 @@ impl Lowerer<'_> {
         match self.arena.terms.node(condition).clone() {
             Node::Atom(Atom::Test(test)) => {
                 let test = self.arena.tests[test as usize].clone();
-                test.object == object && test.parity == parity
+                test.awaited
+                    == Awaited {
+                        object,
+                        phase: parity,
+                        class: None,
+                    }
             }
             Node::Binary(Binary::And, a, b) => {
                 self.has_passed(a, object, parity, asked)

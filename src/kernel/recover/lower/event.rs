@@ -262,6 +262,32 @@ impl Lowerer<'_> {
                 let parity = self.operand(*parity, location)?;
                 push(Action::Wait { object, parity });
             }
+            EventKind::WaitOwn {
+                object,
+                number,
+                class,
+            } => {
+                let object = self.object(*object, location)?;
+                let number = self.operand(*number, location)?;
+                push(Action::WaitOwn {
+                    object,
+                    number,
+                    class: *class,
+                });
+            }
+            EventKind::Numbered {
+                object,
+                number,
+                class,
+            } => {
+                let object = self.object(*object, location)?;
+                let number = self.operand(*number, location)?;
+                push(Action::Numbered {
+                    object,
+                    number,
+                    class: *class,
+                });
+            }
             EventKind::Copy {
                 object,
                 bytes,

@@ -203,7 +203,8 @@ pub fn needed(statements: &[Statement], arena: &Arena, used: &mut BTreeSet<u32>)
                             .iter()
                             .any(|atom| matches!(atom, Atom::Phi(phi) if !used.contains(phi)))
                     };
-                    work.extend([test.object, test.parity].iter().filter(|term| open(term)));
+                    let terms = [test.awaited.object, test.awaited.phase];
+                    work.extend(terms.iter().filter(|term| open(term)));
                 }
                 _ => {}
             }

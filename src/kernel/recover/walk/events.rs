@@ -19,8 +19,10 @@ use crate::ir::RegisterId;
 use crate::ir::Synchronization;
 use crate::ir::Token;
 use crate::meaning::Domain;
+use crate::recover::numbered::CLASS;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
+use crate::recover::tree::Awaited;
 use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
@@ -148,35 +150,35 @@ impl Walker<'_> {
                     self.lose(*token, mask, path);
                 }
             }
+            Synchronization::MbarrierNumber {
+                address,
+                number,
+                class,
+            } => {
+                self.emit(&[*address, *number], mask, path, out, location, |terms| {
+                    EventKind::Numbered {
+                        object: terms[0],
+                        number: terms[1],
+                        class: *class,
+                    }
+                })?;
+            }
             Synchronization::MbarrierTest {
                 result,
                 address,
                 token,
                 ..
             } => {
-                let Token::Parity(parity) = token else {
-                    return refuse(
-                        "a wait for the state of an arrival is not followed",
-                        location,
-                    );
-                };
-                self.test(*result, *address, *parity, mask, path, location)?;
+                self.test(*result, *address, *token, mask, path, location)?;
             }
             Synchronization::MbarrierWait { address, token, .. } => {
-                let Token::Parity(parity) = token else {
-                    return refuse(
-                        "a wait for the state of an arrival is not followed",
-                        location,
-                    );
-                };
                 if self.purpose == Purpose::Together {
                     return Ok(());
                 }
-                let values = self.looked_at(*address, *parity, mask, path, location);
-                for ((object, parity), lanes) in self.groups(&values, mask) {
+                for (awaited, lanes) in self.looked_at(*address, *token, mask, path, location)? {
                     *self.events += 1;
                     out.push(Statement::Event(Event {
-                        kind: EventKind::Wait { object, parity },
+                        kind: awaited.event(),
                         lanes,
                         location: location.clone(),
                     }));
@@ -416,16 +418,38 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// The address and the parity bit that a wait looks at.
+    /// What a wait looks at, and how many lanes do.
     fn looked_at(
         &mut self,
         address: Operand,
-        parity: Operand,
+        token: Token,
         mask: u32,
         path: &Path,
         location: &Location,
-    ) -> (Value, Value) {
+    ) -> Result<BTreeMap<Awaited, u32>> {
         let object = self.operand(address, 32, &path.state);
+        let phase = match token {
+            Token::Parity(parity) => self.parity_of(parity, mask, path, location),
+            Token::State(state) => self.operand(state, 64, &path.state),
+        };
+        let mut groups = BTreeMap::new();
+        for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+            let (object, phase) = (lane_of(&object, lane), lane_of(&phase, lane));
+            let awaited = match token {
+                Token::Parity(_) => Awaited {
+                    object,
+                    phase,
+                    class: None,
+                },
+                Token::State(_) => self.own_arrival(object, phase, location)?,
+            };
+            *groups.entry(awaited).or_default() += 1;
+        }
+        Ok(groups)
+    }
+
+    /// The lowest bit of what a wait takes for a parity.
+    fn parity_of(&mut self, parity: Operand, mask: u32, path: &Path, location: &Location) -> Value {
         let parity = self.operand(parity, 32, &path.state);
         for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
             let term = lane_of(&parity, lane);
@@ -435,58 +459,61 @@ impl Walker<'_> {
                 self.parities.push((term, location.clone()));
             }
         }
-        let parity = self.each(&parity, |walker, term| {
+        self.each(&parity, |walker, term| {
             let bit = walker.terms.extract(&term, 0, 1);
             walker.terms.extend(&bit, 32, false)
-        });
-        (object, parity)
+        })
     }
 
-    fn groups(
-        &self,
-        (object, parity): &(Value, Value),
-        mask: u32,
-    ) -> BTreeMap<(TermId, TermId), u32> {
-        let mut groups = BTreeMap::new();
-        for lane in 0..32 {
-            if mask >> lane & 1 == 1 {
-                *groups
-                    .entry((lane_of(object, lane), lane_of(parity, lane)))
-                    .or_default() += 1;
-            }
+    /// The arrival that a state is of.
+    fn own_arrival(
+        &mut self,
+        object: TermId,
+        state: TermId,
+        location: &Location,
+    ) -> Result<Awaited> {
+        let above = self.terms.extract(&state, CLASS, CLASS);
+        let class = self
+            .terms
+            .value(above)
+            .and_then(|class| class.checked_sub(1));
+        let class = class.and_then(|class| u32::try_from(class).ok());
+        if class.is_none() && self.purpose == Purpose::Events {
+            return refuse(
+                "which arrival this state is of depends on the way here",
+                location,
+            );
         }
-        groups
+        Ok(Awaited {
+            object,
+            phase: self.terms.extract(&state, 0, CLASS),
+            class: class.or(Some(0)),
+        })
     }
 
     fn test(
         &mut self,
         result: RegisterId,
         address: Operand,
-        parity: Operand,
+        token: Token,
         mask: u32,
         path: &mut Path,
         location: &Location,
     ) -> Result<()> {
-        let values = self.looked_at(address, parity, mask, path, location);
-        if let Some((passes, _)) = self.spinning {
-            let groups = self.groups(&values, mask);
-            if let Some((_, waits)) = &mut self.spinning {
-                let looks = groups.into_keys();
-                waits.extend(looks.map(|(object, parity)| (object, parity, location.clone())));
-            }
+        let groups = self.looked_at(address, token, mask, path, location)?;
+        if let Some((passes, waits)) = &mut self.spinning {
+            let passes = *passes;
+            waits.extend(groups.into_keys().map(|look| (look, location.clone())));
             let term = self.terms.constant(u128::from(passes), 1);
             self.set(result, Value::Uniform(term), mask, path);
             return Ok(());
         }
-        let groups = self.groups(&values, mask);
-        let Some(((object, parity), _)) = groups.first_key_value().filter(|_| groups.len() == 1)
-        else {
+        let Some((awaited, _)) = groups.first_key_value().filter(|_| groups.len() == 1) else {
             return refuse("lanes of a warp test different mbarriers", location);
         };
         let number = u32::try_from(self.tests.len()).unwrap_or(u32::MAX);
         self.tests.push(Test {
-            object: *object,
-            parity: *parity,
+            awaited: *awaited,
             location: location.clone(),
             events: *self.events,
         });

@@ -52,6 +52,7 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 use crate::recover::tree::Arena;
+use crate::recover::tree::Awaited;
 use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::LoopId;
@@ -104,8 +105,8 @@ enum Value {
 
 type State = Vec<Option<Value>>;
 
-/// A test in a spin loop: the mbarrier, the parity, and where.
-type Look = (TermId, TermId, Location);
+/// A test in a spin loop: what it looks for, and where.
+type Look = (Awaited, Location);
 
 /// What a walk is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -760,13 +761,12 @@ impl Walker<'_> {
         };
         if let Some(test) = test.filter(|_| self.purpose == Purpose::Events) {
             let Test {
-                object,
-                parity,
+                awaited,
                 events: then,
                 ..
             } = self.tests[test as usize].clone();
             if let [Statement::Event(event), rest @ ..] = failed.as_slice()
-                && event.kind == (EventKind::Wait { object, parity })
+                && event.kind == awaited.event()
                 && rest == passed.as_slice()
             {
                 *self.looked_ahead |= then != events;
@@ -969,10 +969,7 @@ impl Walker<'_> {
                 );
             }
             // Whatever is looked at, it is one phase of one mbarrier.
-            let mut seen = waits
-                .iter()
-                .chain(&looks)
-                .map(|(object, parity, _)| (*object, *parity));
+            let mut seen = waits.iter().chain(&looks).map(|(awaited, _)| *awaited);
             let one = seen.next();
             if seen.any(|look| Some(look) != one) {
                 return refuse("a loop tests several mbarriers", location);
@@ -1000,12 +997,12 @@ impl Walker<'_> {
                 };
                 // One test decides, whichever lanes look.
                 let mut waits = waits;
-                waits.dedup_by(|a, b| a.0 == b.0 && a.1 == b.1);
+                waits.dedup_by(|a, b| a.0 == b.0);
                 waits.retain(|_| self.purpose == Purpose::Events);
-                for (object, parity, location) in waits {
+                for (awaited, location) in waits {
                     *self.events += 1;
                     out.push(Statement::Event(Event {
-                        kind: EventKind::Wait { object, parity },
+                        kind: awaited.event(),
                         lanes: left.mask.count_ones(),
                         location,
                     }));
@@ -1618,6 +1615,7 @@ fn may_block(statement: &Statement) -> bool {
         Statement::Event(event) => matches!(
             event.kind,
             EventKind::Wait { .. }
+                | EventKind::WaitOwn { .. }
                 | EventKind::BarrierSync { .. }
                 | EventKind::ClusterWait
                 | EventKind::SetMaxRegisters { .. }

@@ -253,10 +253,22 @@ impl Work<'_> {
         let reason = match protocol {
             Ok(lifted) => {
                 let on_path = entry.has_graph() && lifted.recovery == Recovery::Path;
+                let proves = |_: String| {
+                    let other = lifted.proves.as_deref()?;
+                    Some(Lifted {
+                        recovery: lifted.recovery.clone(),
+                        ..other.clone()
+                    })
+                };
+                let or_else: Option<&dyn Fn(String) -> Option<Lifted>> = match on_path {
+                    true => Some(&from_graph),
+                    false if lifted.proves.is_some() => Some(&proves),
+                    false => None,
+                };
                 let work = Work {
                     lints: Some(&lints),
                     note: Some(note),
-                    or_else: on_path.then_some(&from_graph),
+                    or_else,
                     kernel: Some((file, entry.source(), &lifted.lines)),
                     exact: lifted.exact,
                     launches: &lifted.launches,
