@@ -26,6 +26,7 @@ mod robust;
 mod shapes;
 mod slots;
 mod spins;
+mod states;
 mod tensor_bytes;
 mod tensor_cores;
 mod together;

@@ -261,7 +261,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
             }
         }
     }
-    let rings = own_phases::settle(&mut roles, &inputs)?;
+    let rings = own_phases::settle(kernel, shape, &mut roles, &inputs)?;
     // What is behind the branches and loops that are gone may have been in the way.
     quotients(&mut roles, &mut inputs);
     Ok(Roles {

@@ -170,7 +170,12 @@ fn settle_case(
                 return Err(refuse(BEHIND));
             }
             for other in lives.iter().filter(|other| !life.ends_behind(end, other)) {
-                if !life.waits_behind(end, other) {
+                // A wait for a state comes behind the arrival that the other one waits for.
+                let by_state = other.uses.iter().any(|one| {
+                    matches!(one.action, Action::WaitOwn { .. })
+                        && !one.places.is_disjoint(&end.places)
+                });
+                if by_state || !life.waits_behind(end, other) {
                     return Err(refuse(BEHIND));
                 }
                 assumption = Some(LAST);

@@ -1,0 +1,56 @@
+//! Arrivals of warps in place of those of lanes.
+
+use super::member::Member;
+use super::member::Ring;
+use crate::recover::lower::Inputs;
+use crate::recover::number::Number;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Object;
+use crate::recover::sketch::Role;
+use crate::recover::sketch::every_line_mut;
+
+/// The roles with warps that arrive once in each round in place of lanes; none where nothing changes.
+///
+/// Let nobody have got out of step, and `n` warps arrive only, `w` times each. A phase is complete when all who wait
+/// have arrived and those who arrive only have made `n * w` arrivals for each phase so far: as many in both texts, counted in
+/// warps. It is complete before that where they have made more. Then it takes one arrival of a warp more to complete a phase of
+/// these roles without the last one that waits, who is out of step from then on, and hangs. So where these roles do not hang, no
+/// phase of the kernel is complete before, and the two do the same. Where they hang, the kernel need not.
+pub fn by_warp(roles: &[Role], rings: &[Ring], inputs: &Inputs) -> Option<Vec<Role>> {
+    let mut changed = roles.to_vec();
+    let rings = rings
+        .iter()
+        .filter_map(|ring| Some((ring, ring.warps?)))
+        .collect::<Vec<_>>();
+    for (role, new) in roles.iter().zip(&mut changed) {
+        let member = Member::new(role, inputs);
+        let inside = |object: &Object, ring: &Ring| {
+            let places = member.places(object);
+            places.is_some_and(|places| places.is_subset(&ring.places))
+        };
+        let mut fits = true;
+        every_line_mut(&mut new.lines, &mut |line| {
+            let Line::Action { action, .. } = line else {
+                return;
+            };
+            let of = |object: &Object| rings.iter().find(|(ring, _)| member.hits(object, ring));
+            match action {
+                Action::Init { object, count } => {
+                    if let Some((ring, warps)) = of(object) {
+                        fits &= inside(object, ring);
+                        *count = *warps;
+                    }
+                }
+                Action::Arrive { object, count } if of(object).is_some() => {
+                    *count = Number::constant(1);
+                }
+                _ => {}
+            }
+        });
+        if !fits {
+            return None;
+        }
+    }
+    (changed != roles).then_some(changed)
+}
