@@ -16,6 +16,7 @@ mod launch;
 mod once;
 mod operands;
 mod shared_words;
+mod waits;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
