@@ -4,6 +4,7 @@
 mod support;
 
 mod calls;
+mod carried;
 mod control;
 mod counters;
 mod data;

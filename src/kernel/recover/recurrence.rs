@@ -80,6 +80,31 @@ fn shorten(states: &mut [Vec<u128>], distances: Vec<&mut usize>) {
     }
 }
 
+/// What a choice depends on, and its two values; also of a sum with one: `(c ? a : b) + 1` is `a + 1` or `b + 1`.
+pub fn sides(term: TermId, terms: &mut Terms) -> Option<(TermId, [TermId; 2])> {
+    match terms.node(term).clone() {
+        Node::Select(choice, a, b) => Some((choice, [a, b])),
+        Node::Sum { constant, parts } => {
+            let (at, choice, a, b) =
+                parts
+                    .iter()
+                    .enumerate()
+                    .find_map(|(at, (part, _))| match terms.node(*part) {
+                        Node::Select(choice, a, b) => Some((at, *choice, *a, *b)),
+                        _ => None,
+                    })?;
+            let width = terms.width_of(term);
+            let sums = [a, b].map(|side| {
+                let mut parts = parts.clone();
+                parts[at].0 = side;
+                terms.sum(constant, &parts, width)
+            });
+            Some((choice, sums))
+        }
+        _ => None,
+    }
+}
+
 impl Change {
     fn ways(&self) -> Vec<Way<'_>> {
         match self {
@@ -267,8 +292,8 @@ impl Recurrences {
             let mut added = vec![*next];
             added.extend((*phi != root).then_some(*first));
             while let Some(term) = added.pop() {
-                if let Node::Select(_, a, b) = terms.node(term) {
-                    added.extend([*a, *b]);
+                if let Some((_, sides)) = sides(term, terms) {
+                    added.extend(sides);
                     continue;
                 }
                 let Some((_, added)) = self.added(variable, term, terms) else {

@@ -11,12 +11,16 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::recurrence::Site;
 use crate::recover::recurrence::Steps;
+use crate::recover::recurrence::sides;
 use crate::recover::sketch::Line;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Phi;
 use std::collections::BTreeMap;
+
+/// Choices one in the other that the next value of a counter may have.
+const MAX_CHOICES: u32 = 8;
 
 /// What a loop that was left has gone on with.
 #[derive(Debug, Clone, Copy)]
@@ -121,8 +125,10 @@ impl Lowerer<'_> {
                 }
                 continue;
             }
-            // A counter that several loops move.
+            // A counter that several loops move. That it does not wrap around is assumed below.
             let value = self.number_or_state(record.first);
+            let begun = info.root != Some(*phi);
+            let value = value.or_else(|| self.congruent(record.first).filter(|_| begun));
             let number = self.variable(Carrier::Counter(variable));
             let Some(value) = value else {
                 self.meanings.remove(*phi);
@@ -265,22 +271,59 @@ impl Lowerer<'_> {
                 continue;
             }
             let number = self.variable(Carrier::Counter(variable));
-            // That it does not wrap around is assumed where the counter begins.
-            let value = self.number_or_state(next);
-            let Some(value) = value.or_else(|| self.congruent(next)) else {
+            let Some(mut moved) = self.moved(next, number, location, MAX_CHOICES) else {
                 return refuse(
                     "a loop moves a counter by what has no form in the protocol language",
                     location,
                 );
             };
-            if value != Number::of(Atomic::Variable(number)) {
-                lines.push(Line::Assign {
-                    variable: number,
-                    value,
-                });
-            }
+            lines.append(&mut moved);
         }
         Ok(())
+    }
+
+    /// A counter gets its next value, which branches may choose.
+    fn moved(
+        &mut self,
+        next: TermId,
+        number: u32,
+        location: &Location,
+        choices: u32,
+    ) -> Option<Vec<Line>> {
+        // That it does not wrap around is assumed where the counter begins.
+        let value = self.number_or_state(next);
+        if let Some(value) = value.or_else(|| self.congruent(next)) {
+            let stays = value == Number::of(Atomic::Variable(number));
+            let assign = Line::Assign {
+                variable: number,
+                value,
+            };
+            return Some((!stays).then_some(assign).into_iter().collect());
+        }
+        let choices = choices.checked_sub(1)?;
+        let (choice, [a, b]) = sides(next, &mut self.arena.terms)?;
+        let condition = self.condition(choice)?;
+        let negated = condition.clone().negated();
+        let not = self.arena.terms.not(&choice);
+        let then = self.under(choice, Some(&condition), |it| {
+            it.moved(a, number, location, choices)
+        })?;
+        let otherwise = self.under(not, negated.as_ref(), |it| {
+            it.moved(b, number, location, choices)
+        })?;
+        if then == otherwise {
+            return Some(then);
+        }
+        let (condition, then, otherwise) = match then.is_empty() {
+            true => (negated?, otherwise, then),
+            false => (condition, then, otherwise),
+        };
+        Some(vec![Line::If {
+            condition,
+            then,
+            otherwise,
+            location: location.clone(),
+        }])
     }
 
     /// Behind a loop.
