@@ -361,3 +361,49 @@ fn the_check_asks_no_solver_unless_one_is_named() {
     accepted_by(&nowhere, "deadlock", &source, &order).unwrap_err();
     accepted(&source, &order).unwrap();
 }
+
+/// A ring that one warp fills between barriers, as compilers write pipelines: all warps meet so often in each round.
+fn stages(meetings: usize, ahead: &str) -> String {
+    let meet = "sync bar[0] 64\n".repeat(meetings);
+    format!(
+        "protocol stages
+        param P in 0..=1000
+        mbarrier full[3] {{ arrivals: 1 }}
+        named bar[1]
+        role first warp {{
+            {meet}
+            if 0 < P {{ arrive full[0] }}
+            {meet}
+            if 1 < P {{ arrive full[1] }}
+            for i in 0..P {{
+                wait full[i % 3] i / 3 % 2
+                {meet}
+                if i + 2 < P {{ arrive full[(i + {ahead}) % 3] }}
+            }}
+        }}
+        role second warp {{
+            {meet}
+            {meet}
+            for i in 0..P {{
+                wait full[i % 3] i / 3 % 2
+                {meet}
+            }}
+        }}"
+    )
+}
+
+/// Which meeting of a round was for which is known by the number of meetings in it, and makes no case of each pair.
+#[test]
+fn warps_that_meet_often_in_each_round_are_proved() {
+    let obligations = |meetings| {
+        let source = stages(meetings, "2");
+        let order = proves(&source);
+        accepted(&source, &order).unwrap()
+    };
+    let (few, many) = (obligations(2), obligations(6));
+    assert!(many < 4 * few, "{few} {many}");
+    // The stage after the next is the wrong one.
+    assert!(proposal(&stages(3, "1")).is_err());
+    // Without a meeting a stage is filled before everybody has read it.
+    assert!(proposal(&stages(0, "2")).is_err());
+}

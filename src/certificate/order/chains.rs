@@ -288,6 +288,10 @@ impl<'r, 'p> Walk<'r, 'p> {
     ) -> Result<(), Unsupported> {
         for at in step.scene.at(self.rule.class(class), site)? {
             for (mut at, number) in at.done(lane.arrivals_of(class))? {
+                // In no iteration does this operation make that arrival.
+                if fits(number.plus(-1, &step.arrival))?.is_never_0() {
+                    continue;
+                }
                 at.scene.know_equal(&number, &step.arrival)?;
                 let class = self.rule.member(class);
                 self.places.push((at, class, step.target.clone()));

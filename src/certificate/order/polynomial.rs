@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -27,23 +28,23 @@ pub type Monomial = Vec<Unknown>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge;
 
-/// A sum of integers times products of unknowns. No coefficient is 0.
+/// A sum of integers times products of unknowns. No coefficient is 0. Copies share it, since facts are copied very often.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Polynomial(BTreeMap<Monomial, i128>);
+pub struct Polynomial(Arc<BTreeMap<Monomial, i128>>);
 
 impl Polynomial {
     /// A number.
     pub fn number(value: i128) -> Polynomial {
-        let mut sum = Polynomial::default();
+        let mut sum = BTreeMap::new();
         if value != 0 {
-            sum.0.insert(Vec::new(), value);
+            sum.insert(Vec::new(), value);
         }
-        sum
+        Polynomial(Arc::new(sum))
     }
 
     /// An unknown.
     pub fn unknown(unknown: Unknown) -> Polynomial {
-        Polynomial(BTreeMap::from([(vec![unknown], 1)]))
+        Polynomial(Arc::new(BTreeMap::from([(vec![unknown], 1)])))
     }
 
     /// The terms: products and their coefficients.
@@ -65,6 +66,23 @@ impl Polynomial {
         self.0.values().all(|times| times % 2 == 0)
     }
 
+    /// Whether it is 0 nowhere, as its number is no multiple of what divides all of its coefficients. All else in it
+    /// is such a multiple, whatever integers the unknowns are.
+    pub fn is_never_0(&self) -> bool {
+        let (mut number, mut divisor) = (0, Some(0));
+        for (monomial, times) in self.terms() {
+            match monomial[..] {
+                [] => number = times,
+                _ => divisor = divisor.and_then(|divisor| common(divisor, times)),
+            }
+        }
+        match divisor {
+            Some(0) => number != 0,
+            Some(divisor) => number.checked_rem(divisor).is_some_and(|rest| rest != 0),
+            None => false,
+        }
+    }
+
     /// The unknowns in it.
     pub fn unknowns(&self) -> BTreeSet<Unknown> {
         self.0.keys().flatten().copied().collect()
@@ -77,7 +95,7 @@ impl Polynomial {
     /// A coefficient that does not fit.
     pub fn plus(&self, times: i128, other: &Polynomial) -> Result<Polynomial, TooLarge> {
         let mut sum = self.clone();
-        for (monomial, factor) in &other.0 {
+        for (monomial, factor) in other.0.iter() {
             let more = factor.checked_mul(times).ok_or(TooLarge)?;
             sum.add(monomial.clone(), more)?;
         }
@@ -100,8 +118,8 @@ impl Polynomial {
     /// A coefficient that does not fit.
     pub fn times(&self, other: &Polynomial) -> Result<Polynomial, TooLarge> {
         let mut product = Polynomial::default();
-        for (left, a) in &self.0 {
-            for (right, b) in &other.0 {
+        for (left, a) in self.0.iter() {
+            for (right, b) in other.0.iter() {
                 let mut monomial = left.clone();
                 monomial.extend(right);
                 monomial.sort_unstable();
@@ -112,10 +130,11 @@ impl Polynomial {
     }
 
     fn add(&mut self, monomial: Monomial, more: i128) -> Result<(), TooLarge> {
-        let times = self.0.entry(monomial.clone()).or_insert(0);
+        let terms = Arc::make_mut(&mut self.0);
+        let times = terms.entry(monomial.clone()).or_insert(0);
         *times = times.checked_add(more).ok_or(TooLarge)?;
         if *times == 0 {
-            self.0.remove(&monomial);
+            terms.remove(&monomial);
         }
         Ok(())
     }
@@ -141,6 +160,14 @@ impl Polynomial {
     }
 }
 
+/// What divides both, up to its sign, and is divided by all that does.
+fn common(mut a: i128, mut b: i128) -> Option<i128> {
+    while b != 0 {
+        (a, b) = (b, a.checked_rem(b)?);
+    }
+    Some(a)
+}
+
 fn number(value: i128) -> Term {
     match value {
         0.. => term::name(&value.to_string()),
@@ -156,5 +183,42 @@ impl Unknown {
             Unknown::Iteration(at) => term::name(&format!("iteration_{at}")),
             Unknown::Coefficient(at) => term::name(&format!("coefficient_{at}")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(terms: &[(&[usize], i128)]) -> Polynomial {
+        terms
+            .iter()
+            .fold(Polynomial::default(), |sum, (of, times)| {
+                let unknowns = of
+                    .iter()
+                    .map(|at| Polynomial::unknown(Unknown::Iteration(*at)));
+                let product = unknowns.fold(Polynomial::number(1), |a, b| a.times(&b).unwrap());
+                sum.plus(*times, &product).unwrap()
+            })
+    }
+
+    #[test]
+    fn a_remainder_is_left_only_where_no_integers_make_it_0() {
+        let never = [
+            sum(&[(&[], 5)]),
+            sum(&[(&[0], 4), (&[1], -4), (&[], 3)]),
+            sum(&[(&[0], -4), (&[1], 6), (&[], -1)]),
+            sum(&[(&[0, 1], 3), (&[1], 6), (&[], 1)]),
+        ];
+        assert!(never.iter().all(Polynomial::is_never_0));
+        let somewhere = [
+            Polynomial::default(),
+            sum(&[(&[0], 4)]),
+            sum(&[(&[0], 4), (&[1], -4), (&[], 8)]),
+            sum(&[(&[0], 4), (&[1], 3), (&[], 1)]),
+            sum(&[(&[0, 1], 3), (&[1], 5), (&[], 1)]),
+            sum(&[(&[0], -1), (&[], i128::MIN)]),
+        ];
+        assert!(!somewhere.iter().any(Polynomial::is_never_0));
     }
 }

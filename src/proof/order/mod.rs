@@ -1,17 +1,18 @@
 //! Looks for an order proof: lags, chains, ranks and multipliers.
 //!
-//! Lags are tried out, chains are searched from short to long, and ranks are the solution of one
-//! linear program, whose unknowns are the weights and the multipliers of everything that has to
-//! rise.
+//! Lags are tried out, chains are searched from short to long, and ranks are the least that rise wherever they have to
+//! (`ranks`). How much may be tried is limited by an amount of work, so that what is found does not depend on the machine.
 
+mod chains;
 mod deviation;
+mod least;
 pub(super) mod multipliers;
+mod points;
 mod ranks;
 mod simplex;
+mod work;
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -20,12 +21,9 @@ use super::Guess;
 use super::uncovered;
 use crate::certificate::argument::Argument;
 use crate::certificate::order;
-use crate::certificate::order::artefact::About;
 use crate::certificate::order::artefact::Behind;
-use crate::certificate::order::artefact::Chain;
 use crate::certificate::order::artefact::End;
 use crate::certificate::order::artefact::Lag;
-use crate::certificate::order::artefact::Link;
 use crate::certificate::order::artefact::Order;
 use crate::certificate::order::ends;
 use crate::certificate::order::guards;
@@ -36,7 +34,7 @@ use crate::certificate::order::rule::Claim;
 use crate::certificate::order::rule::Rule;
 use crate::fresh;
 use crate::protocol::Protocol;
-use multipliers::Lemmas;
+use multipliers::Prover;
 
 /// How many rounds behind waits may be, the usual ones first.
 const ROUNDS: [i64; 4] = [0, 1, -1, 2];
@@ -44,8 +42,11 @@ const ROUNDS: [i64; 4] = [0, 1, -1, 2];
 /// The lags that are tried: rounds, and then single arrivals, as of a wait in each round for what was begun a round or two before.
 const LAGS: [(i64, i64); 6] = [(0, 0), (1, 0), (-1, 0), (2, 0), (0, 1), (0, 2)];
 
-/// The longest chain that is tried.
-const MAX_LINKS: usize = 4;
+/// How much work one search may take, so that it is the same one on every machine; some seconds of one.
+const WORK: u64 = 500_000_000;
+
+/// How much work it is to make a hypothesis of something to be shown, in entries of a linear program.
+const FACT: usize = 50;
 
 /// Looks for an order proof.
 pub fn guess(
@@ -58,20 +59,21 @@ pub fn guess(
         return Guess::nothing(reason);
     }
     let protocol = &quotients::named(protocol);
-    let plain = |unguarded: &[(usize, usize)]| {
-        let rule = Rule::new(protocol, unguarded, &[]).map_err(uncovered)?;
-        Ok::<_, String>(Search {
-            rule,
-            protocol,
-            deadline,
-            cancel,
-            tell,
-            shown: RefCell::default(),
-            lemmas: Lemmas::default(),
-        })
-    };
     // As it is written, with waits that are skipped counted, and without those that end programs.
     let search = || {
+        // What is known of sequents holds in every way.
+        let prover = &Prover::new(WORK);
+        let plain = |unguarded: &[(usize, usize)]| {
+            let rule = Rule::new(protocol, unguarded, &[]).map_err(uncovered)?;
+            Ok::<_, String>(Search {
+                rule,
+                protocol,
+                deadline,
+                cancel,
+                tell,
+                prover,
+            })
+        };
         let search = plain(&[])?;
         let first = match search.run(&[], &[]) {
             Ok(order) => return Ok(order),
@@ -111,9 +113,7 @@ struct Search<'p> {
     deadline: Instant,
     cancel: Option<&'p AtomicBool>,
     tell: &'p (dyn Fn(&str) + Sync),
-    /// What came of looking for the multipliers of a goal under hypotheses.
-    shown: RefCell<HashMap<Sequent, Option<Proof>>>,
-    lemmas: Lemmas,
+    prover: &'p Prover,
 }
 
 impl Search<'_> {
@@ -170,12 +170,7 @@ impl Search<'_> {
             ends: ends.to_vec(),
             ..Order::default()
         };
-        for about in rule.ordered() {
-            let links = self.links(about, &order.lags)?;
-            if !links.is_empty() {
-                order.chains.push(Chain { about, links });
-            }
-        }
+        order.chains = self.chains(&order.lags)?;
         order.ranks = self.ranks(&order.lags)?;
         (self.tell)("looking for multipliers");
         for claim in order::claims(self.protocol, &order).map_err(uncovered)? {
@@ -191,19 +186,18 @@ impl Search<'_> {
     /// Multipliers that show a sequent.
     fn shown(&self, sequent: &Sequent) -> Result<Option<Proof>, String> {
         self.stop()?;
-        if let Some(known) = self.shown.borrow().get(sequent) {
-            return Ok(known.clone());
-        }
-        let proof = multipliers::prove(sequent, &self.lemmas);
-        let mut shown = self.shown.borrow_mut();
-        shown.insert(sequent.clone(), proof.clone());
-        Ok(proof)
+        let facts = sequent.hypotheses.len();
+        self.prover.work().add(facts.saturating_mul(FACT));
+        Ok(self.prover.prove(sequent))
     }
 
     fn stop(&self) -> Result<(), String> {
         let cancelled = |cancel: &AtomicBool| cancel.load(Ordering::Relaxed);
         if self.cancel.is_some_and(cancelled) {
             return Err("it was interrupted".to_owned());
+        }
+        if self.prover.work().is_over() {
+            return Err("there was too much to do".to_owned());
         }
         match Instant::now() < self.deadline {
             true => Ok(()),
@@ -256,62 +250,6 @@ impl Search<'_> {
             }
         }
         Err(first.unwrap_or_default())
-    }
-
-    /// A shortest chain that shows what has to be shown.
-    fn links(&self, about: About, lags: &[Lag]) -> Result<Vec<Link>, String> {
-        let rule = &self.rule;
-        let (class, lane) = rule.begins(about).map_err(uncovered)?;
-        let lapped = matches!(about, About::NotLapped(..));
-        let mut chains: Vec<Vec<Link>> = match lapped {
-            false => vec![Vec::new()],
-            true => {
-                let first = |class: usize| vec![Link { lane, class }];
-                rule.lanes[lane].arriving().into_iter().map(first).collect()
-            }
-        };
-        for _ in 0..=MAX_LINKS {
-            let mut longer = Vec::new();
-            for chain in chains {
-                let end = rule.member(chain.last().map_or(class, |link| link.class));
-                let may_end = match lapped {
-                    true => end == class,
-                    false => rule.lanes[lane].waits_of(end).next().is_some(),
-                };
-                if may_end {
-                    let claims = rule.chain(about, &chain, lags).map_err(uncovered)?;
-                    if self.all_shown(&claims).is_ok() {
-                        return Ok(chain);
-                    }
-                }
-                self.stop()?;
-                for (at, next) in rule.lanes.iter().enumerate() {
-                    if next.waits_of(end).next().is_none() {
-                        continue;
-                    }
-                    for class in next.arriving() {
-                        let link = Link { lane: at, class };
-                        if chain.contains(&link) {
-                            continue;
-                        }
-                        let chain = [chain.clone(), vec![link]].concat();
-                        let claims = rule.linked(about, &chain, lags).map_err(uncovered)?;
-                        if self.all_shown(&claims).is_ok() {
-                            longer.push(chain);
-                        }
-                    }
-                }
-            }
-            chains = longer;
-        }
-        let (class, site) = about.place();
-        let words = rule.words(class, site);
-        let what = match about {
-            About::NotBehind(..) => "comes after the generation before has completed",
-            About::InTurn(..) => "comes after the generation before its own has completed",
-            About::NotLapped(..) => "is never lapped",
-        };
-        Err(format!("it could not be shown that {words} {what}"))
     }
 }
 

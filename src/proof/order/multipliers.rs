@@ -12,8 +12,11 @@ use std::time::Instant;
 use z3::SatResult;
 use z3::ast::Real;
 
+use super::points;
+use super::points::Holds;
 use super::simplex;
 use super::simplex::Answer;
+use super::work::Work;
 use crate::certificate::order::polynomial::Monomial;
 use crate::certificate::order::polynomial::Polynomial;
 use crate::certificate::order::polynomial::TooLarge;
@@ -32,108 +35,249 @@ const MAX_PAIRED: usize = 24;
 /// Lemmas are looked for among no more iteration numbers than this.
 const MAX_ITERATIONS: usize = 8;
 
+/// How much work it is to write down a term of a linear program, in entries that are changed to solve it.
+const TERM: usize = 20;
+
 /// Hypotheses and what follows from them, and why it does.
 type Extended = (Vec<Polynomial>, Vec<Step>);
 
-/// The lemmas that follow from hypotheses. Many goals have the same hypotheses, and to look for
-/// their lemmas takes many times as long as to look for a proof of one goal.
+/// Looks for proofs, and keeps what is known of hypotheses: many goals have the same ones. To look for their lemmas takes many
+/// times as long as to look for a proof of one goal.
 #[derive(Debug, Default)]
-pub struct Lemmas(RefCell<HashMap<Vec<Polynomial>, Option<Rc<Extended>>>>);
+pub struct Prover {
+    lemmas: RefCell<HashMap<Vec<Polynomial>, Option<Rc<Extended>>>>,
+    holds: RefCell<HashMap<Vec<Polynomial>, Rc<Holds>>>,
+    shown: RefCell<HashMap<Sequent, Option<Proof>>>,
+    work: Work,
+}
 
-impl Lemmas {
+impl Prover {
+    /// A prover that gives up after so much work.
+    pub fn new(most: u64) -> Prover {
+        Prover {
+            work: Work::new(most),
+            ..Prover::default()
+        }
+    }
+
+    /// The work that has been done.
+    pub fn work(&self) -> &Work {
+        &self.work
+    }
+
     /// The hypotheses and the lemmas that follow from them.
-    pub fn of(&self, hypotheses: &[Polynomial]) -> Option<Rc<Extended>> {
-        if let Some(known) = self.0.borrow().get(hypotheses) {
+    pub fn lemmas(&self, hypotheses: &[Polynomial]) -> Option<Rc<Extended>> {
+        if let Some(known) = self.lemmas.borrow().get(hypotheses) {
             return known.clone();
         }
-        let found = with_lemmas(hypotheses).map(Rc::new);
-        let mut all = self.0.borrow_mut();
+        let found = self.with_lemmas(hypotheses).map(Rc::new);
+        let mut all = self.lemmas.borrow_mut();
         all.insert(hypotheses.to_vec(), found.clone());
         found
     }
-}
 
-/// A proof of a sequent, if one is found.
-pub fn prove(sequent: &Sequent, lemmas: &Lemmas) -> Option<Proof> {
-    let facts = &sequent.hypotheses;
-    let goal = |facts: &[Polynomial]| {
-        let contrary = positivity::contrary(&sequent.goal).ok()?;
-        refute(facts, &contrary)
-    };
-    let last = |sum| Step { lemma: None, sum };
-    // What is assumed cannot be.
-    let never = facts
-        .iter()
-        .position(|fact| fact.value().is_some_and(|value| value < 0));
-    if let Some(at) = never {
-        let once = Multiple {
-            times: 1,
-            of: vec![at],
+    /// Where hypotheses hold.
+    pub fn holds(&self, hypotheses: &[Polynomial]) -> Rc<Holds> {
+        if let Some(known) = self.holds.borrow().get(hypotheses) {
+            return known.clone();
+        }
+        let found = Rc::new(self.decided(hypotheses));
+        let mut all = self.holds.borrow_mut();
+        all.insert(hypotheses.to_vec(), found.clone());
+        found
+    }
+
+    fn decided(&self, hypotheses: &[Polynomial]) -> Holds {
+        let never = |mut steps: Vec<Step>, sum| {
+            steps.push(Step { lemma: None, sum });
+            Holds::Never(Proof(steps))
         };
-        return Some(Proof(vec![last(vec![once])]));
+        if let Some(sum) = self.contradiction(hypotheses) {
+            return never(Vec::new(), sum);
+        }
+        // The time it takes to look for points is lost where a remainder says that there are none.
+        let found = match points::leaves_remainder(hypotheses) {
+            true => Vec::new(),
+            false => points::points(hypotheses),
+        };
+        if found.is_empty()
+            && let Some(extended) = self.lemmas(hypotheses)
+            && let (facts, steps) = &*extended
+            && !steps.is_empty()
+            && let Some(sum) = self.contradiction(facts)
+        {
+            return never(steps.clone(), sum);
+        }
+        Holds::At(found)
     }
-    if let Some(sum) = goal(facts) {
-        return Some(Proof(vec![last(sum)]));
-    }
-    let extended = lemmas.of(facts)?;
-    let (facts, steps) = &*extended;
-    let mut steps = steps.clone();
-    steps.push(last(goal(facts)?));
-    Some(Proof(steps))
-}
 
-/// The hypotheses and lemmas that follow from them: which iteration numbers are at least which.
-fn with_lemmas(hypotheses: &[Polynomial]) -> Option<Extended> {
-    let mut facts = hypotheses.to_vec();
-    let all = facts.iter().flat_map(Polynomial::unknowns);
-    let mut iterations: Vec<usize> = all
-        .filter_map(|unknown| match unknown {
-            Unknown::Iteration(at) => Some(at),
-            _ => None,
-        })
-        .collect();
-    iterations.sort_unstable();
-    iterations.dedup();
-    let mut steps = Vec::new();
-    if iterations.len() > MAX_ITERATIONS {
-        return Some((facts, steps));
+    /// A proof of a sequent, if one is found.
+    pub fn prove(&self, sequent: &Sequent) -> Option<Proof> {
+        if let Some(known) = self.shown.borrow().get(sequent) {
+            return known.clone();
+        }
+        let proof = self.looked_for(sequent);
+        let mut shown = self.shown.borrow_mut();
+        shown.insert(sequent.clone(), proof.clone());
+        proof
     }
-    for &greater in &iterations {
-        for &less in iterations.iter().filter(|less| **less != greater) {
-            for plus in [0, 1] {
-                let lemma = Lemma {
-                    greater,
-                    less,
-                    plus,
-                };
-                let claim = lemma.claim().ok()?;
-                let contrary = positivity::contrary(&claim).ok()?;
-                if let Some(sum) = refute(&facts, &contrary) {
-                    facts.push(claim);
-                    steps.push(Step {
-                        lemma: Some(lemma),
-                        sum,
-                    });
-                    break;
+
+    fn looked_for(&self, sequent: &Sequent) -> Option<Proof> {
+        let facts = &sequent.hypotheses;
+        let goal = |facts: &[Polynomial]| {
+            let contrary = positivity::contrary(&sequent.goal).ok()?;
+            self.refute(facts, &contrary)
+        };
+        let last = |sum| Step { lemma: None, sum };
+        let holds = self.holds(facts);
+        if let Holds::Never(proof) = &*holds {
+            return Some(proof.clone());
+        }
+        if holds.without(&sequent.goal) {
+            return None;
+        }
+        if let Some(sum) = goal(facts) {
+            return Some(Proof(vec![last(sum)]));
+        }
+        let extended = self.lemmas(facts)?;
+        let (facts, steps) = &*extended;
+        let mut steps = steps.clone();
+        steps.push(last(goal(facts)?));
+        Some(Proof(steps))
+    }
+
+    /// Multipliers that make hypotheses a number below 0 by themselves, so that whatever they are said to imply follows.
+    fn contradiction(&self, hypotheses: &[Polynomial]) -> Option<Vec<Multiple>> {
+        let mut facts = hypotheses.iter();
+        let never = facts.position(|fact| fact.value().is_some_and(|value| value < 0));
+        if let Some(at) = never {
+            let once = Multiple {
+                times: 1,
+                of: vec![at],
+            };
+            return Some(vec![once]);
+        }
+        let single = (0..hypotheses.len()).map(|at| vec![at]).collect();
+        self.combination(hypotheses, single).ok()?
+    }
+
+    /// The hypotheses and lemmas that follow from them: which iteration numbers are at least which.
+    fn with_lemmas(&self, hypotheses: &[Polynomial]) -> Option<Extended> {
+        let mut facts = hypotheses.to_vec();
+        let all = facts.iter().flat_map(Polynomial::unknowns);
+        let mut iterations: Vec<usize> = all
+            .filter_map(|unknown| match unknown {
+                Unknown::Iteration(at) => Some(at),
+                _ => None,
+            })
+            .collect();
+        iterations.sort_unstable();
+        iterations.dedup();
+        let mut steps = Vec::new();
+        if iterations.len() > MAX_ITERATIONS {
+            return Some((facts, steps));
+        }
+        let equal = equal(hypotheses);
+        let holds = self.holds.borrow().get(hypotheses).cloned();
+        for &greater in &iterations {
+            for &less in iterations.iter().filter(|less| **less != greater) {
+                for plus in [0, 1] {
+                    let lemma = Lemma {
+                        greater,
+                        less,
+                        plus,
+                    };
+                    let claim = lemma.claim().ok()?;
+                    if holds.as_ref().is_some_and(|holds| holds.without(&claim)) {
+                        continue;
+                    }
+                    let contrary = positivity::contrary(&claim).ok()?;
+                    let sum = self.among(&facts, &equal, &contrary);
+                    if let Some(sum) = sum.or_else(|| self.refute(&facts, &contrary)) {
+                        facts.push(claim);
+                        steps.push(Step {
+                            lemma: Some(lemma),
+                            sum,
+                        });
+                        break;
+                    }
                 }
             }
         }
+        Some((facts, steps))
     }
-    Some((facts, steps))
+
+    /// Multipliers that make facts and the contrary of a claim, which comes last, a number below 0.
+    fn refute(&self, facts: &[Polynomial], contrary: &Polynomial) -> Option<Vec<Multiple>> {
+        let mut all = facts.to_vec();
+        all.push(contrary.clone());
+        let single: Vec<Vec<usize>> = (0..all.len()).map(|at| vec![at]).collect();
+        let some = [single.clone(), with_parameters(&all)].concat();
+        let mut ways = vec![single.clone(), some];
+        if all.len() <= MAX_PAIRED {
+            let pairs = (0..all.len()).flat_map(|a| (a..all.len()).map(move |b| vec![a, b]));
+            ways.push([single, pairs.collect()].concat());
+        }
+        ways.into_iter()
+            .find_map(|of| self.combination(&all, of).ok()?)
+    }
+
+    /// The same with some of the facts alone, which is soon tried.
+    fn among(
+        &self,
+        facts: &[Polynomial],
+        some: &[usize],
+        contrary: &Polynomial,
+    ) -> Option<Vec<Multiple>> {
+        let mut all = facts.to_vec();
+        all.push(contrary.clone());
+        let some = some.iter().copied().chain([facts.len()]);
+        self.combination(&all, some.map(|at| vec![at]).collect())
+            .ok()?
+    }
+
+    /// Multipliers for which these products add up to a number below 0, if there are some.
+    fn combination(
+        &self,
+        facts: &[Polynomial],
+        of: Vec<Vec<usize>>,
+    ) -> Result<Option<Vec<Multiple>>, TooLarge> {
+        if self.work.is_over() {
+            return Ok(None);
+        }
+        let mut rows: BTreeMap<Monomial, Row> = BTreeMap::new();
+        rows.entry(Monomial::new()).or_default().sum = -1;
+        for (nth, of) in of.iter().enumerate() {
+            for (monomial, times) in product(facts, of)?.terms() {
+                let row = rows.entry(monomial.clone()).or_default();
+                row.terms.push((nth, times));
+            }
+        }
+        let rows: Vec<Row> = rows.into_values().collect();
+        let size = rows.iter().map(|row| row.terms.len());
+        self.work.add(size.sum::<usize>().saturating_mul(TERM));
+        let Some(values) = solved(&rows, (of.len(), 0), 0..of.len(), &self.work) else {
+            return Ok(None);
+        };
+        let Some(values) = integers(&values) else {
+            return Ok(None);
+        };
+        let sum = of.into_iter().zip(values);
+        let sum = sum.filter(|(_, times)| *times != 0);
+        Ok(Some(
+            sum.map(|(of, times)| Multiple { times, of }).collect(),
+        ))
+    }
 }
 
-/// Multipliers that make facts and the contrary of a claim, which comes last, a number below 0.
-fn refute(facts: &[Polynomial], contrary: &Polynomial) -> Option<Vec<Multiple>> {
-    let mut all = facts.to_vec();
-    all.push(contrary.clone());
-    let single: Vec<Vec<usize>> = (0..all.len()).map(|at| vec![at]).collect();
-    let some = [single.clone(), with_parameters(&all)].concat();
-    let mut ways = vec![single.clone(), some];
-    if all.len() <= MAX_PAIRED {
-        let pairs = (0..all.len()).flat_map(|a| (a..all.len()).map(move |b| vec![a, b]));
-        ways.push([single, pairs.collect()].concat());
-    }
-    ways.into_iter().find_map(|of| combination(&all, of).ok()?)
+/// The facts that say with another one that something is 0.
+fn equal(facts: &[Polynomial]) -> Vec<usize> {
+    let contrary = |fact: &Polynomial| Polynomial::default().plus(-1, fact).ok();
+    let all = (0..facts.len()).filter(|at| {
+        let other = contrary(&facts[*at]);
+        other.is_some_and(|other| facts.contains(&other))
+    });
+    all.collect()
 }
 
 /// The products of two facts one of which is about parameters only.
@@ -163,33 +307,6 @@ pub fn product(facts: &[Polynomial], of: &[usize]) -> Result<Polynomial, TooLarg
     Ok(product)
 }
 
-/// Multipliers for which these products add up to a number below 0, if there are some.
-fn combination(
-    facts: &[Polynomial],
-    of: Vec<Vec<usize>>,
-) -> Result<Option<Vec<Multiple>>, TooLarge> {
-    let mut rows: BTreeMap<Monomial, Row> = BTreeMap::new();
-    rows.entry(Monomial::new()).or_default().sum = -1;
-    for (nth, of) in of.iter().enumerate() {
-        for (monomial, times) in product(facts, of)?.terms() {
-            let row = rows.entry(monomial.clone()).or_default();
-            row.terms.push((nth, times));
-        }
-    }
-    let rows: Vec<Row> = rows.into_values().collect();
-    let Some(values) = solve(&rows, (of.len(), 0), 0..of.len()) else {
-        return Ok(None);
-    };
-    let Some(values) = integers(&values) else {
-        return Ok(None);
-    };
-    let sum = of.into_iter().zip(values);
-    let sum = sum.filter(|(_, times)| *times != 0);
-    Ok(Some(
-        sum.map(|(of, times)| Multiple { times, of }).collect(),
-    ))
-}
-
 /// An equation: a sum of numbers times unknowns has a value.
 #[derive(Debug, Clone, Default)]
 pub struct Row {
@@ -205,9 +322,18 @@ pub fn solve(
     (bounded, free): (usize, usize),
     wanted: Range<usize>,
 ) -> Option<Vec<(i64, i64)>> {
+    solved(rows, (bounded, free), wanted, &Work::default())
+}
+
+fn solved(
+    rows: &[Row],
+    (bounded, free): (usize, usize),
+    wanted: Range<usize>,
+    work: &Work,
+) -> Option<Vec<(i64, i64)>> {
     let left = reduced(rows, bounded)?;
     if free == 0 {
-        match simplex::solve(&left, bounded) {
+        match simplex::solve(&left, bounded, work) {
             Answer::Values(values) => return values.get(wanted).map(<[_]>::to_vec),
             Answer::Infeasible => return None,
             Answer::Unknown => {}

@@ -1,14 +1,21 @@
-//! Ranks as the solution of a linear program, whose unknowns are the weights and the multipliers of everything that has to
-//! rise.
+//! Ranks: weights with which everything rises that has to.
+//!
+//! What has to rise says a linear inequality over the weights at every point at which its hypotheses hold. So the least
+//! weights are taken for which the inequalities of a few points hold. Then multipliers are looked for that show each claim with these
+//! weights. Where there are none, there is a *plane* that separates the weights from all for which there are some: an
+//! inequality as that of a point. With it the search goes on (cutting planes, as in Benders' decomposition).
 
-use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::Search;
+use super::least::Least;
+use super::least::Without;
 use super::multipliers;
-use super::multipliers::Lemmas;
-use super::multipliers::Row;
+use super::points::Holds;
+use super::points::monomial_at;
+use super::simplex::gcd;
 use super::uncovered;
 use crate::certificate::order::artefact::Lag;
 use crate::certificate::order::artefact::Product;
@@ -22,11 +29,12 @@ use crate::certificate::order::polynomial::Unknown;
 use crate::certificate::order::positivity::Sequent;
 use crate::certificate::order::ranks::Part;
 use crate::certificate::order::rule::Claim;
-use crate::protocol::Domain;
 
-/// Values that are tried for each unknown, from the least on, and how many in all.
-const TRIED: i128 = 5;
-const MAX_STEPS: usize = 5_000;
+/// What it costs that a weight falls from one operation to the next, where it costs 1 that it rises.
+const FALL: i128 = 4;
+
+/// Planes that are looked for before the weights are chosen again.
+const MAX_MISSED: usize = 20;
 
 const TOO_LARGE: &str = "a number in the search for ranks is too large";
 
@@ -79,66 +87,153 @@ impl Search<'_> {
         Ok(all.into_iter().collect())
     }
 
-    /// Coefficients with which all claims hold. Those that say something of few iterations make the linear program, and of
-    /// the others those that do not follow.
-    fn values(&self, claims: &[Claim], coefficients: usize) -> Result<Option<Vec<i64>>, String> {
-        let (mut needed, mut others): (Vec<&Claim>, Vec<&Claim>) =
-            claims.iter().partition(|claim| self.says(&claim.sequent));
-        loop {
-            let mut program = Program::default();
-            for claim in &needed {
-                self.stop()?;
-                program.add(&claim.sequent, &self.lemmas).ok_or(TOO_LARGE)?;
+    /// Weights with which all claims hold.
+    fn weights(&self, claims: &[Claim], shape: &Shape<'_>) -> Result<Option<Vec<i64>>, String> {
+        let mut planes = BTreeSet::new();
+        let mut open: Vec<&Claim> = Vec::new();
+        for claim in claims {
+            self.stop()?;
+            let sequent = &claim.sequent;
+            let Holds::At(points) = &*self.prover.holds(&sequent.hypotheses) else {
+                continue;
+            };
+            open.push(claim);
+            for point in points {
+                let at = |monomial: &[Unknown]| {
+                    monomial_at(monomial, &|unknown| point.get(unknown).copied())
+                };
+                planes.extend(plane(&sequent.goal, &at));
             }
-            let Some(values) = program.solve(coefficients) else {
+        }
+        let mut planes: Vec<Plane> = planes.into_iter().collect();
+        let mut least = Least::new(&shape.costs()).ok_or(TOO_LARGE)?;
+        loop {
+            let Some(values) = self.above(&mut least, &planes, shape)? else {
                 return Ok(None);
             };
             let mut missed = Vec::new();
-            let mut left = Vec::new();
-            for claim in others {
+            for (nth, claim) in open.iter().enumerate() {
                 let known = Sequent {
                     hypotheses: claim.sequent.hypotheses.clone(),
                     goal: with_values(&claim.sequent.goal, &values).ok_or(TOO_LARGE)?,
                 };
-                match self.shown(&known)? {
-                    Some(_) => left.push(claim),
-                    None => missed.push(claim),
+                if known.goal.value().is_some_and(|value| value >= 0)
+                    || self.shown(&known)?.is_some()
+                {
+                    continue;
+                }
+                let Some(found) = self.separated(&claim.sequent, &known.goal)? else {
+                    return Ok(None);
+                };
+                planes.push(found);
+                missed.push(nth);
+                if missed.len() >= MAX_MISSED {
+                    break;
                 }
             }
             if missed.is_empty() {
                 return Ok(Some(values));
             }
-            needed.extend(missed);
-            others = left;
+            // These are the first to be looked at again.
+            for (to, from) in missed.into_iter().enumerate() {
+                let claim = open.remove(from);
+                open.insert(to, claim);
+            }
         }
     }
 
-    /// Whether the hypotheses are seen to hold somewhere among small values.
-    fn says(&self, sequent: &Sequent) -> bool {
-        let all = sequent.hypotheses.iter().flat_map(Polynomial::unknowns);
-        let unknowns: BTreeSet<Unknown> = all.collect();
-        let least = |unknown: &Unknown| match unknown {
-            Unknown::Param(at) => match self.protocol.params.get(*at).map(|param| &param.domain) {
-                Some(Domain::AtLeast(least) | Domain::Range(least, _)) => i128::from(*least),
-                Some(Domain::Set(values)) => i128::from(values.first().copied().unwrap_or(0)),
-                None => 0,
-            },
-            _ => 0,
-        };
-        let unknowns: Vec<(Unknown, i128)> = unknowns.iter().map(|u| (*u, least(u))).collect();
-        // A fact is looked at as soon as all that it is about has a value.
-        let mut facts: Vec<Vec<&Polynomial>> = vec![Vec::new(); unknowns.len()];
-        for fact in &sequent.hypotheses {
-            let own = fact.unknowns();
-            let last = unknowns.iter().rposition(|(u, _)| own.contains(u));
-            match last {
-                Some(last) => facts[last].push(fact),
-                None if fact.value().is_some_and(|value| value < 0) => return false,
-                None => {}
+    /// The least weights, multiplied so that they are integers, for which all of the planes hold.
+    fn above(
+        &self,
+        least: &mut Least,
+        planes: &[Plane],
+        shape: &Shape<'_>,
+    ) -> Result<Option<Vec<i64>>, String> {
+        loop {
+            self.stop()?;
+            let (weights, common) = shape.weights(&least.values()).ok_or(TOO_LARGE)?;
+            // Small numbers first: with large ones soon none would fit.
+            let mut worst: Option<(i128, i128, &Plane)> = None;
+            for plane in planes {
+                let missing = plane.missing(&weights, common).ok_or(TOO_LARGE)?;
+                let size = plane.size();
+                let worse = worst
+                    .is_none_or(|(less, most, _)| (size, Reverse(missing)) < (less, Reverse(most)));
+                if missing > 0 && worse {
+                    worst = Some((size, missing, plane));
+                }
+            }
+            let Some((_, _, plane)) = worst else {
+                let weights = weights.into_iter().map(i64::try_from);
+                let weights: Result<Vec<i64>, _> = weights.collect();
+                return Ok(Some(weights.map_err(|_| TOO_LARGE)?));
+            };
+            let rises = shape.rises(plane).ok_or(TOO_LARGE)?;
+            match least.require(&rises, plane.least, self.prover.work()) {
+                Ok(()) => {}
+                Err(Without::Solution) => return Ok(None),
+                Err(Without::Answer) => return Err(TOO_LARGE.to_owned()),
             }
         }
-        let mut steps = MAX_STEPS;
-        some_values(&unknowns, &facts, &mut BTreeMap::new(), &mut steps)
+    }
+
+    /// A plane that separates weights, with which a goal is this, from those with which it is shown by multipliers.
+    fn separated(&self, sequent: &Sequent, goal: &Polynomial) -> Result<Option<Plane>, String> {
+        let extended = self.prover.lemmas(&sequent.hypotheses).ok_or(TOO_LARGE)?;
+        let (facts, _) = &*extended;
+        let single = (0..facts.len()).map(|at| vec![at]);
+        let mut products = Vec::new();
+        for of in single.chain(multipliers::with_parameters(facts)) {
+            products.push(multipliers::product(facts, &of).map_err(|_| TOO_LARGE)?);
+        }
+        products.push(Polynomial::number(1));
+        // What the products are, if each product of unknowns is taken for a number of its own.
+        let mut numbers: BTreeMap<&[Unknown], usize> = BTreeMap::new();
+        let all = sequent.goal.terms().chain(goal.terms());
+        let rest = all.map(|(monomial, _)| rest(monomial));
+        let of_products = products.iter().flat_map(Polynomial::terms);
+        for monomial in of_products.map(|(monomial, _)| &monomial[..]).chain(rest) {
+            let next = numbers.len();
+            numbers.entry(monomial).or_insert(next);
+        }
+        let size = numbers.len();
+        let row = |of: &Polynomial, sign: i128| {
+            let both = of.terms().map(|(monomial, times)| {
+                let at = numbers[&monomial[..]];
+                let times = times.checked_mul(sign)?;
+                Some([(at, times), (size + at, times.checked_neg()?)])
+            });
+            Some(both.collect::<Option<Vec<_>>>()?.concat())
+        };
+        let mut rows = Vec::new();
+        for product in &products {
+            rows.push(row(product, 1).ok_or(TOO_LARGE)?);
+        }
+        let mut values = Least::new(&vec![1; size.saturating_mul(2)]).ok_or(TOO_LARGE)?;
+        let mut next = Some((row(goal, -1).ok_or(TOO_LARGE)?, 1));
+        while let Some((row, least)) = next.take() {
+            self.stop()?;
+            match values.require(&row, least, self.prover.work()) {
+                Ok(()) => {}
+                Err(Without::Solution) => return Ok(None),
+                Err(Without::Answer) => return Err(TOO_LARGE.to_owned()),
+            }
+            let (at, _) = integers(&values.values()).ok_or(TOO_LARGE)?;
+            let mut worst = 0;
+            for row in &rows {
+                let sum = dot(row, &at).ok_or(TOO_LARGE)?;
+                if sum < worst {
+                    worst = sum;
+                    next = Some((row.clone(), 0));
+                }
+            }
+        }
+        let (at, _) = integers(&values.values()).ok_or(TOO_LARGE)?;
+        let value = |monomial: &[Unknown]| {
+            let nth = *numbers.get(monomial)?;
+            at[nth].checked_sub(at[size + nth])
+        };
+        Ok(plane(&sequent.goal, &value))
     }
 
     fn ranks_over(
@@ -146,11 +241,11 @@ impl Search<'_> {
         monomials: &[Monomial],
         lags: &[Lag],
     ) -> Result<Option<Vec<Rank>>, String> {
-        let numbers = RefCell::new(BTreeMap::new());
+        let classes = self.rule.classes.iter();
+        let classes = classes.map(|class| (class.flow.loops.len(), class.flow.sites.len()));
+        let shape = Shape::new(monomials, classes);
         let weights = |class: usize, part: Part| {
-            let mut numbers = numbers.borrow_mut();
-            let next = numbers.len();
-            let first = *numbers.entry((class, part)).or_insert(next) * monomials.len();
+            let first = shape.first(class, part);
             let mut sum = Polynomial::default();
             for (nth, monomial) in monomials.iter().enumerate() {
                 let mut term = Polynomial::unknown(Unknown::Coefficient(first + nth));
@@ -162,18 +257,14 @@ impl Search<'_> {
             Ok(sum)
         };
         let claims = self.rule.ranks(&weights, lags).map_err(uncovered)?;
-        let coefficients = numbers.borrow().len() * monomials.len();
-        let Some(values) = self.values(&claims, coefficients)? else {
+        let Some(values) = self.weights(&claims, &shape)? else {
             return Ok(None);
         };
-        let numbers = numbers.borrow();
         let weight = |class: usize, part: Part| {
-            let Some(nth) = numbers.get(&(class, part)) else {
-                return Weight::default();
-            };
+            let first = shape.first(class, part);
             let all = monomials.iter().enumerate();
             let product = |(at, monomial): (usize, &Monomial)| Product {
-                times: values[nth * monomials.len() + at],
+                times: values[first + at],
                 of: monomial
                     .iter()
                     .filter_map(|unknown| match unknown {
@@ -184,127 +275,165 @@ impl Search<'_> {
             };
             Weight(all.map(product).filter(|p| p.times != 0).collect())
         };
-        let classes = self.rule.classes.iter().enumerate();
-        let rank = |(class, this): (usize, &crate::certificate::cut::class::Class)| {
-            let loops = 0..this.flow.loops.len();
-            let sites = 0..this.flow.sites.len();
-            Rank {
-                loops: loops.map(|at| weight(class, Part::Loop(at))).collect(),
-                sites: sites.map(|at| weight(class, Part::Site(at))).collect(),
-            }
+        let rank = |(class, (_, loops, sites)): (usize, &(usize, usize, usize))| Rank {
+            loops: (0..*loops)
+                .map(|at| weight(class, Part::Loop(at)))
+                .collect(),
+            sites: (0..*sites)
+                .map(|at| weight(class, Part::Site(at)))
+                .collect(),
         };
-        Ok(Some(classes.map(rank).collect()))
+        Ok(Some(shape.classes.iter().enumerate().map(rank).collect()))
     }
 }
 
-/// A linear program: multipliers for each of several sequents, and the coefficients that their
-/// goals share.
-#[derive(Default)]
-struct Program {
-    /// One per sequent and product of unknowns.
-    rows: Vec<Equation>,
-    multipliers: usize,
+/// An inequality over the coefficients of weights: a sum that is at least so much.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Plane {
+    terms: Vec<(usize, i128)>,
+    least: i128,
 }
 
-/// Numbers times multipliers and coefficients add up to a value.
-#[derive(Default)]
-struct Equation {
-    multipliers: Vec<(usize, i128)>,
-    coefficients: Vec<(usize, i128)>,
-    sum: i128,
+impl Plane {
+    /// Its greatest number.
+    fn size(&self) -> i128 {
+        let terms = self.terms.iter().map(|(_, times)| times.saturating_abs());
+        terms.max().unwrap_or(0)
+    }
+
+    /// How much is missing of it where the coefficients are these, over a common number.
+    fn missing(&self, coefficients: &[i128], common: i128) -> Option<i128> {
+        let sum = dot(&self.terms, coefficients)?;
+        self.least.checked_mul(common)?.checked_sub(sum)
+    }
 }
 
-impl Program {
-    /// Adds what has to hold of a sequent; `None` if a number does not fit.
-    fn add(&mut self, sequent: &Sequent, lemmas: &Lemmas) -> Option<()> {
-        let extended = lemmas.of(&sequent.hypotheses)?;
-        let (facts, _) = &*extended;
-        let single = (0..facts.len()).map(|at| vec![at]);
-        let mut of: Vec<Vec<usize>> = vec![Vec::new()];
-        of.extend(single);
-        of.extend(multipliers::with_parameters(facts));
-        let mut rows: BTreeMap<Monomial, Equation> = BTreeMap::new();
-        for of in of {
-            for (monomial, times) in multipliers::product(facts, &of).ok()?.terms() {
-                let row = rows.entry(monomial.clone()).or_default();
-                row.multipliers.push((self.multipliers, times));
+/// What a goal says of coefficients where products of other unknowns have values; `None` if that is nothing, or does not fit.
+fn plane(goal: &Polynomial, value: &dyn Fn(&[Unknown]) -> Option<i128>) -> Option<Plane> {
+    let mut sums: BTreeMap<usize, i128> = BTreeMap::new();
+    let mut least: i128 = 0;
+    for (monomial, times) in goal.terms() {
+        let times = times.checked_mul(value(rest(monomial))?)?;
+        match monomial[rest(monomial).len()..] {
+            [] => least = least.checked_sub(times)?,
+            [Unknown::Coefficient(at)] => {
+                let sum = sums.entry(at).or_default();
+                *sum = sum.checked_add(times)?;
             }
-            self.multipliers += 1;
+            _ => return None,
         }
-        // The goal is the sum: what is left of it once the coefficients are taken out.
-        for (monomial, times) in sequent.goal.terms() {
-            let (coefficients, rest): (Vec<Unknown>, Vec<Unknown>) = monomial
-                .iter()
-                .partition(|unknown| matches!(unknown, Unknown::Coefficient(_)));
-            let row = rows.entry(rest).or_default();
-            match coefficients[..] {
-                [] => row.sum = row.sum.checked_add(times)?,
-                [Unknown::Coefficient(at)] => row.coefficients.push((at, times.checked_neg()?)),
-                _ => return None,
-            }
-        }
-        self.rows.extend(rows.into_values());
-        Some(())
     }
-
-    /// Integers that will do as coefficients.
-    fn solve(&self, coefficients: usize) -> Option<Vec<i64>> {
-        let row = |equation: &Equation| {
-            let mut terms = equation.multipliers.clone();
-            let own = equation.coefficients.iter();
-            terms.extend(own.map(|(at, times)| (self.multipliers + at, *times)));
-            Row {
-                terms,
-                sum: equation.sum,
-            }
-        };
-        let rows: Vec<Row> = self.rows.iter().map(row).collect();
-        // The multipliers may be fractions of large numbers, and are not needed.
-        let wanted = self.multipliers..self.multipliers.checked_add(coefficients)?;
-        let values = multipliers::solve(&rows, (self.multipliers, coefficients), wanted)?;
-        // Ranks may be multiplied by a positive number: what rises by 1 rises by as much or more.
-        multipliers::integers(&values)
-    }
+    let terms: Vec<(usize, i128)> = sums.into_iter().filter(|(_, times)| *times != 0).collect();
+    (!terms.is_empty() || least > 0).then_some(Plane { terms, least })
 }
 
-/// Whether values for the unknowns from this one on make all facts hold, as far as it is seen in so many steps.
-fn some_values(
-    unknowns: &[(Unknown, i128)],
-    facts: &[Vec<&Polynomial>],
-    values: &mut BTreeMap<Unknown, i128>,
-    steps: &mut usize,
-) -> bool {
-    let Some((unknown, least)) = unknowns.get(values.len()).copied() else {
-        return true;
-    };
-    let own = &facts[values.len()];
-    for value in least..=least + TRIED {
-        let Some(left) = steps.checked_sub(1) else {
-            return false;
-        };
-        *steps = left;
-        values.insert(unknown, value);
-        let mut own = own.iter();
-        let hold = own.all(|fact| value_at(fact, values).is_none_or(|value| value >= 0));
-        if hold && some_values(unknowns, facts, values, steps) {
-            return true;
-        }
-        values.remove(&unknown);
-    }
-    false
+/// A product without the coefficients in it, which come last.
+fn rest(monomial: &[Unknown]) -> &[Unknown] {
+    let others = |unknown: &&Unknown| !matches!(unknown, Unknown::Coefficient(_));
+    &monomial[..monomial.iter().take_while(others).count()]
 }
 
-/// The value of a polynomial; `None` if it does not fit.
-fn value_at(of: &Polynomial, at: &BTreeMap<Unknown, i128>) -> Option<i128> {
+fn dot(terms: &[(usize, i128)], values: &[i128]) -> Option<i128> {
     let mut sum: i128 = 0;
-    for (monomial, times) in of.terms() {
-        let mut product = times;
-        for unknown in monomial {
-            product = product.checked_mul(*at.get(unknown)?)?;
-        }
-        sum = sum.checked_add(product)?;
+    for (at, times) in terms {
+        sum = sum.checked_add(times.checked_mul(*values.get(*at)?)?)?;
     }
     Some(sum)
+}
+
+/// The same numbers times their least common denominator, and that.
+fn integers(values: &[(i128, i128)]) -> Option<(Vec<i128>, i128)> {
+    let mut common: i128 = 1;
+    for (over, under) in values {
+        let under = under / gcd(over.checked_abs()?, *under).max(1);
+        common = common.checked_mul(under / gcd(common, under))?;
+    }
+    let scaled = |(over, under): &(i128, i128)| {
+        // The denominator divides the product.
+        let divisor = gcd(over.checked_abs()?, *under).max(1);
+        (over / divisor).checked_mul(common / (under / divisor))
+    };
+    Some((values.iter().map(scaled).collect::<Option<_>>()?, common))
+}
+
+/// Where the coefficients of the weights are: by class, those of its loops and then those of its operations.
+struct Shape<'m> {
+    monomials: &'m [Monomial],
+    /// The first weight, and how many loops and operations there are.
+    classes: Vec<(usize, usize, usize)>,
+    size: usize,
+}
+
+impl<'m> Shape<'m> {
+    fn new(monomials: &'m [Monomial], classes: impl Iterator<Item = (usize, usize)>) -> Shape<'m> {
+        let mut next = 0;
+        let classes = classes.map(|(loops, sites)| {
+            let first = next;
+            next += loops + sites;
+            (first, loops, sites)
+        });
+        let classes = classes.collect();
+        Shape {
+            monomials,
+            classes,
+            size: next * monomials.len(),
+        }
+    }
+
+    /// The first coefficient of a weight.
+    fn first(&self, class: usize, part: Part) -> usize {
+        let (first, loops, _) = self.classes[class];
+        let nth = match part {
+            Part::Loop(at) => first + at,
+            Part::Site(at) => first + loops + at,
+        };
+        nth * self.monomials.len()
+    }
+
+    /// What it costs that weights are greater than 0 or than the weight of the operation before, and that they are less.
+    fn costs(&self) -> Vec<i128> {
+        [vec![1; self.size], vec![FALL; self.size]].concat()
+    }
+
+    /// The unknowns that the solver has for the coefficients of a class that the operation has and the next one.
+    fn neighbours(&self) -> impl Iterator<Item = (usize, usize)> {
+        let width = self.monomials.len();
+        let classes = self.classes.iter();
+        classes.flat_map(move |(first, loops, sites)| {
+            let own = (first + loops) * width..(first + loops + sites) * width;
+            own.clone().zip(own.skip(width))
+        })
+    }
+
+    /// A plane, over how much weights rise and fall.
+    fn rises(&self, plane: &Plane) -> Option<Vec<(usize, i128)>> {
+        let mut all = vec![0_i128; self.size];
+        for (at, times) in &plane.terms {
+            all[*at] = *times;
+        }
+        // A rise is one of all operations behind it.
+        let neighbours: Vec<(usize, usize)> = self.neighbours().collect();
+        for (at, next) in neighbours.into_iter().rev() {
+            all[at] = all[at].checked_add(all[next])?;
+        }
+        let all = all.into_iter().enumerate();
+        let both = all
+            .filter(|(_, times)| *times != 0)
+            .map(|(at, times)| Some([(at, times), (self.size + at, times.checked_neg()?)]));
+        Some(both.collect::<Option<Vec<_>>>()?.concat())
+    }
+
+    /// The coefficients for which weights rise and fall so much, over a common number.
+    fn weights(&self, rises: &[(i128, i128)]) -> Option<(Vec<i128>, i128)> {
+        let (rises, common) = integers(rises)?;
+        let (up, down) = rises.split_at(self.size);
+        let each = up.iter().zip(down).map(|(up, down)| up.checked_sub(*down));
+        let mut all = each.collect::<Option<Vec<i128>>>()?;
+        for (at, next) in self.neighbours() {
+            all[next] = all[next].checked_add(all[at])?;
+        }
+        Some((all, common))
+    }
 }
 
 /// A polynomial with numbers for its coefficients.

@@ -4,6 +4,7 @@
 //! one than this takes to decide it. Rows are kept as integers, each divided by its greatest common divisor.
 
 use super::multipliers::Row;
+use super::work::Work;
 
 /// Larger programs are left to a solver.
 const MAX_ENTRIES: usize = 60_000;
@@ -26,7 +27,7 @@ pub enum Answer {
 }
 
 /// Values from 0 on of so many unknowns for which all rows hold.
-pub fn solve(rows: &[Row], unknowns: usize) -> Answer {
+pub fn solve(rows: &[Row], unknowns: usize, work: &Work) -> Answer {
     let mut used: Vec<usize> = rows.iter().flat_map(|r| &r.terms).map(|t| t.0).collect();
     used.sort_unstable();
     used.dedup();
@@ -36,7 +37,7 @@ pub fn solve(rows: &[Row], unknowns: usize) -> Answer {
     let Some(mut table) = Table::new(rows, &used) else {
         return Answer::Unknown;
     };
-    match table.run() {
+    match table.run(work) {
         Some(true) => {}
         Some(false) => return Answer::Infeasible,
         None => return Answer::Unknown,
@@ -93,7 +94,7 @@ impl Table {
     }
 
     /// Whether there are values; `None` if it is not known.
-    fn run(&mut self) -> Option<bool> {
+    fn run(&mut self, work: &Work) -> Option<bool> {
         let last = self.left.len() - 1;
         let mut idle = 0;
         for _ in 0..MAX_STEPS {
@@ -113,7 +114,10 @@ impl Table {
                 0 => idle + 1,
                 _ => 0,
             };
-            self.pivot(row, column)?;
+            work.add(self.pivot(row, column)?);
+            if work.is_over() {
+                return None;
+            }
         }
         None
     }
@@ -140,16 +144,19 @@ impl Table {
         best
     }
 
-    fn pivot(&mut self, row: usize, column: usize) -> Option<()> {
+    /// Says how many entries that has changed.
+    fn pivot(&mut self, row: usize, column: usize) -> Option<usize> {
         let chosen = self.rows[row].clone();
+        let mut rows = 1_usize;
         for (at, other) in self.rows.iter_mut().enumerate() {
-            if at != row {
+            if at != row && other[column] != 0 {
                 eliminate(other, &chosen, column)?;
+                rows += 1;
             }
         }
         eliminate(&mut self.left, &chosen, column)?;
         self.basis[row] = Some(column);
-        Some(())
+        Some(rows.saturating_mul(chosen.len()))
     }
 }
 
@@ -191,7 +198,7 @@ fn fraction(over: i128, under: i128) -> Option<(i64, i64)> {
     Some((over, i64::try_from(under / common).ok()?))
 }
 
-fn gcd(mut a: i128, mut b: i128) -> i128 {
+pub fn gcd(mut a: i128, mut b: i128) -> i128 {
     while b != 0 {
         (a, b) = (b, a % b);
     }
@@ -243,7 +250,7 @@ mod tests {
             let solver = crate::fresh::context(|| {
                 super::super::multipliers::by_solver(&rows, (columns, 0), 0..columns)
             });
-            match solve(&rows, columns) {
+            match solve(&rows, columns, &Work::default()) {
                 Answer::Values(values) => {
                     feasible += 1;
                     assert!(holds(&rows, &values), "{rows:?} {values:?}");
@@ -263,6 +270,6 @@ mod tests {
             sum: large,
         };
         let rows = [row(&[(0, large), (1, 3)]), row(&[(0, 5), (1, large)])];
-        assert_eq!(solve(&rows, 2), Answer::Unknown);
+        assert_eq!(solve(&rows, 2, &Work::default()), Answer::Unknown);
     }
 }
