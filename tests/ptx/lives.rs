@@ -113,16 +113,21 @@ fn anew_in_two_loops(rounds: &str, begins_again: &str) -> String {
 /// Three lives leave another parity behind than two do. What another warp begins lives already.
 #[test]
 fn a_life_in_each_round_of_two_loops() {
+    for (rounds, said) in [
+        ("3", "PROVED for every schedule"),
+        ("2", "PROVED for every schedule"),
+        ("%r2", "PROVED for every n in 0..=1073741823 and schedule"),
+    ] {
+        assert_eq!(anew_in_two_loops(rounds, ""), said);
+    }
     let twice =
         "an mbarrier is initialised more than once, which is undefined while it is one already";
     let other = "@%p3 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\n";
-    for (rounds, begins_again) in [("3", ""), ("2", ""), ("%r2", ""), ("1", other)] {
-        let said = anew_in_two_loops(rounds, begins_again);
-        assert!(
-            said.starts_with("UNKNOWN line ") && said.ends_with(twice),
-            "{said}"
-        );
-    }
+    let said = anew_in_two_loops("1", other);
+    assert!(
+        said.starts_with("UNKNOWN line ") && said.ends_with(twice),
+        "{said}"
+    );
     let once = anew(
         1,
         "@%p3 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 1, 32;\n@%p3 mbarrier.arrive.shared.b64 _, [bar];",
@@ -155,4 +160,98 @@ fn what_decides_about_meetings_that_are_left_out() {
         shown.contains("data at byte 0 lies in 0..=1073741823"),
         "{shown}"
     );
+}
+
+/// In each of `n` tiles a ring of two mbarriers begins, is gone through in `rounds` rounds, and ends.
+fn ring_in_each_tile(rounds: &str, second: &str, both: &str, behind: &str) -> String {
+    verdict(
+        64,
+        &format!(
+            "setp.ne.u32 %p1, %r1, 0;\nsetp.eq.u32 %p3, %r1, 32;\nld.param.u32 %r3, [data];\nmov.u32 %r20, bar;\nmov.u32 %r5, 0;\n\
+             TILE:\nsetp.ge.s32 %p4, %r5, %r2;\n@%p4 bra END;\n\
+             @!%p1 mbarrier.init.shared.b64 [bar], 1;\n@!%p1 mbarrier.init.shared.b64 [bar+8], 1;\nbar.sync 0;\n\
+             mov.u32 %r6, 0;\nROUND:\nsetp.ge.s32 %p5, %r6, {rounds};\n@%p5 bra DONE;\n\
+             and.b32 %r7, %r6, 1;\nshl.b32 %r8, %r7, 3;\nadd.u32 %r9, %r20, %r8;\nshr.u32 %r10, %r6, 1;\nand.b32 %r10, %r10, 1;\n\
+             {second}\n{both}\nbar.sync 0;\nadd.u32 %r6, %r6, 1;\nbra.uni ROUND;\nDONE:\n{behind}\n\
+             @!%p1 mbarrier.inval.shared.b64 [bar];\n@!%p1 mbarrier.inval.shared.b64 [bar+8];\n\
+             add.u32 %r5, %r5, 1;\nbra.uni TILE;\nEND:\n"
+        ),
+    )
+}
+
+/// Where a life has gone through three rounds of a ring of two, the next one begins at another mbarrier and parity.
+#[test]
+fn a_ring_in_each_tile() {
+    let arrive = "@%p3 mbarrier.arrive.shared.b64 _, [%r9];";
+    let wait = "W:\nmbarrier.try_wait.parity.shared.b64 %p9, [%r9], %r10;\n@!%p9 bra W;";
+    let meet = "bar.sync 0;";
+    insta::assert_snapshot!(ring_in_each_tile("%r3", arrive, wait, meet), @"PROVED for every n in 0..=1073741823, data_at_0 in 0..=1073741823 and schedule");
+    insta::assert_snapshot!(ring_in_each_tile("3", arrive, wait, meet), @"PROVED for every n in 0..=1073741823 and schedule");
+    // It hangs in the first tile.
+    let early = "V:\nmbarrier.try_wait.parity.shared.b64 %p8, [%r9], %r10;\n@!%p8 bra V;\n";
+    let hangs = ring_in_each_tile("%r3", "", &format!("{early}{arrive}"), meet);
+    assert!(hangs.starts_with("REFUTED at n = 1"), "{hangs}");
+    // No wait for the last phase; one arrival more in a round, in a tile, or in all but one round; a parity that goes on from
+    // tile to tile; more rounds in later tiles; no meeting before the end.
+    let last = "sub.s32 %r12, %r3, 1;\nsetp.ge.s32 %p7, %r6, %r12;\n@%p7 bra ON;\n";
+    let skips = format!("{last}{wait}\nON:");
+    let more = format!("{arrive}\n{arrive}");
+    let fewer = "sub.s32 %r12, %r3, 1;\nsetp.lt.s32 %p7, %r6, %r12;\nand.pred %p7, %p7, %p3;\n@%p7 mbarrier.arrive.shared.b64 _, [%r9];";
+    let behind = "@%p3 mbarrier.arrive.shared.b64 _, [bar];\nbar.sync 0;";
+    let on = format!(
+        "mad.lo.u32 %r13, %r5, %r3, %r6;\nshr.u32 %r10, %r13, 1;\nand.b32 %r10, %r10, 1;\n{wait}"
+    );
+    for (rounds, second, both, behind) in [
+        ("%r3", arrive, skips.as_str(), meet),
+        ("%r3", more.as_str(), wait, meet),
+        ("%r3", arrive, wait, behind),
+        ("%r3", fewer, wait, meet),
+        ("%r3", arrive, on.as_str(), meet),
+        ("%r5", arrive, wait, meet),
+        ("%r3", arrive, wait, ""),
+    ] {
+        let said = ring_in_each_tile(rounds, second, both, behind);
+        assert!(said.starts_with("UNKNOWN line "), "{said}");
+    }
+}
+
+/// A life of a single mbarrier goes through some phases in each tile.
+#[test]
+fn phases_of_one_mbarrier_in_each_tile() {
+    let parity = "and.b32 %r10, %r6, 1;\n";
+    let arrive = "@%p3 mbarrier.arrive.shared.b64 _, [bar];";
+    let wait =
+        format!("{parity}W:\nmbarrier.try_wait.parity.shared.b64 %p9, [bar], %r10;\n@!%p9 bra W;");
+    insta::assert_snapshot!(ring_in_each_tile("%r3", arrive, &wait, "bar.sync 0;"), @"PROVED for every n in 0..=1073741823, data_at_0 in 0..=1073741823 and schedule");
+    let ahead = wait.replace(
+        "and.b32 %r10, %r6, 1;",
+        "add.u32 %r10, %r6, 1;\nand.b32 %r10, %r10, 1;",
+    );
+    let said = ring_in_each_tile("%r3", arrive, &ahead, "bar.sync 0;");
+    assert!(said.starts_with("UNKNOWN line "), "{said}");
+}
+
+/// One life is used in a loop, and a second one begins behind it.
+fn again_behind_a_loop(in_loop: &str) -> String {
+    verdict(
+        64,
+        &format!(
+            "setp.ne.u32 %p1, %r1, 0;\nsetp.eq.u32 %p3, %r1, 32;\n@!%p1 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\n\
+             mov.u32 %r5, 0;\nLOOP:\n@%p3 mbarrier.arrive.shared.b64 _, [bar];\nand.b32 %r6, %r5, 1;\n\
+             W:\nmbarrier.try_wait.parity.shared.b64 %p9, [bar], %r6;\n@!%p9 bra W;\nbar.sync 0;\n{in_loop}\n\
+             add.u32 %r5, %r5, 1;\nsetp.lt.s32 %p5, %r5, %r2;\n@%p5 bra LOOP;\n\
+             @!%p1 mbarrier.inval.shared.b64 [bar];\n@!%p1 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\n\
+             @%p3 mbarrier.arrive.shared.b64 _, [bar];\n\
+             V:\nmbarrier.try_wait.parity.shared.b64 %p8, [bar], 0;\n@!%p8 bra V;\n"
+        ),
+    )
+}
+
+/// Every use in a round comes before a meeting of that round, or it does not.
+#[test]
+fn a_life_that_ends_behind_a_loop() {
+    insta::assert_snapshot!(again_behind_a_loop(""), @"PROVED for every n in 0..=1073741823 and schedule");
+    let late = "U:\nmbarrier.try_wait.parity.shared.b64 %p7, [bar], %r6;\n@!%p7 bra U;";
+    let said = again_behind_a_loop(late);
+    assert!(said.starts_with("UNKNOWN line "), "{said}");
 }

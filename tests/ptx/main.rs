@@ -13,6 +13,7 @@ mod frameworks;
 mod graph;
 mod graph_misuse;
 mod grids;
+mod guarded;
 mod hand_written;
 mod instructions;
 mod kernels;

@@ -345,3 +345,41 @@ fn boxes_of_each_phase_deliver_what_it_expects() {
         assert_eq!(text.matches("completes memory 10").count(), 4, "{text}");
     }
 }
+
+/// Where the launch says so, the first warp hands a command over before it says that the others are done.
+const PERHAPS: &str = ".shared .align 4 .b32 word;\n@%p1 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;\nmov.u32 %r4, word;\n\
+     setp.ge.u32 %p2, %r1, 32;\n@%p2 bra worker;\nsetp.lt.s32 %p6, %r3, 5;\n@%p6 bra last;\n\
+     st.shared.u32 [%r4], 1;\nbar.sync 1;\nMEANWHILE\nbar.sync 1;\n\
+     last:\nst.shared.u32 [%r4], 2;\nbar.sync 1;\nret;\n\
+     worker:\nbar.sync 1;\nld.shared.u32 %r5, [%r4];\nsetp.eq.u32 %p3, %r5, 2;\n@%p3 bra out;\nbar.sync 1;\n\
+     setp.ne.u32 %p4, %r5, 1;\n@%p4 bra worker;\nsetp.eq.u32 %p5, %r1, 32;\n\
+     @%p5 mbarrier.arrive.shared.b64 _, [%r2];\nbra worker;\nout:";
+
+#[test]
+fn the_launch_decides_what_a_worker_is_told() {
+    let lifted = |meanwhile: &str| entry(1, &PERHAPS.replace("MEANWHILE", meanwhile));
+    let found = lifted("").unwrap();
+    assert!(
+        found.validation.compared.len() >= 2,
+        "{:?}",
+        found.validation
+    );
+    let role = found.text.split("role warp1").nth(1);
+    insta::assert_snapshot!(role.unwrap_or(&found.text), @r"
+     warp {
+        if 4 >= n {  // line 23
+            sync cta_bar[0] 64  // line 18
+            sync cta_bar[1] 64  // line 33
+        } else {
+            sync cta_bar[0] 64  // line 18
+            sync cta_bar[1] 64  // line 33
+            sync cta_bar[1] 64  // line 37
+            arrive memory  // line 41
+            sync cta_bar[1] 64  // line 33
+        }
+    }
+    ");
+    // Nothing is known of a word that is overwritten in one of the cases.
+    let said = lifted("st.shared.u32 [%r4], 2;").unwrap_err();
+    assert!(said.contains("read from memory or not followed"), "{said}");
+}

@@ -32,13 +32,10 @@ use crate::recover::slice::Slice;
 use crate::recover::taken;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
-use crate::recover::tree::Statement;
 use crate::recover::tree::in_time;
+use crate::recover::trees::trees;
 use crate::recover::unrolled::roll;
-use crate::recover::walk::Place;
 use crate::recover::walk::Purpose;
-use crate::recover::walk::differs;
-use crate::recover::walk::walk;
 
 /// The roles of a kernel, and what they are made of.
 #[derive(Debug)]
@@ -56,74 +53,6 @@ const MOST_TURNS: usize = 8;
 /// A wait that a test has spared is written where it would stand, later than the test.
 const OVERTAKEN: &str =
     "a phase that a test has found complete is not overtaken before the wait that the test spares";
-
-/// Every warp of every CTA of a cluster.
-pub fn warps(shape: Shape) -> impl Iterator<Item = Place> {
-    let of_rank = move |rank| {
-        (0..shape.warps()).map(move |warp| Place {
-            threads: shape.threads,
-            cluster: shape.cluster,
-            rank,
-            warp,
-        })
-    };
-    (0..shape.ctas()).flat_map(of_rank)
-}
-
-const DIFFERS: &str = "what lanes do together depends on what a loop carries and memory decides, which may differ between lanes";
-
-/// How often the warps are walked, each time with the words that they were found to hand over to each other.
-const MOST_WALKS: usize = 6;
-
-/// A warp: the rank of its CTA, its number, and what it does.
-type Tree = (u32, u32, Vec<Statement>);
-
-/// What every warp does.
-pub fn trees(
-    kernel: &Kernel,
-    shape: Shape,
-    (graph, slice): (&Graph, &Slice),
-    arena: &mut Arena,
-    purpose: Purpose,
-) -> Result<Vec<Tree>, Obstacle> {
-    for _ in 0..MOST_WALKS {
-        let mut trees = Vec::new();
-        let mut obstacle = None;
-        for place in warps(shape) {
-            match walk(kernel, graph, slice, arena, place, purpose) {
-                Ok(tree) => trees.push((place.rank, place.warp, tree)),
-                Err(found) if !arena.shared_words.asked => return Err(found),
-                Err(found) => {
-                    obstacle.get_or_insert(found);
-                }
-            }
-        }
-        if !arena.shared_words.asked || arena.shared_words.are_settled() {
-            let unlike = differs(arena);
-            if purpose == Purpose::Together {
-                arena.trusts_memory |= unlike.is_some();
-                return obstacle.map_or(Ok(trees), Err);
-            }
-            let obstacle = obstacle.or_else(|| {
-                unlike.map(|location| Obstacle {
-                    reason: DIFFERS.to_owned(),
-                    location,
-                })
-            });
-            return obstacle.map_or(Ok(trees), Err);
-        }
-        arena.shared_words.again();
-        arena.parities.clear();
-        arena.alike.clear();
-        arena.looked_ahead = false;
-        arena.events = 0;
-        arena.trusts_memory = false;
-    }
-    Err(Obstacle {
-        reason: "what warps hand over to each other in shared memory depends on itself".to_owned(),
-        location: Location::default(),
-    })
-}
 
 /// What is taken for granted of a kernel, however it is recovered, if nothing in it is against that. Stores over an mbarrier
 /// are, unless no mbarrier is left in the protocol.

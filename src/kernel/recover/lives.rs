@@ -9,9 +9,10 @@
 //! warp 1: ..; arrive bar; sync all
 //! ```
 //!
-//! To stand behind a use in the same warp is not enough, as other lanes may still be there. A meeting counts that stands in no
-//! loop and under no condition, and up to which both warps have the same meetings: also in loops and under conditions that
-//! the launch alone decides, as then both warps have had as many. For a cluster barrier the use comes before the arrival.
+//! To stand behind a use in the same warp is not enough, as other lanes may still be there. Up to the end of the life both warps
+//! have the same meetings, also in loops and under conditions that the launch alone decides, as then both warps have had as
+//! many. The other warp comes to one of them behind each of its uses ([`unmet`]). A cluster barrier stands in no loop and
+//! under no condition, and the use comes before its arrival.
 //!
 //! Where no such meeting stands between, phases may order the two: behind its last use the other warp arrives at an mbarrier, or
 //! comes to a barrier of some warps, for which this warp waits before the life ends. That it waits for the last of these
@@ -46,9 +47,9 @@ use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
+use crate::recover::sketch::counts;
 use crate::recover::sketch::every_line;
 use crate::recover::tree::Obstacle;
-use crate::recover::write::counts;
 
 pub(super) const TWICE: &str =
     "an mbarrier is initialised more than once, which is undefined while it is one already";
@@ -111,6 +112,8 @@ pub(super) struct Life<'a> {
     pub(super) uses: Vec<Use<'a>>,
     pub(super) of_cta: Vec<Meeting>,
     of_cluster: Vec<Meeting>,
+    /// How many threads a CTA has.
+    threads: i128,
 }
 
 /// Refuses lives that begin twice or end too early, and takes out what marks their ends. Gives what it takes for granted.
@@ -293,6 +296,7 @@ impl<'a> Life<'a> {
             uses,
             of_cta,
             of_cluster,
+            threads,
         }
     }
 
@@ -386,15 +390,59 @@ impl<'a> Life<'a> {
         let Some(last) = other.last_use(end) else {
             return true;
         };
-        let separates = |mine: &[Meeting], theirs: &[Meeting]| {
-            let passed = mine
-                .iter()
-                .rposition(|meeting| meeting.is_certain() && meeting.behind < end.line);
-            passed.is_some_and(|at| Meeting::are_same(mine, theirs, at) && last < theirs[at].before)
-        };
-        separates(&self.of_cluster, &other.of_cluster)
-            || self.role.rank == other.role.rank && separates(&self.of_cta, &other.of_cta)
+        let (mine, theirs) = (&self.of_cluster, &other.of_cluster);
+        let passed = mine
+            .iter()
+            .rposition(|meeting| meeting.is_certain() && meeting.behind < end.line);
+        let apart = passed
+            .is_some_and(|at| Meeting::are_same(mine, theirs, at) && last < theirs[at].before);
+        let mut uses = other.uses.iter().filter(|one| {
+            !std::ptr::eq(one.action, end.action) && !one.places.is_disjoint(&end.places)
+        });
+        apart || uses.all(|one| other.has_met(one, self, end.line))
     }
+
+    /// Whether a use of this role certainly comes before a line of another one: both have the same meetings up to that line,
+    /// and this one comes to one of them behind the use.
+    pub(super) fn has_met(&self, one: &Use<'_>, other: &Self, line: usize) -> bool {
+        let passed = other
+            .of_cta
+            .iter()
+            .rposition(|meeting| meeting.behind < line);
+        let Some(at) = passed.filter(|_| self.role.rank == other.role.rank) else {
+            return false;
+        };
+        if !Meeting::are_same(&self.of_cta, &other.of_cta, at) || one.line > self.of_cta[at].behind
+        {
+            return false;
+        }
+        let before = &self.role.lines[..=self.of_cta[at].behind];
+        let mut left = Vec::new();
+        unmet(before, self.threads, &mut left);
+        !left.iter().any(|action| std::ptr::eq(*action, one.action))
+    }
+}
+
+/// The actions behind which no meeting of all threads may stand in these lines. Whether they certainly have a meeting.
+fn unmet<'a>(lines: &'a [Line], threads: i128, left: &mut Vec<&'a Action>) -> bool {
+    lines.iter().rev().any(|line| match line {
+        Line::Action { action, .. } => {
+            left.push(action);
+            full(action, threads).is_some()
+        }
+        Line::For { body, .. } => {
+            unmet(body, threads, left);
+            // It may have no round.
+            false
+        }
+        Line::If {
+            then, otherwise, ..
+        } => {
+            let met = unmet(then, threads, left);
+            unmet(otherwise, threads, left) && met
+        }
+        Line::Let { .. } | Line::Assign { .. } | Line::Return => false,
+    })
 }
 
 /// Whether a role may end in a line.

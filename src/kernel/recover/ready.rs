@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 
 use crate::ir::VariableId;
 use crate::recover::cases::cases;
-use crate::recover::family::each;
 use crate::recover::family::object_of;
 use crate::recover::lives::Life;
 use crate::recover::lives::Place;
@@ -24,6 +23,7 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
 
 /// How far a role has met others.
+#[derive(Clone)]
 struct Met<'a> {
     declared: &'a dyn Fn(VariableId) -> Option<u32>,
     arrived: bool,
@@ -59,9 +59,8 @@ fn ready_before_use(
             cta: false,
             cluster: false,
         };
-        role.lines
-            .iter()
-            .all(|line| met.passes(line, role.rank, threads))
+        let mut lines = role.lines.iter();
+        lines.all(|line| met.passes(line, role.rank, threads, false))
     })
 }
 
@@ -109,10 +108,11 @@ fn initialised_before_use(
 }
 
 impl Met<'_> {
-    fn passes(&mut self, line: &Line, rank: u32, threads: i128) -> bool {
+    /// Whether a line does no more than what is ready allows. Inside of others it may not be done, or several times.
+    fn passes(&mut self, line: &Line, rank: u32, threads: i128, inside: bool) -> bool {
         match line {
             Line::Action { action, .. } => match action {
-                Action::Init { .. } => !self.arrived && !self.cta,
+                Action::Init { .. } => !self.arrived && !self.cta && !inside,
                 Action::Sync {
                     barrier,
                     threads: counted,
@@ -139,23 +139,24 @@ impl Met<'_> {
                 other => self.may_use(other, rank),
             },
             Line::Let { .. } | Line::Assign { .. } | Line::Return => true,
-            Line::For { body, .. } => self.all_of(body, rank),
-            Line::If {
-                then, otherwise, ..
-            } => self.all_of(then, rank) && self.all_of(otherwise, rank),
+            Line::For { .. } | Line::If { .. } => {
+                let mut ends = Vec::new();
+                for block in line.blocks() {
+                    let mut within = self.clone();
+                    let mut lines = block.iter();
+                    if !lines.all(|line| within.passes(line, rank, threads, true)) {
+                        return false;
+                    }
+                    ends.push(within);
+                }
+                self.arrived |= ends.iter().any(|end| end.arrived);
+                if matches!(line, Line::If { .. }) {
+                    self.cta |= ends.iter().all(|end| end.cta);
+                    self.cluster |= ends.iter().all(|end| end.cluster);
+                }
+                true
+            }
         }
-    }
-
-    /// Whether lines under a condition or in a loop do no more than what is ready allows.
-    fn all_of(&self, lines: &[Line], rank: u32) -> bool {
-        let mut fine = true;
-        each(lines, &mut |action, _| {
-            let initialises = matches!(action, Action::Init { .. });
-            let about = object_of(action).map(|object| object.variable);
-            let ready = self.cta || about.is_some_and(|v| (self.declared)(v).is_some());
-            fine &= ready && !initialises && self.may_use(action, rank);
-        });
-        fine
     }
 
     fn may_use(&self, action: &Action, rank: u32) -> bool {

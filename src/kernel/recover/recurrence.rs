@@ -14,8 +14,10 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::recover::copies;
+use crate::recover::cycle::restarts;
+use crate::recover::cycle::shorten;
 use crate::recover::launch::is_launch;
-use crate::recover::number::greatest_divisor;
+use crate::recover::sides::sides;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -52,58 +54,6 @@ enum Change {
 
 /// A way through the conditions of a change, and what it comes to.
 type Way<'c> = (Vec<bool>, &'c [(usize, TermId)]);
-
-/// Numbers the states of a cycle so that the longest distance is as short as it can be: a body that is written out three
-/// times makes three steps, not one of a cycle that leaps.
-fn shorten(states: &mut [Vec<u128>], distances: Vec<&mut usize>) {
-    let period = states.len();
-    let longest = |factor: usize| {
-        let each = distances
-            .iter()
-            .map(|distance| **distance * factor % period);
-        each.max().unwrap_or(0)
-    };
-    let word = |n: usize| i128::try_from(n).unwrap_or(0);
-    let coprime = |factor: &usize| greatest_divisor(word(*factor), word(period)) == 1;
-    let best = (1..period)
-        .filter(coprime)
-        .min_by_key(|factor| longest(*factor));
-    let Some(factor) = best.filter(|factor| longest(*factor) < longest(1)) else {
-        return;
-    };
-    let old = states.to_vec();
-    for (number, state) in old.into_iter().enumerate() {
-        states[number * factor % period] = state;
-    }
-    for distance in distances {
-        *distance = *distance * factor % period;
-    }
-}
-
-/// What a choice depends on, and its two values; also of a sum with one: `(c ? a : b) + 1` is `a + 1` or `b + 1`.
-pub fn sides(term: TermId, terms: &mut Terms) -> Option<(TermId, [TermId; 2])> {
-    match terms.node(term).clone() {
-        Node::Select(choice, a, b) => Some((choice, [a, b])),
-        Node::Sum { constant, parts } => {
-            let (at, choice, a, b) =
-                parts
-                    .iter()
-                    .enumerate()
-                    .find_map(|(at, (part, _))| match terms.node(*part) {
-                        Node::Select(choice, a, b) => Some((at, *choice, *a, *b)),
-                        _ => None,
-                    })?;
-            let width = terms.width_of(term);
-            let sums = [a, b].map(|side| {
-                let mut parts = parts.clone();
-                parts[at].0 = side;
-                terms.sum(constant, &parts, width)
-            });
-            Some((choice, sums))
-        }
-        _ => None,
-    }
-}
 
 impl Change {
     fn ways(&self) -> Vec<Way<'_>> {
@@ -178,6 +128,8 @@ pub struct Recurrences {
     pub machine_of: BTreeMap<usize, usize>,
     /// Variables to which every site adds what is fixed at launch.
     pub counters: BTreeSet<usize>,
+    /// Variables that begin again at 0 behind a number that the launch gives.
+    restarting: BTreeSet<usize>,
 }
 
 impl Recurrences {
@@ -187,6 +139,8 @@ impl Recurrences {
         for variable in 0..recurrences.variables.len() {
             if recurrences.is_counter(variable, phis, terms) {
                 recurrences.counters.insert(variable);
+            } else if restarts(&recurrences.variables[variable].phis, phis, terms) {
+                recurrences.restarting.insert(variable);
             }
         }
         // Variables that depend on each other are one machine, if that comes around.
@@ -339,17 +293,26 @@ impl Recurrences {
         terms: &mut Terms,
     ) -> Option<Machine> {
         let variables: Vec<usize> = variables.into_iter().collect();
-        let mut initial = Vec::new();
+        let mut firsts = Vec::new();
         let mut roots = BTreeSet::new();
-        for variable in &variables {
+        for (at, variable) in variables.iter().enumerate() {
             let root = self.variables[*variable].root?;
             roots.insert(phis[root as usize].in_loop);
-            initial.push(terms.value(phis[root as usize].first)?);
+            firsts.push((at, phis[root as usize].first));
         }
         // All begin together, or a loop would begin anew with a part of the state.
-        if roots.len() != 1 {
+        let (Some(outermost), 1) = (roots.first().copied(), roots.len()) else {
             return None;
+        };
+        // The launch may decide in which state.
+        let begins = self.split(firsts, &variables, terms, 0)?;
+        let mut starts: Vec<(Vec<bool>, Vec<u128>)> = Vec::new();
+        for (path, ends) in begins.ways() {
+            let state: Option<Vec<u128>> =
+                ends.iter().map(|(_, term)| terms.value(*term)).collect();
+            starts.push((path, state?));
         }
+        let initial = starts.first()?.1.clone();
         let mut sites: BTreeMap<Site, Vec<(usize, TermId)>> = BTreeMap::new();
         let mut loops = BTreeSet::new();
         for (index, variable) in variables.iter().enumerate() {
@@ -378,8 +341,8 @@ impl Recurrences {
             .collect::<Option<_>>()?;
         type Table = BTreeMap<Vec<u128>, Vec<u128>>;
         let mut moves: BTreeMap<(Site, Vec<bool>), Table> = BTreeMap::new();
-        let mut seen = BTreeSet::from([initial.clone()]);
-        let mut pending = vec![initial.clone()];
+        let mut pending: Vec<Vec<u128>> = starts.iter().map(|(_, state)| state.clone()).collect();
+        let mut seen: BTreeSet<Vec<u128>> = pending.iter().cloned().collect();
         while let Some(state) = pending.pop() {
             for (site, change) in &changes {
                 for (path, ends) in change.ways() {
@@ -452,21 +415,33 @@ impl Recurrences {
                 .or_default()
                 .insert(path.clone(), distance);
         }
+        let chosen = starts.len() > 1;
+        if chosen {
+            let at =
+                |(path, state): &(Vec<bool>, Vec<u128>)| Some((path.clone(), *number.get(state)?));
+            let starts: BTreeMap<Vec<bool>, usize> =
+                starts.iter().map(at).collect::<Option<_>>()?;
+            // A loop is entered in one way.
+            if distances.insert(Site::Entry(outermost), starts).is_some() {
+                return None;
+            }
+        }
         if tail == 0 {
             let all = distances.values_mut().flat_map(BTreeMap::values_mut);
             shorten(&mut states, all.collect());
         }
+        let entry = chosen.then_some((Site::Entry(outermost), begins));
         let steps: BTreeMap<Site, Steps> = changes
             .iter()
+            .chain(entry.as_ref().map(|(site, begins)| (site, begins)))
             .map(|(site, change)| {
                 let of = distances.remove(site).unwrap_or_default();
                 (*site, change.steps(&of, &mut Vec::new()))
             })
             .collect();
-        let index = loops
-            .first()
-            .copied()
-            .filter(|at| loops.len() == 1 && steps.get(&Site::Latch(*at)) == Some(&Steps::By(1)));
+        let index = loops.first().copied().filter(|at| {
+            !chosen && loops.len() == 1 && steps.get(&Site::Latch(*at)) == Some(&Steps::By(1))
+        });
         Some(Machine {
             variables,
             states,
@@ -497,16 +472,15 @@ impl Recurrences {
         found
     }
 
-    /// Whether a condition depends on launch values and counters only.
+    /// Whether a condition depends only on launch values, counters and what begins again behind a number of rounds.
     fn is_foreign(&self, condition: TermId, terms: &Terms) -> bool {
         let atoms = terms.atoms(condition);
         !atoms.is_empty()
             && atoms.iter().all(|atom| match atom {
                 Atom::Parameter { .. } | Atom::Special(_) => true,
-                Atom::Phi(phi) => self
-                    .of_phi
-                    .get(phi)
-                    .is_some_and(|variable| self.counters.contains(variable)),
+                Atom::Phi(phi) => self.of_phi.get(phi).is_some_and(|variable| {
+                    self.counters.contains(variable) || self.restarting.contains(variable)
+                }),
                 _ => false,
             })
     }

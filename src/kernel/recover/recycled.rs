@@ -4,22 +4,22 @@
 //! for i { warp 0: init bar, 1; all: sync; warp 1: arrive bar; warp 0: wait bar 0; all: sync; warp 0: invalidate bar }
 //! ```
 //!
-//! These lives are one mbarrier, whose phase `i` is the one phase of life `i`, if every warp is in the same round between two
-//! meetings of all of them, behind the beginning and before the end of the life, and uses the mbarrier only there; if the arrivals
-//! and bytes of a round are certain and complete one phase, so that nothing is left over; and if somebody waits for that phase
-//! before the end. Then `i` phases are complete where life `i` begins, and a wait for parity `p` of a life is one for `(i + p) % 2`.
-//! A loop in another one is refused, as its lives go on counting from round to round of that one.
+//! These lives are one mbarrier that goes on from round to round, or one ring of them: where a life goes through `K` rounds of the
+//! ring, life `i` begins where `i * K` rounds are over. Round `n` of a life is round `i * K + n` of the ring.
+//!
+//! That is so if every warp is in the same round between two meetings of all of them, behind the beginning and before the end of
+//! the life, and uses the mbarriers only there; if the arrivals and bytes of a life are just those of `K` phases, so that nothing
+//! is left over ([`crate::recover::ring_rounds`]); and if some warp waits for all of these phases, one after the other, before the end.
+//! Such a warp cannot pass a wait before the phase is complete, as the one before it was complete already.
 
 use std::collections::BTreeSet;
 
 use crate::ir::Location;
 use crate::recover::alike::same;
-use crate::recover::family::object_mut;
-use crate::recover::family::object_of;
+use crate::recover::lives::Life;
 use crate::recover::lives::Place;
 use crate::recover::lives::TWICE;
 use crate::recover::lives::bare;
-use crate::recover::lives::ends;
 use crate::recover::lives::full;
 use crate::recover::lives::is_launched;
 use crate::recover::lives::lives;
@@ -28,12 +28,21 @@ use crate::recover::lower::Inputs;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::rewrite::without;
+use crate::recover::ring::Ring;
+use crate::recover::ring::RingUses;
+use crate::recover::ring_rounds::Piece;
+use crate::recover::ring_rounds::completes;
+use crate::recover::ring_rounds::covers;
+use crate::recover::ring_rounds::ends;
 use crate::recover::shape::Shape;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
+use crate::recover::sketch::assigned;
+use crate::recover::sketch::counts;
 use crate::recover::sketch::every_line;
+use crate::recover::sketch::every_line_mut;
 use crate::recover::tree::Obstacle;
 
 /// The way to a loop: the lines and the blocks in them.
@@ -48,20 +57,21 @@ pub fn recycled(roles: &[Role]) -> BTreeSet<Place> {
         .collect()
 }
 
-/// Puts one mbarrier in the place of lives that begin and end in each round.
+/// Puts one ring in the place of lives that begin and end in each round.
 pub fn recycle(roles: &mut [Role], inputs: &Inputs, shape: Shape) -> Result<(), Obstacle> {
     while let Some((owner, way, place)) = (0..).zip(roles.iter()).find_map(|(number, role)| {
         let (way, place) = anew(&role.lines).into_iter().next()?;
         Some((number, way, place))
     }) {
-        if !are_one(roles, owner, &way, place, inputs, shape) {
+        let joined = ring(roles, owner, &way, place, inputs, shape)
+            .and_then(|ring| join(roles, owner, &ring));
+        if joined.is_none() {
             let lines = block(&roles[owner].lines, &way).unwrap_or_default();
             return Err(Obstacle {
                 reason: TWICE.to_owned(),
                 location: location_of(lines, place),
             });
         }
-        join(roles, owner, place);
     }
     Ok(())
 }
@@ -118,16 +128,6 @@ fn block<'l>(lines: &'l [Line], way: &[(usize, usize)]) -> Option<&'l [Line]> {
     }
 }
 
-/// How many loops stand on a way.
-fn loops(lines: &[Line], way: &[(usize, usize)]) -> Option<usize> {
-    let Some(((at, number), rest)) = way.split_first() else {
-        return Some(0);
-    };
-    let line = lines.get(*at)?;
-    let own = usize::from(matches!(line, Line::For { .. }));
-    Some(own + loops(line.blocks().nth(*number)?, rest)?)
-}
-
 fn location_of(body: &[Line], place: Place) -> Location {
     let mut lines = body.iter().filter(|line| begun(line) == Some(place));
     match lines.next() {
@@ -150,15 +150,10 @@ fn meetings(lines: &[Line], threads: i128) -> Vec<(usize, Line)> {
         .collect()
 }
 
-/// The body of the loop of another role in which its warps are when those of this one are in theirs.
-fn twin<'l>(
-    mine: &[Line],
-    theirs: &'l [Line],
-    way: &[(usize, usize)],
-    threads: i128,
-) -> Option<&'l [Line]> {
+/// The way to the body of the loop of another role in which its warps are when those of this one are in theirs.
+fn twin(mine: &[Line], theirs: &[Line], way: &[(usize, usize)], threads: i128) -> Option<Way> {
     let Some(((at, number), rest)) = way.split_first() else {
-        return Some(theirs);
+        return Some(Vec::new());
     };
     let own = meetings(mine, threads);
     let others = meetings(theirs, threads);
@@ -172,175 +167,253 @@ fn twin<'l>(
     if !same(&bare(&own)?, &bare(&others)?) {
         return None;
     }
+    let twin_at = others.get(met)?.0;
     let mine = mine.get(*at)?.blocks().nth(*number)?;
-    let theirs = theirs.get(others.get(met)?.0)?.blocks().nth(*number)?;
-    twin(mine, theirs, rest, threads)
+    let theirs = theirs.get(twin_at)?.blocks().nth(*number)?;
+    let mut found = twin(mine, theirs, rest, threads)?;
+    found.insert(0, (twin_at, *number));
+    Some(found)
 }
 
-/// Whether the lives of a place in the rounds of a loop are the phases of one mbarrier.
-fn are_one(
+/// The lives of a place in the rounds of a loop, and those of the mbarriers that are used with it, as one ring.
+fn ring(
     roles: &[Role],
     owner: usize,
     way: &[(usize, usize)],
     place: Place,
     inputs: &Inputs,
     shape: Shape,
-) -> bool {
+) -> Option<Ring> {
     let threads = i128::from(shape.warps()) * 32;
-    let (role, rank) = (&roles[owner], roles[owner].rank);
-    let Some(body) = block(&role.lines, way).filter(|_| role.warps.len() == 1 && rank == place.0)
-    else {
-        return false;
-    };
-    if loops(&role.lines, way) != Some(1) {
-        return false;
+    let role = &roles[owner];
+    if role.warps.len() != 1 || role.rank != place.0 {
+        return None;
     }
-    let at = |which: &dyn Fn(&Line) -> Option<Place>| -> Option<usize> {
-        let mut lines = (0..)
-            .zip(body)
-            .filter(|(_, line)| which(line) == Some(place));
-        let first = lines.next()?.0;
-        lines.next().is_none().then_some(first)
+    let body = block(&role.lines, way)?;
+    let lives = lives(roles, inputs, shape);
+    let mut ring = Ring::new(&used_with(&lives, place), roles.len())?;
+    // Each begins and ends once.
+    let lines_of = |which: &dyn Fn(&Line) -> Option<Place>| -> Option<Vec<usize>> {
+        let lines = (0..).zip(body);
+        let mut found: Vec<(Place, usize)> = lines
+            .filter_map(|(at, line)| Some((which(line).filter(|place| ring.has(*place))?, at)))
+            .collect();
+        found.sort_unstable();
+        let places = found.iter().map(|(place, _)| *place);
+        let once = places.eq(ring.places());
+        once.then(|| found.into_iter().map(|(_, at)| at).collect())
     };
-    let (Some(begin), Some(end)) = (at(&begun), at(&ended)) else {
-        return false;
-    };
-    let certain = |lines: &[Line]| -> Vec<(usize, bool)> {
+    let begin = lines_of(&begun)?.into_iter().max()?;
+    let end = lines_of(&ended)?.into_iter().min()?;
+    let certain = |lines: &[Line]| -> Vec<usize> {
         let met = meetings(lines, threads).into_iter();
-        met.map(|(line, bare)| (line, matches!(bare, Line::Action { .. })))
+        met.filter_map(|(line, bare)| matches!(bare, Line::Action { .. }).then_some(line))
             .collect()
     };
     let own = certain(body);
     // Meetings behind the beginning and before the end.
-    let first = own
-        .iter()
-        .position(|(line, certain)| *certain && *line > begin);
-    let last = own
-        .iter()
-        .rposition(|(line, certain)| *certain && *line < end);
-    let (Some(first), Some(last)) = (first, last) else {
-        return false;
-    };
-    let mut arrivals = 0_i128;
-    let mut bytes = Number::default();
-    let mut waited = false;
-    let mut count = None;
-    for (number, life) in lives(roles, inputs, shape).iter().enumerate() {
-        let mut uses = life
-            .uses
-            .iter()
-            .filter(|one| one.places.is_empty() || one.places.contains(&place));
-        if life.role.rank != rank {
-            if uses.next().is_some() {
-                return false;
-            }
+    let first = own.iter().position(|line| *line > begin)?;
+    let last = own.iter().rposition(|line| *line < end)?;
+    let mut told = Vec::new();
+    let mut awaited = Vec::new();
+    for (number, life) in lives.iter().enumerate() {
+        let uses = life.uses.iter();
+        let uses = uses
+            .filter(|one| one.places.is_empty() || one.places.iter().any(|place| ring.has(*place)));
+        let uses: Vec<&Action> = uses.map(|one| one.action).collect();
+        if uses.is_empty() {
             continue;
         }
-        let lines = match twin(&role.lines, &life.role.lines, way, threads) {
-            Some(lines) => lines,
-            None if uses.next().is_none() => continue,
-            None => return false,
-        };
+        if life.role.rank != ring.rank {
+            return None;
+        }
+        let found = twin(&role.lines, &life.role.lines, way, threads)?;
+        let lines = block(&life.role.lines, &found)?;
         let met = certain(lines);
-        for one in uses {
-            let line = lines.iter().position(
-                |line| matches!(line, Line::Action { action, .. } if std::ptr::eq(action, one.action)),
-            );
-            let object = object_of(one.action);
-            let is_fixed =
-                ends(one.action) || object.is_some_and(|object| fixed(object) == Some(place));
-            let Some(line) = line.filter(|_| is_fixed) else {
-                return false;
-            };
+        let mut done = RingUses::new(&ring, &uses, life.role.warps.len());
+        for (at, line) in lines.iter().enumerate() {
             let within = match number == owner {
-                true => (begin..=end).contains(&line),
-                false => met[first].0 < line && line < met[last].0,
+                true => begin < at && at < end,
+                false => *met.get(first)? < at && at < *met.get(last)?,
             };
-            if !within {
-                return false;
+            // Who else begins or ends it does so to one that lives.
+            if number == owner
+                && [begun(line), ended(line)]
+                    .iter()
+                    .flatten()
+                    .any(|place| ring.has(*place))
+            {
+                done.pass(line);
+                continue;
             }
-            let warps = i128::try_from(life.role.warps.len()).unwrap_or(0);
-            let mut add = |sum: &Number, sign: i128| -> Option<()> {
-                bytes = bytes.plus(&sum.times(warps.checked_mul(sign)?)?)?;
-                Some(())
-            };
-            let added = match one.action {
-                // Who else begins or ends it does so to one that lives.
-                Action::Init { .. } | Action::Invalidate { .. } if number != owner => None,
-                Action::Init { count: counted, .. } => {
-                    count = Some(*counted);
-                    Some(())
-                }
-                Action::Invalidate { .. } => Some(()),
-                Action::Wait { parity, .. } => {
-                    waited |= *parity == Number::default();
-                    parity.as_constant().map(|_| ())
-                }
-                Action::Arrive { count, .. } => count.as_constant().and_then(|count| {
-                    arrivals = arrivals.checked_add(count.checked_mul(warps)?)?;
-                    Some(())
-                }),
-                Action::Commit { .. } => {
-                    arrivals += warps;
-                    Some(())
-                }
-                Action::ArriveExpect { bytes, .. } => {
-                    arrivals += warps;
-                    add(bytes, 1)
-                }
-                Action::Complete { bytes, .. } => add(bytes, -1),
-                Action::Copy { bytes, .. } => bytes.as_ref().and_then(|bytes| add(bytes, -1)),
-                _ => None,
-            };
-            if added.is_none() {
-                return false;
+            if done.list(line)? && !within {
+                return None;
             }
         }
+        // It is used nowhere else.
+        if done.found.len() + done.passed != uses.len() {
+            return None;
+        }
+        told.append(&mut done.told);
+        awaited.push(done.awaited);
+        ring.uses[number] = Some((found, done.found));
     }
-    waited && count == Some(arrivals) && bytes == Number::default()
+    let mut arrivals = BTreeSet::new();
+    for line in body
+        .iter()
+        .filter(|line| begun(line).is_some_and(|place| ring.has(place)))
+    {
+        if let Line::Action {
+            action: Action::Init { count, .. },
+            ..
+        } = line
+        {
+            arrivals.insert(*count);
+        }
+    }
+    let (1, Some(count)) = (arrivals.len(), arrivals.first()) else {
+        return None;
+    };
+    let mut rounds: BTreeSet<Number> = awaited.iter().flatten().flat_map(ends).collect();
+    rounds.insert(Number::default());
+    let rounds = rounds.into_iter().find(|rounds| {
+        let all = |pieces: &Vec<Piece>| covers(pieces, rounds, false, &|_| true);
+        awaited.iter().any(all) && completes(&told, rounds, ring.size, *count)
+    })?;
+    let loops = counts(&role.lines);
+    let (low, _) = rounds.range(&|atomic| inputs.range_of(atomic, &loops))?;
+    ring.rounds = match low {
+        0.. => rounds,
+        _ => Number::maximum(Number::default(), rounds),
+    };
+    Some(ring)
 }
 
-/// Makes one mbarrier of the lives of a place.
-fn join(roles: &mut [Role], owner: usize, place: Place) {
-    let mut init = None;
-    every_line(&roles[owner].lines, &mut |line| {
-        if begun(line) == Some(place) {
-            init = Some(line.clone());
+/// A place, and those that some statement may mean with it.
+fn used_with(lives: &[Life<'_>], place: Place) -> BTreeSet<Place> {
+    let mut places = BTreeSet::from([place]);
+    loop {
+        let uses = lives.iter().flat_map(|life| &life.uses);
+        let more: BTreeSet<Place> = uses
+            .filter(|one| !one.places.is_disjoint(&places))
+            .flat_map(|one| one.places.iter().copied())
+            .collect();
+        if more.is_subset(&places) {
+            return places;
+        }
+        places.extend(more);
+    }
+}
+
+/// Makes one ring of the lives of its mbarriers.
+fn join(roles: &mut [Role], owner: usize, ring: &Ring) -> Option<()> {
+    for (role, uses) in roles.iter_mut().zip(&ring.uses) {
+        let Some((way, uses)) = uses else { continue };
+        let index = loops(&role.lines, way);
+        let before = match (ring.rounds.as_constant(), &index[..]) {
+            (Some(rounds), [index]) => Number::of(Atomic::Index(*index)).times(rounds),
+            _ => None,
+        };
+        let counter = counter(&role.lines, way, &ring.rounds);
+        let variable = counter.unwrap_or_else(|| unused(&role.lines));
+        let declared = before.is_some() || counter.is_some();
+        let before = before.unwrap_or_else(|| Number::of(Atomic::Variable(variable)));
+        let body = block_mut(&mut role.lines, way)?;
+        let mut number = 0;
+        let mut shifted = Some(());
+        every_line_mut(body, &mut |line| {
+            if let Line::Action { action, .. } = line {
+                if uses.contains(&number) {
+                    shifted = shifted.and(ring.shift(action, &before));
+                }
+                number += 1;
+            }
+        });
+        shifted?;
+        if !declared {
+            let value = before.plus(&ring.rounds)?;
+            body.push(Line::Assign { variable, value });
+            role.lines.insert(
+                0,
+                Line::Let {
+                    variable,
+                    value: Number::default(),
+                },
+            );
+        }
+    }
+    let lines = &mut roles[owner].lines;
+    let mut inits = Vec::new();
+    every_line(lines, &mut |line| {
+        if begun(line).is_some_and(|place| ring.has(place)) {
+            inits.push(line.clone());
         }
     });
-    let marks = |action: &Action| match action {
-        Action::Init { object, .. } | Action::Invalidate { object } => fixed(object) == Some(place),
+    without(lines, &|action| match action {
+        Action::Init { object, .. } | Action::Invalidate { object } => {
+            fixed(object).is_some_and(|place| ring.has(place))
+        }
         _ => false,
-    };
-    without(&mut roles[owner].lines, &marks);
-    if let Some(init) = init {
-        roles[owner].lines.insert(0, init);
-    }
-    for role in roles {
-        continued(&mut role.lines, None, place);
-    }
+    });
+    lines.splice(0..0, inits);
+    Some(())
 }
 
-/// Counts the phases of a place on from round to round.
-fn continued(lines: &mut [Line], round: Option<u32>, place: Place) {
-    for line in lines {
-        if let (Line::Action { action, .. }, Some(index)) = (&mut *line, round) {
-            let here = object_mut(action).is_some_and(|object| fixed(object) == Some(place));
-            if let Action::Wait { parity, .. } = action
-                && here
-            {
-                let shifted = parity.plus(&Number::of(Atomic::Index(index)));
-                if let Some(shifted) = shifted.and_then(|sum| sum.remainder(2)) {
-                    *parity = shifted;
-                }
-            }
+/// The variable that counts the rounds of lives in a loop, if there is one.
+fn counter(lines: &[Line], way: &[(usize, usize)], rounds: &Number) -> Option<u32> {
+    let counts = |line: &&Line| match line {
+        Line::Assign { variable, value } => {
+            Number::of(Atomic::Variable(*variable))
+                .plus(rounds)
+                .as_ref()
+                == Some(value)
         }
-        let inner = match line {
-            Line::For { index, .. } => Some(*index),
-            _ => round,
+        _ => false,
+    };
+    let last = block(lines, way)?.last().filter(counts)?;
+    let Line::Assign { variable, .. } = last else {
+        return None;
+    };
+    let mut assigned = 0;
+    every_line(lines, &mut |line| {
+        assigned +=
+            u32::from(matches!(line, Line::Assign { variable: other, .. } if other == variable));
+    });
+    let zero = Line::Let {
+        variable: *variable,
+        value: Number::default(),
+    };
+    (assigned == 1 && lines.contains(&zero)).then_some(*variable)
+}
+
+/// A number that no variable has.
+fn unused(lines: &[Line]) -> u32 {
+    let last = assigned(lines).last().copied();
+    last.map_or(0, |last| last.saturating_add(1))
+}
+
+/// The loops on a way, the outer ones first.
+fn loops(lines: &[Line], way: &[(usize, usize)]) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut lines = lines;
+    for (at, number) in way {
+        let Some(line) = lines.get(*at) else { break };
+        if let Line::For { index, .. } = line {
+            found.push(*index);
+        }
+        let Some(inner) = line.blocks().nth(*number) else {
+            break;
         };
-        for block in line.blocks_mut() {
-            continued(block, inner, place);
+        lines = inner;
+    }
+    found
+}
+
+fn block_mut<'l>(lines: &'l mut Vec<Line>, way: &[(usize, usize)]) -> Option<&'l mut Vec<Line>> {
+    match way.split_first() {
+        None => Some(lines),
+        Some(((at, number), rest)) => {
+            block_mut(lines.get_mut(*at)?.blocks_mut().nth(*number)?, rest)
         }
     }
 }

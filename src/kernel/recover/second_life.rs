@@ -13,6 +13,7 @@ use crate::recover::lives::Life;
 use crate::recover::lives::Meeting;
 use crate::recover::lives::Place;
 use crate::recover::lives::TWICE;
+use crate::recover::lives::Use;
 use crate::recover::lives::ends;
 use crate::recover::lives::lives;
 use crate::recover::lower::Inputs;
@@ -107,18 +108,17 @@ impl Life<'_> {
         &self,
         borders: &BTreeMap<Place, Vec<Border<'_, '_>>>,
     ) -> Result<Vec<i128>, Obstacle> {
-        let of_place = |place: &Place, line: usize| -> Option<i128> {
+        let of_place = |place: &Place, one: &Use<'_>| -> Option<i128> {
             let mut number = 0;
             for border in borders.get(place).into_iter().flatten() {
-                number += i128::from(self.is_behind(border, line)?);
+                number += i128::from(self.is_behind(border, one)?);
             }
             Some(number)
         };
         let mut numbers = Vec::new();
         for one in &self.uses {
             let places = one.places.iter();
-            let found: BTreeSet<Option<i128>> =
-                places.map(|place| of_place(place, one.line)).collect();
+            let found: BTreeSet<Option<i128>> = places.map(|place| of_place(place, one)).collect();
             let (1, Some(Some(number))) = (found.len(), found.first()) else {
                 return Err(Obstacle {
                     reason: TWICE.to_owned(),
@@ -130,10 +130,10 @@ impl Life<'_> {
         Ok(numbers)
     }
 
-    /// Whether a line of this role comes behind the end of a life and the beginning of the next one; not known if it may come
+    /// Whether a use of this role comes behind the end of a life and the beginning of the next one; not known if it may come
     /// before one and behind the other.
-    fn is_behind(&self, border: &Border<'_, '_>, line: usize) -> Option<bool> {
-        let owner = border.life;
+    fn is_behind(&self, border: &Border<'_, '_>, one: &Use<'_>) -> Option<bool> {
+        let (owner, line) = (border.life, one.line);
         if std::ptr::eq(owner.role, self.role) {
             return match line {
                 line if line <= border.end => Some(false),
@@ -144,14 +144,10 @@ impl Life<'_> {
         if owner.role.rank != self.role.rank {
             return None;
         }
-        let (mine, theirs) = (&self.of_cta, &owner.of_cta);
-        let met = |at: usize| Meeting::are_same(mine, theirs, at).then(|| &mine[at]);
-        let before = theirs
-            .iter()
-            .rposition(|meeting| meeting.is_certain() && meeting.behind < border.end);
-        if met(before?)?.before > line {
+        if self.has_met(one, owner, border.end) {
             return Some(false);
         }
+        let (mine, theirs) = (&self.of_cta, &owner.of_cta);
         Meeting::is_between(theirs, border.begin, mine, line).then_some(true)
     }
 }

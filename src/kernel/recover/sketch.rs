@@ -1,5 +1,6 @@
 //! The recovered protocol before it is written: roles over integers.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::ir::Location;
@@ -181,6 +182,17 @@ pub fn every_line<'l>(lines: &'l [Line], with: &mut dyn FnMut(&'l Line)) {
             every_line(block, with);
         }
     }
+}
+
+/// The counts of the loops of a role, by index.
+pub fn counts(lines: &[Line]) -> BTreeMap<u32, Number> {
+    let mut found = BTreeMap::new();
+    every_line(lines, &mut |line| {
+        if let Line::For { index, count, .. } = line {
+            found.insert(*index, count.clone());
+        }
+    });
+    found
 }
 
 /// The variables that lines declare or assign.

@@ -18,7 +18,6 @@ use crate::ir::Location;
 use crate::meaning::Relation;
 use crate::recover::Shape;
 use crate::recover::graph::Graph;
-use crate::recover::kernel::trees;
 use crate::recover::slice::Slice;
 use crate::recover::slice::ties_lanes;
 use crate::recover::term::Atom;
@@ -29,6 +28,7 @@ use crate::recover::tree::EventKind;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::Statement;
+use crate::recover::trees::trees;
 use crate::recover::walk::Purpose;
 
 /// Warps of a warpgroup.

@@ -282,4 +282,8 @@ pub struct Arena {
     pub trusts_memory: bool,
     /// What warps hand over to each other in shared memory.
     pub shared_words: SharedWords,
+    /// The conditions of branches, and where they are.
+    pub branches: Vec<(TermId, Location)>,
+    /// A condition that is taken to hold, or to fail.
+    pub given: Option<(TermId, bool)>,
 }

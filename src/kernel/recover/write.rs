@@ -1,6 +1,5 @@
 //! The recovered protocol as text of the protocol language.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::ir::Kernel;
@@ -24,7 +23,7 @@ use crate::recover::sketch::LIFE;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
-use crate::recover::sketch::every_line;
+use crate::recover::sketch::counts;
 use crate::recover::tree::Obstacle;
 use crate::recover::written::Names;
 use crate::recover::written::written;
@@ -68,17 +67,6 @@ pub struct Text {
     pub text: String,
     /// For each line of it, the line of the kernel's text behind it, from 1, where it is a statement.
     pub lines: Vec<Option<u32>>,
-}
-
-/// The counts of the loops of a role, by index.
-pub fn counts(lines: &[Line]) -> BTreeMap<u32, Number> {
-    let mut found = BTreeMap::new();
-    every_line(lines, &mut |line| {
-        if let Line::For { index, count, .. } = line {
-            found.insert(*index, count.clone());
-        }
-    });
-    found
 }
 
 /// Writes a protocol. `checked` says in a line how far it was compared with the kernel.

@@ -11,7 +11,7 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::recurrence::Site;
 use crate::recover::recurrence::Steps;
-use crate::recover::recurrence::sides;
+use crate::recover::sides::sides;
 use crate::recover::sketch::Line;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
@@ -67,8 +67,9 @@ impl Lowerer<'_> {
                             variable: number,
                             value: Number::constant(0),
                         });
-                    } else {
-                        let site = Site::Entry(record.in_loop);
+                    }
+                    let site = Site::Entry(record.in_loop);
+                    if !is_root || data.steps.contains_key(&site) {
                         let steps = data.steps.get(&site).cloned().unwrap_or(Steps::By(0));
                         let firsts = self.of_machine(own, machine, |phi| phi.first);
                         self.advance_all(&firsts, machine, number, &steps, lines)?;

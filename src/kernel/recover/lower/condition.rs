@@ -51,7 +51,8 @@ impl Lowerer<'_> {
             Node::Relation(relation, a, b) => self
                 .related(relation, a, b)
                 .or_else(|| self.tabled_condition(term))
-                .or_else(|| self.chosen_by_launch(term)),
+                .or_else(|| self.chosen_by_launch(term))
+                .or_else(|| self.condition_by_choice(term)),
             Node::Atom(Atom::Phi(phi)) => match self.tabled_condition(term) {
                 Some(condition) => Some(condition),
                 None => {

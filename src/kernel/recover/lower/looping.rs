@@ -72,6 +72,7 @@ impl Lowerer<'_> {
             self.learn(&left);
         }
         self.index_alone(&own);
+        self.check_guards(id, location)?;
         if top {
             self.held.push(shape.goes_on);
         }
@@ -219,8 +220,24 @@ impl Lowerer<'_> {
             let fixed = |term: TermId| is_launch(term, &self.arena.terms);
             if fixed(bound) && !fixed(other) {
                 self.inputs.bounds.insert(bound);
+                // One that counts down runs up to what it begins with.
+                if self.arena.terms.value(bound).is_some() {
+                    let begins = self.begins_with(other);
+                    self.inputs.bounds.extend(begins);
+                }
             }
         }
+    }
+
+    /// What the launch computes and a register of a term begins with.
+    fn begins_with(&self, term: TermId) -> Option<TermId> {
+        let atoms = self.arena.terms.atoms(term);
+        let [Atom::Phi(phi)] = *atoms else {
+            return None;
+        };
+        let first = self.arena.phis[phi as usize].first;
+        let computed = self.arena.terms.value(first).is_none();
+        (computed && is_launch(first, &self.arena.terms)).then_some(first)
     }
 
     /// `max(0, n - 1) + 1`, where `trips` is `max(0, n - 1)`: `n` if that is known to be at least 1, else `max(1, n)`.

@@ -5,6 +5,7 @@ mod carried;
 mod clipped;
 mod condition;
 mod event;
+mod guarded;
 mod indexed;
 mod looping;
 mod meanings;
@@ -40,10 +41,12 @@ use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::Arena;
+use crate::recover::tree::LoopId;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::Statement;
 use crate::recover::tree::refuse;
 use carried::Left;
+use guarded::Guard;
 use meanings::Meanings;
 
 /// The most that an input is taken to be: what is computed from sizes below it does not wrap around.
@@ -136,6 +139,8 @@ pub struct Lowerer<'a> {
     unwrapped: Option<u32>,
     /// Whether inputs are taken to be so small that a sum of them does not wrap around.
     narrows: bool,
+    /// Conditions of loops that hold up to some iteration and in none from there on.
+    guards: BTreeMap<LoopId, Vec<Guard>>,
 }
 
 /// What a variable of the role stands for.
@@ -155,6 +160,25 @@ pub fn lower(
     shape: Shape,
     statements: &[Statement],
 ) -> Result<Vec<Line>> {
+    let before = inputs.clone();
+    let first = lower_with(kernel, arena, inputs, shape, statements, &BTreeMap::new());
+    let Err(obstacle) = first else { return first };
+    *inputs = before;
+    let mut lowerer = Lowerer::new(kernel, arena, inputs, Recurrences::default());
+    let guarded = lowerer.guarded(statements);
+    let guards = std::mem::take(&mut lowerer.guards);
+    lower_with(kernel, arena, inputs, shape, &guarded, &guards).map_err(|_| obstacle)
+}
+
+/// Lowers the tree of one warp, in which conditions of loops are taken to end once.
+fn lower_with(
+    kernel: &Kernel,
+    arena: &mut Arena,
+    inputs: &mut Inputs,
+    shape: Shape,
+    statements: &[Statement],
+    guards: &BTreeMap<LoopId, Vec<Guard>>,
+) -> Result<Vec<Line>> {
     let mut used = BTreeSet::new();
     needed(statements, arena, &mut used);
     let recurrences = Recurrences::new(&arena.phis, &used, &mut arena.terms);
@@ -164,6 +188,7 @@ pub fn lower(
             threads: shape.threads.iter().product(),
             ctas: shape.ctas(),
             keeps,
+            guards: guards.clone(),
             ..Lowerer::new(kernel, arena, inputs, recurrences.clone())
         };
         let lines = lowerer.block(statements);
@@ -259,6 +284,7 @@ impl<'a> Lowerer<'a> {
             next_variable: 0,
             unwrapped: None,
             narrows: false,
+            guards: BTreeMap::new(),
         }
     }
 }

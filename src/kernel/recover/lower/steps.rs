@@ -8,6 +8,7 @@ use super::meanings::Meaning;
 use super::refuse;
 use crate::ir::Location;
 use crate::meaning::Domain;
+use crate::recover::launch::is_launch;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -65,7 +66,21 @@ impl Lowerer<'_> {
             Steps::By(steps) => {
                 let own = Number::of(Atomic::Variable(variable));
                 let Some(from) = self.steps_on_ways(term, machine, MAX_CHOICES) else {
-                    return refuse("a loop carries what a ring was before it moved on", &place);
+                    // The ways to it may have come to different rounds.
+                    return match self.launched_choice(term) {
+                        Some(choice) => {
+                            let by = Steps::By(*steps);
+                            self.advance_on_sides(
+                                term,
+                                machine,
+                                variable,
+                                choice,
+                                [&by, &by],
+                                lines,
+                            )
+                        }
+                        None => refuse("a loop carries what a ring was before it moved on", &place),
+                    };
                 };
                 let from = from.unwrap_or_else(|| own.clone());
                 let machine = &self.recurrences.machines[machine];
@@ -96,47 +111,100 @@ impl Lowerer<'_> {
                 Ok(())
             }
             Steps::If(choice, yes, no) => {
-                let Some(condition) = self.condition(*choice) else {
-                    let what = self.unknown_in(*choice);
-                    return refuse(format!("whether a ring moves on depends on {what}"), &place);
-                };
-                let known = self.known(&condition);
-                let negated = condition.clone().negated();
-                let mut sides = [Vec::new(), Vec::new()];
-                for (side, (truth, steps)) in sides.iter_mut().zip([(true, yes), (false, no)]) {
-                    if known == Some(!truth) {
-                        continue;
-                    }
-                    let holds = if truth {
-                        Some(&condition)
-                    } else {
-                        negated.as_ref()
-                    };
-                    self.on_side(term, *choice, truth, holds, |lowerer, term| {
-                        lowerer.advance(term, machine, variable, steps, side)
-                    })?;
-                }
-                let [mut then, mut otherwise] = sides;
-                match known {
-                    Some(true) => lines.append(&mut then),
-                    Some(false) => lines.append(&mut otherwise),
-                    None if then == otherwise => lines.append(&mut then),
-                    None => {
-                        let (condition, then, otherwise) = match negated {
-                            Some(negated) if then.is_empty() => (negated, otherwise, then),
-                            _ => (condition, then, otherwise),
-                        };
-                        lines.push(Line::If {
-                            condition,
-                            then,
-                            otherwise,
-                            location: place,
-                        });
-                    }
-                }
-                Ok(())
+                self.advance_on_sides(term, machine, variable, *choice, [yes, no], lines)
             }
         }
+    }
+
+    /// As [`Self::advance`], by some steps where a choice is made so, and by others where it is not.
+    fn advance_on_sides(
+        &mut self,
+        term: TermId,
+        machine: usize,
+        variable: u32,
+        choice: TermId,
+        steps: [&Steps; 2],
+        lines: &mut Vec<Line>,
+    ) -> Result<()> {
+        let place = Location::default();
+        let Some(condition) = self.condition(choice) else {
+            let what = self.unknown_in(choice);
+            return refuse(format!("whether a ring moves on depends on {what}"), &place);
+        };
+        let known = self.known(&condition);
+        let negated = condition.clone().negated();
+        let mut sides = [Vec::new(), Vec::new()];
+        for (side, (truth, steps)) in sides.iter_mut().zip([true, false].into_iter().zip(steps)) {
+            if known == Some(!truth) {
+                continue;
+            }
+            let holds = if truth {
+                Some(&condition)
+            } else {
+                negated.as_ref()
+            };
+            self.on_side(term, choice, truth, holds, |lowerer, term| {
+                lowerer.advance(term, machine, variable, steps, side)
+            })?;
+        }
+        let [mut then, mut otherwise] = sides;
+        match known {
+            Some(true) => lines.append(&mut then),
+            Some(false) => lines.append(&mut otherwise),
+            None if then == otherwise => lines.append(&mut then),
+            None => {
+                let (condition, then, otherwise) = match negated {
+                    Some(negated) if then.is_empty() => (negated, otherwise, then),
+                    _ => (condition, then, otherwise),
+                };
+                lines.push(Line::If {
+                    condition,
+                    then,
+                    otherwise,
+                    location: place,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A relation over what the launch chooses, side by side.
+    pub(super) fn condition_by_choice(&mut self, term: TermId) -> Option<Condition> {
+        let choice = self.launched_choice(term)?;
+        let condition = self.condition(choice)?;
+        let known = self.known(&condition);
+        let mut either = Condition::Constant(false);
+        for (truth, holds) in [
+            (true, Some(condition.clone())),
+            (false, condition.negated()),
+        ] {
+            if known == Some(!truth) {
+                continue;
+            }
+            let side = self.on_side(term, choice, truth, holds.as_ref(), |lowerer, term| {
+                lowerer.condition(term)
+            })?;
+            either = Condition::or(either, Condition::and(holds?, side));
+        }
+        Some(either)
+    }
+
+    /// What the launch chooses in a term that has few choices.
+    fn launched_choice(&self, term: TermId) -> Option<TermId> {
+        let terms = &self.arena.terms;
+        let parts = terms.parts(term);
+        let choices: Vec<TermId> = parts
+            .into_iter()
+            .filter_map(|part| match terms.node(part) {
+                Node::Select(condition, ..) => Some(*condition),
+                _ => None,
+            })
+            .collect();
+        let few = choices.len() <= MAX_CHOICES as usize;
+        let mut launched = choices
+            .into_iter()
+            .filter(|choice| is_launch(*choice, terms));
+        launched.next().filter(|_| few)
     }
 
     /// Does something with what a term is where it chooses one side; `holds` is the condition of that side, lowered.

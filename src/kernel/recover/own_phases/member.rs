@@ -11,8 +11,8 @@ use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
+use crate::recover::sketch::counts;
 use crate::recover::sketch::every_line;
-use crate::recover::write::counts;
 
 /// Mbarriers at which warps wait for states of their arrivals.
 #[derive(Debug, Clone, PartialEq, Eq)]

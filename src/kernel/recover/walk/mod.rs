@@ -160,6 +160,8 @@ struct Walker<'a> {
     alike: &'a mut Vec<(TermId, Location)>,
     trusts_memory: &'a mut bool,
     shared_words: &'a mut SharedWords,
+    branches: &'a mut Vec<(TermId, Location)>,
+    given: Option<(TermId, bool)>,
     /// The block that is walked, and which of its operations.
     here: (BlockId, u32),
     purpose: Purpose,
@@ -202,6 +204,8 @@ pub fn walk(
         alike: &mut arena.alike,
         trusts_memory: &mut arena.trusts_memory,
         shared_words: &mut arena.shared_words,
+        branches: &mut arena.branches,
+        given: arena.given,
         here: (BlockId(0), 0),
         purpose,
         place,
@@ -492,6 +496,10 @@ impl Walker<'_> {
         // Inside a loop, ways out are walked to where they leave it.
         let join = self.join(at);
         if let Some(term) = term {
+            if let Some(truth) = self.is_given(term) {
+                return Ok(Some((if truth { then } else { otherwise }, path)));
+            }
+            self.branches.push((term, location.clone()));
             if self.is_opaque(term) && self.is_silent(at, join) {
                 return self.by_launch(at, path, &value, &location);
             }
@@ -552,6 +560,15 @@ impl Walker<'_> {
             return Ok(None);
         };
         Ok(Some((join, path)))
+    }
+
+    /// Whether a condition holds in the case that is walked.
+    fn is_given(&mut self, term: TermId) -> Option<bool> {
+        let (given, truth) = self.given?;
+        if term == given {
+            return Some(truth);
+        }
+        (term == self.terms.not(&given)).then_some(!truth)
     }
 
     /// Whether a term depends on what nothing is known of, which may also differ between lanes.

@@ -1,0 +1,253 @@
+//! In which rounds of a ring statements are done.
+//!
+//! Round `n` of a ring of `S` mbarriers is phase `n / S` of mbarrier `n % S`. A program that goes through `K` rounds does some
+//! of them in front of a loop, most in it, and some behind it:
+//!
+//! ```text
+//! if K >= 1 { arrive bar[0] }
+//! for i in 0..K { wait bar[i % 2] i / 2 % 2; if K > i + 1 { arrive bar[(i + 1) % 2] } }
+//! ```
+//!
+//! [`covers`] puts such pieces in a row, so that each begins where the one before has ended, from round 0 up to `K`. A piece is done
+//! in its rounds and in no others, whatever the launch: its conditions say no more and no less than that its round is below
+//! the end of the piece. Which of the rounds that have the same mbarrier and parity a statement means is open; any choice that
+//! uses each statement once says how often each mbarrier is told.
+
+use std::collections::BTreeSet;
+
+use crate::recover::number::Atomic;
+use crate::recover::number::Condition;
+use crate::recover::number::Number;
+
+/// A statement about a ring in a block that is gone through once.
+#[derive(Debug, Clone)]
+pub(super) struct Piece {
+    /// The round, up to multiples of the modulus.
+    pub(super) round: Number,
+    pub(super) modulus: i128,
+    /// What holds where it is done.
+    pub(super) guards: Vec<Condition>,
+    /// The loop in which it stands, and its count.
+    pub(super) around: Option<(u32, Number)>,
+    /// Arrivals that it adds.
+    pub(super) arrivals: i128,
+    /// Bytes that it expects, less those that it delivers.
+    pub(super) bytes: Number,
+}
+
+/// How far a row has come: all rounds from 0 up to here are in it, if this is at least the floor. Otherwise it is at the end.
+#[derive(Clone)]
+struct Reached {
+    round: Number,
+    floor: i128,
+}
+
+/// Whether pieces are done in all rounds below a number, and those of each round are as wanted. Where all have to be used, none
+/// is done in another round. Otherwise each comes behind the one before.
+pub(super) fn covers(
+    pieces: &[Piece],
+    rounds: &Number,
+    all: bool,
+    wanted: &dyn Fn(&[&Piece]) -> bool,
+) -> bool {
+    let start = Reached {
+        round: Number::default(),
+        floor: 0,
+    };
+    let pieces: Vec<&Piece> = pieces.iter().collect();
+    continues(&pieces, rounds, all, wanted, &start).unwrap_or(false)
+}
+
+/// Whether pieces tell the mbarriers of a ring just what the phases of some rounds need.
+pub(super) fn completes(told: &[Piece], rounds: &Number, size: i128, count: i128) -> bool {
+    let is_whole = |pieces: &[&Piece], phases: i128| {
+        let mut sum = (0_i128, Number::default());
+        for piece in pieces {
+            let bytes = sum.1.plus(&piece.bytes);
+            let (Some(arrivals), Some(bytes)) = (sum.0.checked_add(piece.arrivals), bytes) else {
+                return false;
+            };
+            sum = (arrivals, bytes);
+        }
+        count.checked_mul(phases) == Some(sum.0) && sum.1 == Number::default()
+    };
+    if covers(told, rounds, true, &|pieces| is_whole(pieces, 1)) {
+        return true;
+    }
+    // Where everything is certain, each mbarrier is looked at by itself.
+    let place = |piece: &Piece| {
+        let is_bare = piece.guards.is_empty() && piece.around.is_none();
+        let round = piece.round.as_constant().filter(|_| is_bare)?;
+        Some(round.rem_euclid(size))
+    };
+    rounds.as_constant().is_some_and(|rounds| {
+        told.iter().all(|piece| place(piece).is_some())
+            && (0..size).all(|at| {
+                let here = told.iter().filter(|piece| place(piece) == Some(at));
+                let phases = (rounds - at + size - 1).div_euclid(size).max(0);
+                is_whole(&here.collect::<Vec<_>>(), phases)
+            })
+    })
+}
+
+/// Numbers of rounds after which a piece may be the last one.
+pub(super) fn ends(piece: &Piece) -> Vec<Number> {
+    let own = match &piece.around {
+        None => piece.round.plus(&Number::constant(1)).into_iter().collect(),
+        Some((index, _)) => {
+            let start = piece.round.minus(&Number::of(Atomic::Index(*index)));
+            let limits = limits(piece).unwrap_or_default();
+            limits
+                .iter()
+                .filter_map(|limit| {
+                    let end = limit.plus(&Number::of(Atomic::Index(*index)))?;
+                    end.plus(&Number::constant(1))?.plus(start.as_ref()?)
+                })
+                .collect::<Vec<_>>()
+        }
+    };
+    let shifted = own.into_iter().flat_map(|end| {
+        let shift = |turns: i128| end.plus(&Number::constant(piece.modulus.checked_mul(turns)?));
+        [0, -1, 1].into_iter().filter_map(shift).collect::<Vec<_>>()
+    });
+    shifted
+        .filter(|end| {
+            end.as_constant().is_none_or(|end| end > 0)
+                && !end.mentions(&|atomic| matches!(atomic, Atomic::Index(_) | Atomic::Variable(_)))
+        })
+        .collect()
+}
+
+fn continues(
+    pieces: &[&Piece],
+    rounds: &Number,
+    all: bool,
+    wanted: &dyn Fn(&[&Piece]) -> bool,
+    reached: &Reached,
+) -> Option<bool> {
+    if reached.round == *rounds && (!all || pieces.is_empty()) {
+        return Some(true);
+    }
+    let next: Vec<(&Piece, Option<Number>)> = pieces
+        .iter()
+        .map(|piece| (*piece, next(piece, rounds, reached)))
+        .collect();
+    let mut tried = BTreeSet::new();
+    for (at, (_, end)) in next.iter().enumerate() {
+        let Some(end) = end else { continue };
+        if !tried.insert(end.clone()) {
+            continue;
+        }
+        let is_here = |other: &Option<Number>| other.as_ref() == Some(end);
+        let here = next.iter().filter(|(_, other)| is_here(other));
+        let here: Vec<&Piece> = here.map(|(piece, _)| *piece).collect();
+        if !wanted(&here) {
+            continue;
+        }
+        let left: Vec<&Piece> = match all {
+            true => {
+                let left = next.iter().filter(|(_, other)| !is_here(other));
+                left.map(|(piece, _)| *piece).collect()
+            }
+            false => pieces.get(at + 1..)?.to_vec(),
+        };
+        let floor = match (reached.round.as_constant(), end.as_constant()) {
+            (Some(begin), None) => begin,
+            _ => reached.floor,
+        };
+        let end = Reached {
+            round: end.clone(),
+            floor,
+        };
+        if continues(&left, rounds, all, wanted, &end)? {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+/// The end of a piece that is done from where a row has come to, exactly in the rounds up to its end.
+fn next(piece: &Piece, rounds: &Number, reached: &Reached) -> Option<Number> {
+    let limits = limits(piece)?;
+    match &piece.around {
+        None => {
+            fits(&piece.round, reached, piece.modulus)?;
+            // What is at least 0 exactly where the row goes on.
+            let open = match reached.round.as_constant() {
+                Some(_) => rounds.minus(&reached.round)?.minus(&Number::constant(1))?,
+                None => reached.round.minus(&Number::constant(reached.floor))?,
+            };
+            let open = open.tightened()?;
+            let exact = match open.as_constant() {
+                Some(open) => open >= 0 && limits.is_empty(),
+                None => {
+                    limits.contains(&open) && limits.iter().all(|limit| implies(&open, limit, None))
+                }
+            };
+            let end = reached.round.plus(&Number::constant(1))?;
+            exact.then_some(end)
+        }
+        Some((index, _)) => {
+            let index = Number::of(Atomic::Index(*index));
+            fits(&piece.round.minus(&index)?, reached, piece.modulus)?;
+            // Behind a piece whose end depends on the launch, only single rounds are told apart.
+            reached.round.as_constant()?;
+            let first = limits.iter().find(|limit| {
+                let others = limits.iter();
+                others
+                    .into_iter()
+                    .all(|other| implies(limit, other, Some(&index)))
+            })?;
+            let end = first.plus(&index)?.plus(&reached.round)?;
+            let end = end.plus(&Number::constant(1))?;
+            let beyond = end.minus(rounds)?.as_constant()?;
+            (beyond <= 0).then_some(end)
+        }
+    }
+}
+
+/// Whether a round is the one that a row has come to, up to multiples of a modulus.
+fn fits(round: &Number, reached: &Reached, modulus: i128) -> Option<()> {
+    let distance = round.minus(&reached.round)?.as_constant()?;
+    (distance % modulus == 0).then_some(())
+}
+
+/// Numbers that are at least 0 exactly where a piece is done.
+fn limits(piece: &Piece) -> Option<Vec<Number>> {
+    let mut found = Vec::new();
+    for guard in &piece.guards {
+        conjuncts(guard, &mut found)?;
+    }
+    if let Some((index, count)) = &piece.around {
+        let index = Number::of(Atomic::Index(*index));
+        found.push(count.minus(&index)?.minus(&Number::constant(1))?);
+    }
+    found.iter().map(Number::tightened).collect()
+}
+
+fn conjuncts(condition: &Condition, found: &mut Vec<Number>) -> Option<()> {
+    match condition {
+        Condition::Constant(true) => Some(()),
+        Condition::AtLeastZero(number) => {
+            found.push(number.clone());
+            Some(())
+        }
+        Condition::And(a, b) => {
+            conjuncts(a, found)?;
+            conjuncts(b, found)
+        }
+        _ => None,
+    }
+}
+
+/// Whether one number is at least 0 only if another one is, where an index is at least 0.
+fn implies(one: &Number, other: &Number, index: Option<&Number>) -> bool {
+    let Some(mut more) = other.minus(one) else {
+        return false;
+    };
+    if let Some(index) = index {
+        more.parts
+            .retain(|atomic, factor| *factor < 0 || !index.parts.contains_key(atomic));
+    }
+    more.as_constant().is_some_and(|more| more >= 0)
+}

@@ -1,0 +1,30 @@
+//! Terms by the two sides of a choice.
+
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::term::Terms;
+
+/// What a choice depends on, and its two values; also of a sum with one: `(c ? a : b) + 1` is `a + 1` or `b + 1`.
+pub fn sides(term: TermId, terms: &mut Terms) -> Option<(TermId, [TermId; 2])> {
+    match terms.node(term).clone() {
+        Node::Select(choice, a, b) => Some((choice, [a, b])),
+        Node::Sum { constant, parts } => {
+            let (at, choice, a, b) =
+                parts
+                    .iter()
+                    .enumerate()
+                    .find_map(|(at, (part, _))| match terms.node(*part) {
+                        Node::Select(choice, a, b) => Some((at, *choice, *a, *b)),
+                        _ => None,
+                    })?;
+            let width = terms.width_of(term);
+            let sums = [a, b].map(|side| {
+                let mut parts = parts.clone();
+                parts[at].0 = side;
+                terms.sum(constant, &parts, width)
+            });
+            Some((choice, sums))
+        }
+        _ => None,
+    }
+}
