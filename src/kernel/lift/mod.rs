@@ -178,6 +178,8 @@ mod tests;
 #[cfg(test)]
 mod tests_loops;
 #[cfg(test)]
+mod tests_numbers;
+#[cfg(test)]
 mod tests_premises;
 #[cfg(test)]
 mod tests_words;

@@ -218,11 +218,18 @@ impl Lowerer<'_> {
                         let divisor = 1_i128.checked_shl(u32::try_from(constant).ok()?)?;
                         self.number(other)?.divided(divisor)
                     }
-                    Binary::DivideUnsigned | Binary::DivideSigned if constant > 0 => {
-                        self.natural(other)?.divided(constant)
+                    Binary::DivideUnsigned => self.natural(other)?.divided(constant),
+                    Binary::RemainderUnsigned => self.natural(other)?.remainder(constant),
+                    // The bits of the divisor are read with their sign. Of a dividend from 0 on, the quotient by `-d` is
+                    // that by `d` with the other sign, and the remainder the same.
+                    Binary::DivideSigned => {
+                        let divisor = self.arena.terms.signed(b)?;
+                        let quotient = self.natural(other)?.divided(divisor.checked_abs()?)?;
+                        quotient.times(divisor.signum())
                     }
-                    Binary::RemainderUnsigned | Binary::RemainderSigned if constant > 0 => {
-                        self.natural(other)?.remainder(constant)
+                    Binary::RemainderSigned => {
+                        let divisor = self.arena.terms.signed(b)?;
+                        self.natural(other)?.remainder(divisor.checked_abs()?)
                     }
                     _ => None,
                 }
