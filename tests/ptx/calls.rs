@@ -71,6 +71,39 @@ fn a_branch_through_a_table() {
     ");
 }
 
+/// A label for one warp of two, a number of the launch, and the rest of such a number by two.
+#[test]
+fn a_branch_through_a_table_by_an_index_behind_its_end() {
+    let code = |index: &str, labels: &str| {
+        check(
+            "",
+            64,
+            &format!(
+                "{index}\nts: .branchtargets {labels};\nbrx.idx %r5, ts;\nA: bar.sync 1, 64;\nbra E;\n\
+                 B: bar.sync 2, 64;\nE: bar.sync 0;"
+            ),
+        )
+    };
+    for (index, labels) in [
+        ("shr.u32 %r5, %r1, 5;", "A"),
+        ("ld.param.u32 %r5, [n];", "A, B"),
+    ] {
+        let said = code(index, labels);
+        assert!(said.contains("deadlock: UNKNOWN"), "{index}\n{said}");
+        assert!(
+            said.contains("behind the end of its list"),
+            "{index}\n{said}"
+        );
+    }
+    let said = code("ld.param.u32 %r5, [n];\nand.b32 %r5, %r5, 1;", "A, B");
+    assert!(said.contains("deadlock: PROVED"), "{said}");
+    let said = code(
+        "ld.param.u32 %r5, [n];\nsetp.gt.u32 %p2, %r5, 1;\n@%p2 bra E;",
+        "A, B",
+    );
+    assert!(said.contains("deadlock: PROVED"), "{said}");
+}
+
 /// The other mbarrier of a pair that is aligned to 16 bytes; of one that is not it may be anywhere.
 #[test]
 fn the_other_mbarrier_by_exclusive_or() {

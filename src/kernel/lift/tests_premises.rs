@@ -132,3 +132,32 @@ fn writes_to_computed_places_beside_an_mbarrier_are_an_assumption() {
         );
     }
 }
+
+const DISPATCH: &str =
+    "ts: .branchtargets A, B;\nbrx.idx %r4, ts;\nA:\nFIRST\nbra E;\nB:\nE:\nbar.sync 0;";
+
+/// A branch through a table by an index.
+fn dispatched(index: &str, first: &str) -> Result<bool, String> {
+    let code = format!("{index}\n{}", DISPATCH.replace("FIRST", first));
+    let text = entry(1, &code)?.text;
+    Ok(text.contains("Assumed: the index of `brx.idx` is one of its list"))
+}
+
+#[test]
+fn an_index_behind_the_end_of_a_list_is_undefined() {
+    let meets = "bar.sync 0;";
+    assert_eq!(dispatched("mov.u32 %r4, 1;", meets), Ok(false));
+    // What the launch decides is not followed, and behind the end there is nothing.
+    for index in ["mov.u32 %r4, %r3;", "mov.u32 %r4, 2;"] {
+        assert!(dispatched(index, meets).is_err(), "{index}");
+    }
+    // What is done there tells nobody else anything.
+    let computes = "add.u32 %r5, %r5, 1;";
+    for index in [
+        "mov.u32 %r4, %r3;",
+        "ld.global.u32 %r4, [%rd1];\nand.b32 %r4, %r4, 1;",
+    ] {
+        assert_eq!(dispatched(index, computes), Ok(true), "{index}");
+    }
+    assert!(dispatched("mov.u32 %r4, 2;", computes).is_err());
+}

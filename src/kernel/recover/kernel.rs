@@ -1,7 +1,9 @@
 //! The roles of a kernel: every warp of every CTA of a cluster, put together.
 
+use crate::ir::Block;
 use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::ir::Terminator;
 use crate::recover::branches::straighten;
 use crate::recover::bytes;
 use crate::recover::closed::close;
@@ -53,6 +55,9 @@ const MOST_TURNS: usize = 8;
 /// A wait that a test has spared is written where it would stand, later than the test.
 const OVERTAKEN: &str =
     "a phase that a test has found complete is not overtaken before the wait that the test spares";
+
+/// Of branches through tables that are left out, as they decide nothing. Others are followed only by a known index.
+const INDEXED: &str = "the index of `brx.idx` is one of its list";
 
 /// What is taken for granted of a kernel, however it is recovered, if nothing in it is against that. Stores over an mbarrier
 /// are, unless no mbarrier is left in the protocol.
@@ -121,6 +126,12 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     inputs.assumptions.extend(elsewhere.map(str::to_owned));
     let ends = ends::assumption(kernel, &graph, &slice);
     inputs.assumptions.extend(ends);
+    let leaves_out = |(block, decides): (&Block, &bool)| {
+        !decides && matches!(block.end, Terminator::Switch { .. })
+    };
+    if kernel.blocks.iter().zip(&slice.branches).any(leaves_out) {
+        inputs.assumptions.insert(INDEXED.to_owned());
+    }
     if !arena.shared_words.answered.is_empty() {
         let assumption = shared_words::ASSUMPTION.to_owned();
         inputs.assumptions.insert(assumption);

@@ -148,7 +148,11 @@ impl Walker<'_, '_, '_> {
             }
             ["setmaxnreg", ..] => self.registers(instruction, lanes, state, out),
             ["clusterlaunchcontrol", "try_cancel", ..] => self.ask(instruction, lanes, state, out),
-            ["clusterlaunchcontrol" | "call" | "brx" | "multimem", ..]
+            ["brx", ..] => self.refuse(
+                instruction,
+                "where it goes is not known, or the index may lie behind the end of its list, which is undefined",
+            ),
+            ["clusterlaunchcontrol" | "call" | "multimem", ..]
                 if touches(instruction, self.has_counters()) =>
             {
                 self.refuse(instruction, "this instruction is not modelled")

@@ -142,9 +142,8 @@ impl<'a> Parser<'a, '_> {
             location: body.location.map(|(at, _)| at),
             written: body.location.map(|(_, written)| written),
         };
-        if !choose(&instruction, body) {
-            body.function.code.push(instruction);
-        }
+        choose(&instruction, body);
+        body.function.code.push(instruction);
         Ok(())
     }
 
@@ -273,35 +272,38 @@ impl<'a> Parser<'a, '_> {
 }
 
 /// Writes `brx.idx` out as comparisons and branches, if its list of labels stands before it. An index behind the end of
-/// the list is undefined, so the last label needs no comparison.
-fn choose<'a>(branch: &Instruction<'a>, body: &mut Body<'a>) -> bool {
+/// the list is undefined: with one the instruction itself is come to, which is left where it is and refused.
+fn choose<'a>(branch: &Instruction<'a>, body: &mut Body<'a>) {
     let [index, Operand::Target(table)] = branch.operands.as_slice() else {
-        return false;
+        return;
     };
     let name = body.wanted.get(*table as usize).map(|(_, name, _)| *name);
     let table = name.and_then(|name| body.tables.get(name)).cloned();
-    let (Some((scope, mut labels)), None, true) = (
+    let (Some((scope, labels)), None, true) = (
         table.flatten(),
         branch.guard,
         branch.opcode.starts_with("brx.idx"),
     ) else {
-        return false;
+        return;
     };
     // Elsewhere the labels may be others.
     if body.open.last() != Some(&scope) {
-        return false;
+        return;
     }
-    let Some(last) = labels.pop() else {
-        return false;
-    };
     let here = body.fresh("%chosen");
-    for (number, (label, span)) in (0..).zip(labels) {
+    let last = labels.len().saturating_sub(1);
+    for (number, (label, span)) in labels.into_iter().enumerate() {
+        // Behind all the others, what is less than the length of the list is the last one.
+        let (opcode, value) = match number == last {
+            true => ("setp.lt.u32", number + 1),
+            false => ("setp.eq.u32", number),
+        };
         body.function.code.push(Instruction {
-            opcode: "setp.eq.u32",
+            opcode,
             operands: vec![
                 Operand::Register(here),
                 index.clone(),
-                Operand::Integer(number),
+                Operand::Integer(i64::try_from(value).unwrap_or(i64::MAX)),
             ],
             ..branch.clone()
         });
@@ -315,14 +317,4 @@ fn choose<'a>(branch: &Instruction<'a>, body: &mut Body<'a>) -> bool {
             ..branch.clone()
         });
     }
-    let (label, span) = last;
-    body.wanted.push((scope, label, span));
-    body.function.code.push(Instruction {
-        opcode: "bra",
-        operands: vec![Operand::Target(
-            u32::try_from(body.wanted.len() - 1).unwrap_or(u32::MAX),
-        )],
-        ..branch.clone()
-    });
-    true
 }

@@ -310,6 +310,15 @@ impl Walker<'_> {
                             &block.location,
                         );
                     }
+                    if let Value::Uniform(index) = self.operand(*index, 32, &path.state)
+                        && self.terms.value(index).is_some()
+                        && self.picked(&Value::Uniform(index), targets).is_none()
+                    {
+                        return refuse(
+                            "the index of this indirect branch lies behind the end of its list: this is undefined",
+                            &block.location,
+                        );
+                    }
                     match self.skip(at, &mut path)? {
                         Some(to) => at = to,
                         None => return Ok(None),
