@@ -11,6 +11,7 @@ use super::shape::in_any_shape;
 use super::threads::lift_for_all_threads;
 use crate::patience;
 use crate::protocol::Span;
+use crate::ptx::cta::apart::refuse_apart;
 use crate::ptx::cta::barrier_rings::put_in_rings;
 use crate::ptx::cta::boxes::Boxes;
 use crate::ptx::cta::boxes::count_copies;
@@ -156,6 +157,7 @@ pub(super) fn written(
     let left = complete(&mut followed, &launch)?;
     in_time()?;
     let mut families = families(&followed.programs, &followed.unknowns)?;
+    refuse_apart(&followed, &families)?;
     in_time()?;
     let buffers = if options.data {
         let shared = module.shared.iter().chain(&function.shared);

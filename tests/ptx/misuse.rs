@@ -146,6 +146,42 @@ fn what_is_computed_may_be_negative() {
     }
 }
 
+/// Some of the lanes may come first, and then the count is too many. The same count for all is no harm.
+#[test]
+fn arrivals_with_a_count_beside_lanes() {
+    let code = |expected: u32, one: &str, lanes: &str| {
+        format!(
+            "@!%p0 mbarrier.init.shared.b64 [bar], {expected};\nbar.sync 0;\nmov.u32 %r6, 32;\n\
+             setp.ge.u32 %p1, %r0, 32;\n@%p1 bra LANES;\n{one}\nbra END;\nLANES: {lanes}\nEND:"
+        )
+    };
+    let lanes = "mbarrier.arrive.shared.b64 _, [bar];";
+    let one_by_one = "arrive there one by one";
+    refused(
+        1,
+        &code(32, "@!%p0 mbarrier.arrive.shared.b64 _, [bar], 32;", lanes),
+        one_by_one,
+    );
+    refused(
+        1,
+        &code(32, "@!%p0 mbarrier.arrive.shared.b64 _, [bar], %r6;", lanes),
+        one_by_one,
+    );
+    let two = "mbarrier.arrive.shared.b64 _, [bar], 2;";
+    refused(1, &code(32, &format!("@!%p0 {two}"), lanes), one_by_one);
+    refused(1, &code(64, two, lanes), one_by_one);
+    for right in [
+        code(64, lanes, lanes),
+        code(33, &format!("@!%p0 {lanes}"), lanes),
+        code(128, two, two),
+        code(32, "@!%p0 mbarrier.arrive.shared.b64 _, [bar], %r6;", ""),
+    ] {
+        for said in verdicts(64, 1, &right) {
+            assert!(said.starts_with("PROVED"), "{right}\n{said}");
+        }
+    }
+}
+
 /// The hardware does not wait for CTAs that have ended.
 #[test]
 fn a_cta_may_leave_before_a_barrier_of_the_cluster() {

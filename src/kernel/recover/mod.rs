@@ -3,6 +3,7 @@
 
 mod addresses;
 mod alike;
+mod apart;
 mod bits;
 mod branches;
 mod bytes;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::ir::VariableId;
+use crate::recover::apart::refuse_apart;
 use crate::recover::family::Families;
 use crate::recover::family::count_in_units;
 use crate::recover::family::each;
@@ -91,6 +92,9 @@ pub fn text(
     count_in_units(&mut families, &roles, &|role, atomic| {
         inputs.range_of(atomic, &all[role])
     });
+    refuse_apart(&families, &roles, &inputs.came, &|role, atomic| {
+        inputs.range_of(atomic, &all[role])
+    })?;
     for family in &mut families.all {
         family.explicit = !early && declared(family.variable).is_none();
     }

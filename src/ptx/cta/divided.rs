@@ -285,6 +285,7 @@ fn examine(condition: &Condition, uses: &mut BTreeMap<Unknown, Uses>, unknowns: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ptx::operations::came::Came;
     use crate::ptx::warp::statement::Action;
     use crate::ptx::warp::statement::Statement;
 
@@ -329,6 +330,7 @@ mod tests {
                 in_step: false,
                 counted: false,
                 rings: Vec::new(),
+                came: Came::default(),
             };
             let before = followed.programs[0].statements.clone();
             divide(&mut followed);

@@ -1,5 +1,6 @@
 //! The warps of a CTA together: barriers, buffers and roles.
 
+pub mod apart;
 pub mod barrier_rings;
 pub mod boxes;
 mod chosen;

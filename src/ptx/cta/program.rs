@@ -17,6 +17,7 @@ use super::tickets::passed_on;
 use super::warps::Kernel;
 use crate::ptx::operations::access::accesses;
 use crate::ptx::operations::answers::Answers;
+use crate::ptx::operations::came::Came;
 use crate::ptx::operations::counters::Widths;
 use crate::ptx::operations::counters::elsewhere;
 use crate::ptx::operations::instruction::touches;
@@ -87,6 +88,8 @@ pub(in crate::ptx) struct Followed {
     pub counted: bool,
     /// Named barriers that are arrays.
     pub rings: Vec<Ring>,
+    /// How arrivals at mbarriers come.
+    pub came: Came,
 }
 
 /// Follows every warp of one CTA, or of each CTA of a cluster.
@@ -120,6 +123,7 @@ pub(in crate::ptx) fn follow(
         let mut allocated = BTreeSet::new();
         let mut together = Together::default();
         let mut widths = Widths::default();
+        let mut came = Came::default();
         let mut polled = Vec::new();
         let kernel = Kernel {
             function,
@@ -142,6 +146,7 @@ pub(in crate::ptx) fn follow(
                 in_step |= walked.in_step;
                 waited.extend(walked.waited);
                 widths.add(walked.widths);
+                came.add(walked.came);
                 polled.push(walked.polls);
                 allocated.extend(walked.allocated);
                 answers.add(walked.answers);
@@ -227,6 +232,7 @@ pub(in crate::ptx) fn follow(
             in_step,
             counted: false,
             rings: Vec::new(),
+            came,
         });
     }
 }

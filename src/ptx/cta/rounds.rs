@@ -458,6 +458,7 @@ fn least(sum: &Sum, smallest: &BTreeMap<Unknown, i128>, facts: &Facts) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ptx::operations::came::Came;
     use crate::ptx::warp::statement::Action;
     use crate::ptx::warp::statement::Statement;
 
@@ -501,6 +502,7 @@ mod tests {
                 in_step: false,
                 counted: false,
                 rings: Vec::new(),
+                came: Came::default(),
             };
             count_rounds(&mut followed);
             let after = &followed.programs[0].statements;

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::ptx::operations::answers::Answers;
+use crate::ptx::operations::came::Came;
 use crate::ptx::operations::counters::Widths;
 use crate::ptx::path::arrays::Arrays;
 use crate::ptx::path::flow::Flow;
@@ -56,6 +57,7 @@ pub(super) struct Walked {
     pub in_step: bool,
     pub waited: BTreeSet<Unknown>,
     pub widths: Widths,
+    pub came: Came,
     pub polls: Polled,
     pub allocated: BTreeSet<Sum>,
     pub answers: Answers,
@@ -128,7 +130,7 @@ impl Kernel<'_, '_> {
             data: self.data,
             waited: BTreeSet::new(),
             widths: Widths::default(),
-            arrived: 0,
+            came: Came::default(),
             steps,
             depth: 0,
             rehearsals: 0,
@@ -166,6 +168,7 @@ impl Kernel<'_, '_> {
             denied: walker.machine.denied,
             waited: walker.waited,
             widths: walker.widths,
+            came: walker.came,
             polls: walker.polls,
             allocated: walker.allocated,
             answers: walker.answers,

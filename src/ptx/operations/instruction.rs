@@ -398,6 +398,7 @@ impl Walker<'_, '_, '_> {
             "inval" => self.push(out, instruction, Action::Inval(barrier)),
             "arrive" | "arrive_drop" => {
                 if parts.contains(&"expect_tx") {
+                    self.came.note(instruction.at, 1, count);
                     let bytes = self.uniform(instruction, after, &mut seen)?;
                     self.countable(instruction, &bytes)?;
                     if count == 1 {
@@ -419,6 +420,7 @@ impl Walker<'_, '_, '_> {
                     let Some(times) = times.as_constant().filter(|t| *t > 0) else {
                         return self.refuse(instruction, "the count is not a constant");
                     };
+                    self.came.note(instruction.at, times, count);
                     let times = times * count;
                     // Whoever arrives again in the same phase has not completed it before.
                     let part = match out.last().map(|s| &s.action) {
@@ -436,6 +438,8 @@ impl Walker<'_, '_, '_> {
                             return self.refuse(instruction, why);
                         }
                         out.pop();
+                        // Of each part a lane has made as many as of the whole.
+                        self.came.note(instruction.at, part / count, count);
                         Action::Arrive(barrier.clone(), times + part)
                     } else if raised(out, &barrier, times) {
                         // What was raised and this arrival cancel out: the later one is left.
@@ -450,8 +454,7 @@ impl Walker<'_, '_, '_> {
                     self.push(out, instruction, Action::Drop(barrier.clone()));
                 }
                 // The token that comes back stands for the phase of this arrival.
-                self.arrived += 1;
-                let number = self.arrived;
+                let number = self.came.number();
                 self.last_arrival(barrier, number, lanes, state);
                 if place > 0 {
                     self.machine

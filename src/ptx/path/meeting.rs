@@ -7,6 +7,9 @@
 //! behind an arrival landed before the arrivals of the other lanes. A phase that is complete without some of these lanes
 //! shows in the protocol as an arrival too many, as it does where they go the same way.
 
+use std::collections::BTreeSet;
+
+use crate::ptx::operations::came::Came;
 use crate::ptx::warp::machine::State;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Statement;
@@ -24,8 +27,9 @@ pub(in crate::ptx) struct Meeting {
 }
 
 impl Meeting {
-    /// Whether ways are no more than arrivals at one mbarrier.
-    pub fn of(sides: &[Side]) -> Option<Meeting> {
+    /// Whether ways are no more than arrivals at one mbarrier, all with the same count.
+    pub fn of(sides: &[Side], came: &Came) -> Option<Meeting> {
+        let mut counts = BTreeSet::new();
         let mut barrier: Option<&Sum> = None;
         let (mut before, mut behind) = (Vec::new(), Vec::new());
         let (mut lanes, mut times) = (0, 0);
@@ -44,6 +48,7 @@ impl Meeting {
                         at
                     }
                     Action::ArriveExpectTx(at, bytes) if !arrived => {
+                        counts.insert(1);
                         before.push(Statement {
                             action: Action::ExpectTx(at.clone(), bytes.clone()),
                             memory: "",
@@ -54,6 +59,7 @@ impl Meeting {
                         at
                     }
                     Action::Arrive(at, n) if !arrived => {
+                        counts.extend(came.of(statement.at, *n).each);
                         times += n;
                         arrived = true;
                         at
@@ -78,6 +84,9 @@ impl Meeting {
                 return None;
             }
             lanes |= side;
+        }
+        if counts.len() > 1 {
+            return None;
         }
         let barrier = barrier?.clone();
         let arrival = Statement {

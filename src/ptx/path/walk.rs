@@ -21,6 +21,7 @@ use crate::patience;
 use crate::ptx::cta::program::numbered;
 use crate::ptx::operations::access::accesses;
 use crate::ptx::operations::answers::Answers;
+use crate::ptx::operations::came::Came;
 use crate::ptx::operations::counters::Widths;
 use crate::ptx::operations::counters::elsewhere;
 use crate::ptx::operations::flips::found;
@@ -80,8 +81,8 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub waited: BTreeSet<Unknown>,
     /// In how many bytes they are used.
     pub widths: Widths,
-    /// How many arrivals have been met.
-    pub arrived: u32,
+    /// The arrivals that have been met.
+    pub came: Came,
     pub steps: usize,
     pub depth: usize,
     /// How many iterations have been followed only to see where they lead.
@@ -643,7 +644,7 @@ impl<'m> Walker<'_, 'm, '_> {
         // Accesses of different lanes do not wait for each other.
         let several = sides.iter().filter(|(_, _, s)| !s.is_empty()).count() > 1
             && !sides.iter().all(|(_, _, s)| only_accesses(s));
-        let meeting = Meeting::of(&sides).filter(|_| several);
+        let meeting = Meeting::of(&sides, &self.came).filter(|_| several);
         if several && meeting.is_none() {
             let reason = "lanes of one warp take different ways, and both take part in \
                           synchronization";
@@ -676,14 +677,14 @@ impl<'m> Walker<'_, 'm, '_> {
             }
         }
         if let Some(meeting) = meeting {
-            self.arrived += 1;
-            meeting.one_token(&sides, self.arrived, &mut merged);
+            self.came.met += 1;
+            meeting.one_token(&sides, self.came.met, &mut merged);
             let Meeting {
                 barrier,
                 lanes,
                 statements,
             } = meeting;
-            self.last_arrival(barrier, self.arrived, lanes, &mut merged);
+            self.last_arrival(barrier, self.came.met, lanes, &mut merged);
             out.extend(statements);
         } else {
             out.extend(sides.into_iter().flat_map(|(_, _, statements)| statements));

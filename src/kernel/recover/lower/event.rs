@@ -215,6 +215,8 @@ impl Lowerer<'_> {
             } => {
                 let object = self.object(*object, location)?;
                 let count = self.operand(*count, location)?;
+                let came = &mut self.inputs.came;
+                came.note(location, count.clone(), event.lanes);
                 let Some(count) = count.times(lanes) else {
                     return refuse("a number is too large", location);
                 };
@@ -322,6 +324,8 @@ impl Lowerer<'_> {
                         location,
                     );
                 }
+                let came = &mut self.inputs.came;
+                came.note(location, Number::constant(1), event.lanes);
                 push(Action::Arrive {
                     object,
                     count: Number::constant(lanes),

@@ -28,6 +28,7 @@ use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
+use crate::recover::apart::Came;
 use crate::recover::branches::spares;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
@@ -69,6 +70,8 @@ pub struct Inputs {
     granted: Option<u32>,
     /// What is taken for granted, in words.
     pub assumptions: BTreeSet<String>,
+    /// How arrivals at mbarriers come.
+    pub came: Came,
     /// The parameter words behind each input.
     pub words: Vec<BTreeSet<Atom>>,
     /// How each input is computed from the words of a launch.

@@ -1,0 +1,93 @@
+//! Mbarriers at which some lanes arrive one by one, and others with a count.
+//!
+//! ```text
+//! init bar 32
+//! warp 1, each lane: arrive bar        31 arrivals are pending after the first lane
+//! warp 0, lane 0:    arrive bar 32     more than are pending: undefined
+//! ```
+//!
+//! What lanes do one by one is written as one arrival of them all. Between the first of them and the last, others may arrive. That
+//! cannot be told if all arrivals there have the same count, as what is pending is then a multiple of it until the phase is complete.
+//! With different counts, an arrival may be too many that is none before or behind the lanes: such mbarriers are refused.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::ir::Location;
+use crate::recover::family::Families;
+use crate::recover::family::each;
+use crate::recover::family::object_of;
+use crate::recover::number::Atomic;
+use crate::recover::number::Number;
+use crate::recover::number::Range;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Role;
+use crate::recover::tree::Obstacle;
+use crate::recover::tree::refuse;
+
+const APART: &str = "this arrives at an mbarrier with a count, and lanes of a warp arrive there one by one, with another count: when \
+                     only some of them have arrived, it may be more than the phase lacks, which is undefined";
+
+/// How the arrivals of instructions come: how many arrivals a lane makes at once, and whether several lanes arrive.
+#[derive(Debug, Clone, Default)]
+pub struct Came(BTreeMap<Location, (BTreeSet<Number>, bool)>);
+
+impl Came {
+    /// Notes that each of so many lanes arrives with this count.
+    pub fn note(&mut self, location: &Location, each: Number, lanes: u32) {
+        let (counts, parts) = self.0.entry(location.clone()).or_default();
+        counts.insert(each);
+        *parts |= lanes > 1;
+    }
+
+    /// How arrivals come. Those of an instruction that is not known come all at once.
+    fn of(&self, location: &Location, all: &Number) -> (BTreeSet<Number>, bool) {
+        let found = self.0.get(location).cloned();
+        let (counts, parts) = found.unwrap_or_else(|| (BTreeSet::from([all.clone()]), false));
+        let whole = counts.len() == 1 && counts.contains(all);
+        (counts, parts || !whole)
+    }
+}
+
+/// Refuses mbarriers at which lanes arrive one by one, where not all arrivals have the same count.
+pub fn refuse_apart(
+    families: &Families,
+    roles: &[Role],
+    came: &Came,
+    range_in: &dyn Fn(usize, &Atomic) -> Option<Range>,
+) -> Result<(), Obstacle> {
+    // Of each array, the counts with where they stand, and whether lanes arrive one by one.
+    let mut found: BTreeMap<usize, (BTreeMap<Number, &Location>, bool)> = BTreeMap::new();
+    for (number, role) in roles.iter().enumerate() {
+        each(&role.lines, &mut |action, location| {
+            let all = match action {
+                Action::Arrive { count, .. } => count.clone(),
+                Action::ArriveExpect { .. } | Action::Commit { .. } => Number::constant(1),
+                _ => return,
+            };
+            let Some(family) = object_of(action)
+                .and_then(|object| families.of(object, &|atomic| range_in(number, atomic)))
+            else {
+                return;
+            };
+            let (each, parts) = came.of(location, &all);
+            let (counts, apart) = found.entry(family).or_default();
+            *apart |= parts;
+            for count in each {
+                counts.entry(count).or_insert(location);
+            }
+        });
+    }
+    for (counts, apart) in found.values() {
+        let mut others = counts
+            .iter()
+            .filter(|(count, _)| **count != Number::constant(1));
+        if *apart
+            && counts.len() > 1
+            && let Some((_, location)) = others.next_back()
+        {
+            return refuse(APART, location);
+        }
+    }
+    Ok(())
+}
