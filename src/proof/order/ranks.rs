@@ -209,6 +209,8 @@ impl Search<'_> {
         for product in &products {
             rows.push(row(product, 1).ok_or(TOO_LARGE)?);
         }
+        // Small numbers first, as above: bounds of parameters are large, and seldom needed.
+        rows.sort_by_key(|row| greatest(row));
         let mut values = Least::new(&vec![1; size.saturating_mul(2)]).ok_or(TOO_LARGE)?;
         let mut next = Some((row(goal, -1).ok_or(TOO_LARGE)?, 1));
         while let Some((row, least)) = next.take() {
@@ -219,12 +221,10 @@ impl Search<'_> {
                 Err(Without::Answer) => return Err(TOO_LARGE.to_owned()),
             }
             let (at, _) = integers(&values.values()).ok_or(TOO_LARGE)?;
-            let mut worst = 0;
             for row in &rows {
-                let sum = dot(row, &at).ok_or(TOO_LARGE)?;
-                if sum < worst {
-                    worst = sum;
+                if dot(row, &at).ok_or(TOO_LARGE)? < 0 {
                     next = Some((row.clone(), 0));
+                    break;
                 }
             }
         }
@@ -297,8 +297,7 @@ struct Plane {
 impl Plane {
     /// Its greatest number.
     fn size(&self) -> i128 {
-        let terms = self.terms.iter().map(|(_, times)| times.saturating_abs());
-        terms.max().unwrap_or(0)
+        greatest(&self.terms)
     }
 
     /// How much is missing of it where the coefficients are these, over a common number.
@@ -331,6 +330,12 @@ fn plane(goal: &Polynomial, value: &dyn Fn(&[Unknown]) -> Option<i128>) -> Optio
 fn rest(monomial: &[Unknown]) -> &[Unknown] {
     let others = |unknown: &&Unknown| !matches!(unknown, Unknown::Coefficient(_));
     &monomial[..monomial.iter().take_while(others).count()]
+}
+
+/// The greatest of the numbers of a sum.
+fn greatest(terms: &[(usize, i128)]) -> i128 {
+    let sizes = terms.iter().map(|(_, times)| times.saturating_abs());
+    sizes.max().unwrap_or(0)
 }
 
 fn dot(terms: &[(usize, i128)], values: &[i128]) -> Option<i128> {
