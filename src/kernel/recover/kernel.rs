@@ -194,7 +194,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
         for _ in 0..MOST_TURNS {
             let before = role.lines.clone();
             close(&mut role.lines);
-            roll(&mut role.lines);
+            roll(&mut role.lines, &ranges);
             straighten(&mut role.lines, &ranges);
             if role.lines == before {
                 break;

@@ -21,6 +21,7 @@ mod inputs;
 mod kernel;
 mod late;
 mod launch;
+mod leftover;
 mod lives;
 pub mod lower;
 mod meet;

@@ -13,6 +13,8 @@ use crate::recover::alike::listed;
 use crate::recover::alike::named_as;
 use crate::recover::alike::same;
 use crate::recover::alike::shape;
+use crate::recover::branches::Ranges;
+use crate::recover::leftover;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -23,10 +25,12 @@ use crate::recover::sketch::every_line;
 /// The largest divisor of a remainder whose multiples are tried.
 const MOST_MODULUS: i128 = 256;
 
-/// Rolls up the loops in lines.
-pub fn roll(lines: &mut Vec<Line>) {
+/// Rolls up the loops in lines; the ranges are those of the inputs.
+pub fn roll(lines: &mut Vec<Line>, ranges: &Ranges) {
     join(lines);
-    lines.iter_mut().flat_map(Line::blocks_mut).for_each(roll);
+    for block in lines.iter_mut().flat_map(Line::blocks_mut) {
+        roll(block, ranges);
+    }
     let mut at = 0;
     while at < lines.len() {
         let rolled = rolled(&lines[at]);
@@ -35,7 +39,7 @@ pub fn roll(lines: &mut Vec<Line>) {
             .iter()
             .map(|(_, line)| line)
             .chain([&lines[at]])
-            .find_map(|line| with_rest(line, behind?));
+            .find_map(|line| with_rest(line, behind?, ranges));
         if let Some(whole) = whole {
             lines[at] = whole;
             lines.remove(at + 1);
@@ -296,7 +300,7 @@ fn inside(each: &[&Number], index: u32) -> Option<Number> {
 }
 
 /// A loop together with the rounds that it leaves over.
-fn with_rest(line: &Line, behind: &Line) -> Option<Line> {
+fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
     let Line::For {
         index,
         count,
@@ -338,17 +342,20 @@ fn with_rest(line: &Line, behind: &Line) -> Option<Line> {
                 otherwise,
                 ..
             } if *divisor == 2 => {
-                let (rest, none) = if is_odd(condition, &left) {
-                    (then, otherwise)
-                } else if is_odd(&condition.clone().negated()?, &left) {
-                    (otherwise, then)
-                } else {
-                    return None;
+                let negated = condition.clone().negated();
+                let even = negated.is_some_and(|negated| is_odd(&negated, &left));
+                let (rest, none) = match even {
+                    true => (otherwise, then),
+                    false => (then, otherwise),
                 };
-                none.is_empty() && same(&round(count), rest)
+                (even || is_odd(condition, &left)) && none.is_empty() && same(&round(count), rest)
             }
             _ => false,
         };
+        let rest = rest
+            || leftover::are_rounds(behind, (inner, *divisor), ranges, &|number| {
+                Some(round(&count.plus(&Number::constant(number))?))
+            });
         rest.then(|| {
             let whole = count
                 .minus(&Number::of(part.clone()).times(*factor)?)?

@@ -1,0 +1,114 @@
+//! Rounds that a loop leaves over that was written out several times, in branches on how many there are.
+//!
+//! Behind a loop of `4 * (x / 4)` rounds come `x % 4`: `if x % 4 != 0 { round; if x % 4 != 1 { round; .. } }`. Each number of rounds
+//! is looked at by itself. With it in place of `x % 4`, the branches are decided, and what is done has to be so many rounds of the
+//! loop, with the same variables behind them.
+
+use std::collections::BTreeMap;
+
+use crate::recover::alike::same;
+use crate::recover::branches::Ranges;
+use crate::recover::number::Atomic;
+use crate::recover::number::Condition;
+use crate::recover::number::Number;
+use crate::recover::rewrite::replace;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::assigned;
+use crate::recover::sketch::every_line;
+
+/// More rounds in one are not looked at.
+const MOST: i128 = 16;
+
+/// Whether a branch does the rounds that are left over of `inner` where always `divisor` of them are done at once. `round` gives the
+/// round of a number among those left over.
+pub fn are_rounds(
+    behind: &Line,
+    (inner, divisor): (&Number, i128),
+    ranges: &Ranges,
+    round: &dyn Fn(i128) -> Option<Vec<Line>>,
+) -> bool {
+    // Below 0 there are no rounds, but there is a remainder.
+    let range = inner.range(&|atomic| ranges.get(atomic).copied());
+    if !(2..=MOST).contains(&divisor) || range.is_none_or(|(low, _)| low < 0) {
+        return false;
+    }
+    let Some(left) = inner.remainder(divisor) else {
+        return false;
+    };
+    let mut parts = left.parts.iter();
+    let (Some((left, 1)), None, 0) = (parts.next(), parts.next(), left.constant) else {
+        return false;
+    };
+    let fits = |times: i128| {
+        let mut rest = vec![behind.clone()];
+        replace(&mut rest, &|atomic| {
+            (atomic == left).then(|| Number::constant(times))
+        });
+        let mut all = Vec::new();
+        for number in 0..times {
+            all.extend(round(number)?);
+        }
+        let (done, wanted) = (Straight::of(&rest)?, Straight::of(&all)?);
+        Some(same(&done.lines, &wanted.lines) && done.variables == wanted.variables)
+    };
+    (0..divisor).all(|times| fits(times) == Some(true))
+}
+
+/// Lines one behind the other, over what variables are before the first of them, and what these are behind the last.
+#[derive(Default)]
+struct Straight {
+    lines: Vec<Line>,
+    variables: BTreeMap<u32, Number>,
+}
+
+impl Straight {
+    fn of(lines: &[Line]) -> Option<Self> {
+        let mut straight = Self::default();
+        straight.block(lines)?;
+        Some(straight)
+    }
+
+    fn block(&mut self, lines: &[Line]) -> Option<()> {
+        for line in lines {
+            let known = |atomic: &Atomic| match atomic {
+                Atomic::Variable(variable) => self.variables.get(variable).cloned(),
+                _ => None,
+            };
+            if let Line::If {
+                condition,
+                then,
+                otherwise,
+                ..
+            } = line
+                && let Condition::Constant(holds) = condition.replaced(&known)?
+            {
+                self.block(if holds { then } else { otherwise })?;
+                continue;
+            }
+            let mut line = [line.clone()];
+            replace(&mut line, &known);
+            let [line] = line;
+            match line {
+                Line::Assign { variable, value } => {
+                    if value == Number::of(Atomic::Variable(variable)) {
+                        self.variables.remove(&variable);
+                    } else {
+                        self.variables.insert(variable, value);
+                    }
+                }
+                Line::Let { .. } | Line::Return => return None,
+                line => {
+                    let mut ends = false;
+                    every_line(std::slice::from_ref(&line), &mut |line| {
+                        ends |= *line == Line::Return;
+                    });
+                    if ends || !assigned(std::slice::from_ref(&line)).is_empty() {
+                        return None;
+                    }
+                    self.lines.push(line);
+                }
+            }
+        }
+        Some(())
+    }
+}
