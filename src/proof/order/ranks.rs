@@ -36,6 +36,9 @@ const FALL: i128 = 4;
 /// Planes that are looked for before the weights are chosen again.
 const MAX_MISSED: usize = 20;
 
+/// Numbers of bounds that are seldom needed.
+const LARGE: i128 = 1 << 20;
+
 const TOO_LARGE: &str = "a number in the search for ranks is too large";
 
 impl Search<'_> {
@@ -179,6 +182,18 @@ impl Search<'_> {
 
     /// A plane that separates weights, with which a goal is this, from those with which it is shown by multipliers.
     fn separated(&self, sequent: &Sequent, goal: &Polynomial) -> Result<Option<Plane>, String> {
+        // Where numbers do not fit, without the bounds of parameters that are large: there may be ranks that do without, too.
+        let found = self.separating(sequent, goal, i128::MAX);
+        found.or_else(|_| self.separating(sequent, goal, LARGE))
+    }
+
+    /// The same, by products without numbers as large as this.
+    fn separating(
+        &self,
+        sequent: &Sequent,
+        goal: &Polynomial,
+        large: i128,
+    ) -> Result<Option<Plane>, String> {
         let extended = self.prover.lemmas(&sequent.hypotheses).ok_or(TOO_LARGE)?;
         let (facts, _) = &*extended;
         let single = (0..facts.len()).map(|at| vec![at]);
@@ -209,6 +224,7 @@ impl Search<'_> {
         for product in &products {
             rows.push(row(product, 1).ok_or(TOO_LARGE)?);
         }
+        rows.retain(|row| greatest(row) < large);
         // Small numbers first, as above: bounds of parameters are large, and seldom needed.
         rows.sort_by_key(|row| greatest(row));
         let mut values = Least::new(&vec![1; size.saturating_mul(2)]).ok_or(TOO_LARGE)?;
