@@ -20,7 +20,7 @@ use crate::protocol::VarId;
 /// The proof, one sentence per line.
 pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
     let protocol = &quotients::named(protocol);
-    let Ok(rule) = Rule::new(protocol, &order.unguarded, &order.ends) else {
+    let Ok(rule) = Rule::new(protocol, &order.unguarded, &order.ends, &order.unfilled) else {
         return Vec::new();
     };
     let mut lines = vec![

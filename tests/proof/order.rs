@@ -407,3 +407,74 @@ fn warps_that_meet_often_in_each_round_are_proved() {
     // Without a meeting a stage is filled before everybody has read it.
     assert!(proposal(&stages(0, "2")).is_err());
 }
+
+/// A ring of two that is used so often in each round, with the elements and parities that are given.
+fn uses(extent: &str, first: &str, loops: &str) -> String {
+    format!(
+        "protocol uses param N in 1..
+         mbarrier full[{extent}] {{ arrivals: 1 }} mbarrier empty[{extent}] {{ arrivals: 1 }}
+         role load {{ {first} {loops} }}
+         role math {{ for i in 0..6 * N {{ wait full[i % 6] i / 6 % 2 arrive empty[i % 6] }} }}"
+    )
+}
+
+/// Elements that are found by other ways than the number of the use modulo the size.
+#[test]
+fn spellings_of_an_element_are_one() {
+    let odd = |second: &str, parity: &str| {
+        format!(
+            "protocol odd param N in 0..
+             mbarrier g[2] {{ arrivals: 2 }} mbarrier f[3] {{ arrivals: 1 }}
+             role a[w in 0..2] warp {{ for i in 0..N {{
+                 arrive g[i % 2] wait g[i % 2] 3 * i / 2 % 2
+                 arrive g[{second}] wait g[{second}] {parity}
+                 arrive g[i % 2] wait g[i % 2] (3 * i / 2 + 1) % 2 }} }}"
+        )
+    };
+    proves(&odd("(i + 1) % 2", "(3 * i + 1) / 2 % 2"));
+    for (second, parity) in [
+        ("i % 2", "(3 * i + 1) / 2 % 2"),
+        ("(i + 1) % 2", "3 * i / 2 % 2"),
+        ("(i + 1) % 2", "((3 * i + 1) / 2 + 1) % 2"),
+    ] {
+        assert!(proposal(&odd(second, parity)).is_err(), "{second} {parity}");
+    }
+    let pairs = |one: &str, other: &str, parity: &str| {
+        let used =
+            |index: &str| format!("wait empty[{index}] ({parity} + 1) % 2 arrive full[{index}] ");
+        uses(
+            "6",
+            "",
+            &format!("for i in 0..3 * N {{ {}{} }}", used(one), used(other)),
+        )
+    };
+    let (one, other) = ("2 * (i % 3)", "1 + (i % 3) * 2");
+    proves(&pairs(one, other, "i / 3"));
+    for (one, other, parity) in [
+        (other, one, "i / 3"),
+        (one, "2 * (i % 3) + 2", "i / 3"),
+        (one, "3 * (i % 2) + 1", "i / 3"),
+        (one, "(i % 3) + 1", "i / 3"),
+        (one, other, "i / 2"),
+        (one, other, "(i / 3 + 1)"),
+        (one, other, "i / 6"),
+    ] {
+        assert!(
+            proposal(&pairs(one, other, parity)).is_err(),
+            "{one} {other} {parity}"
+        );
+    }
+    // The first round is written in front of the loop, also as a loop over elements.
+    let written = |bound: &str, parity: &str| {
+        let rest = "for i in 0..6 * N - 6 { wait empty[i % 6] i / 6 % 2 arrive full[i % 6] }";
+        let first = format!("for e in 0..{bound} {{ wait empty[e] {parity} arrive full[e] }}");
+        uses(
+            "6",
+            &format!("{first} for e in 3..6 {{ wait empty[e] 1 arrive full[e] }}"),
+            rest,
+        )
+    };
+    proves(&written("3", "1"));
+    assert!(proposal(&written("2", "1")).is_err());
+    assert!(proposal(&written("3", "0")).is_err());
+}

@@ -151,3 +151,82 @@ fn bytes_from_two_ctas_are_proved_where_they_add_up() {
         assert_eq!(proposal(&source), None, "{source}");
     }
 }
+
+/// A producer that asks for more slots in the end and delivers nothing to them, and what else happens.
+fn asks_on(tail: &str, trips: &str, after: &str) -> String {
+    format!(
+        "protocol asks param N in 1.. param B in 1..
+         mbarrier full[2] {{ arrivals: 1 }} mbarrier empty[2] {{ arrivals: 1 }}
+         role load {{ for k in 0..N {{ wait empty[k % 2] (k / 2 + 1) % 2
+             arrive_expect_tx full[k % 2] B async copy a completes full[k % 2] B }} {tail} }}
+         role math {{ for k in 0..{trips} {{ wait full[k % 2] k / 2 % 2 arrive empty[k % 2] }} {after} }}"
+    )
+}
+
+const ASKS: &str = "wait empty[N % 2] (N / 2 + 1) % 2 arrive_expect_tx full[N % 2] B";
+const ASKS_AGAIN: &str =
+    "wait empty[(N + 1) % 2] ((N + 1) / 2 + 1) % 2 arrive_expect_tx full[(N + 1) % 2] B";
+
+#[test]
+fn the_last_arrivals_may_lack_bytes() {
+    for (tail, unfilled) in [(ASKS.to_owned(), 1), (format!("{ASKS} {ASKS_AGAIN}"), 2)] {
+        let source = asks_on(&tail, "N", "");
+        let order = proposal(&source).unwrap_or_else(|| panic!("{source}"));
+        assert_eq!(order.unfilled.len(), unfilled);
+        for property in ["deadlock", "early_completion", "early_pass", "lapped_wait"] {
+            accepted(&source, property, &order).unwrap();
+        }
+        // Bytes are left over.
+        accepted(&source, "tx_mismatch", &order).unwrap_err();
+    }
+}
+
+/// Nobody may wait for such an arrival, nor make another one behind it, nor be early.
+#[test]
+fn what_lacks_bytes_is_not_waited_for() {
+    let early = "arrive_expect_tx full[N % 2] B";
+    for source in [
+        asks_on(ASKS, "N + 1", ""),
+        asks_on(ASKS, "N", "wait full[N % 2] N / 2 % 2"),
+        asks_on(early, "N", ""),
+        asks_on(&format!("{ASKS} {ASKS}"), "N", ""),
+        asks_on(
+            &format!("{ASKS} async copy b completes full[(N + 1) % 2] B"),
+            "N",
+            "",
+        ),
+        asks_on(
+            &format!("{ASKS} for k in 0..N {{ arrive full[(N + 1 + k) % 2] }}"),
+            "N",
+            "",
+        ),
+    ] {
+        assert_eq!(proposal(&source), None, "{source}");
+    }
+    let source = asks_on(ASKS, "N", "");
+    let good = proposal(&source).unwrap();
+    let arrival = good.unfilled[0];
+    for unfilled in [
+        vec![],
+        vec![(1, 0)],
+        vec![(9, 9)],
+        vec![arrival, (0, 2)],
+        vec![(0, 2)],
+    ] {
+        let order = Order {
+            unfilled,
+            ..good.clone()
+        };
+        accepted(&source, "deadlock", &order).unwrap_err();
+    }
+    // Of a ring that is filled to the end no arrival is unfilled.
+    let source = asks_on("", "N", "");
+    let good = proposal(&source).unwrap();
+    for site in 0..4 {
+        let order = Order {
+            unfilled: vec![(0, site)],
+            ..good.clone()
+        };
+        accepted(&source, "deadlock", &order).unwrap_err();
+    }
+}

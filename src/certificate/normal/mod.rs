@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | `for i in a..b { B }`, `b - a` is at most 0 | nothing | no iteration |
 //! | `for i in a..b { B }`, `b - a` is 1 | `i = a; B` | one iteration |
+//! | `for i in a..b { B }`, `b - a` is 2 to 4, `i` is an index in a short `B` without loops | `i = a; B i = a + 1; B` and so on | so many iterations |
 //! | `if c { for i in a..b { B } }`, `c` holds wherever `a < b` | the loop | where `c` does not hold, no iteration |
 //! | `for i in a..b { B if c { break } }`, `c` implies `i >= b - 1` | `for i in a..b { B }` | nothing follows |
 //! | `for i in 0..b { if i % m == r { B } }`, `r` is in `0..m` | `for k in 0..(b - r + m - 1) / m { i = m * k + r; B }` | `turns.rs` |
@@ -37,6 +38,7 @@ use super::cut::algebra;
 use super::cut::domain::never_negative;
 use super::cut::leave;
 use super::cut::polynomial::Polynomial;
+use super::cut::statements;
 use super::defined::evident;
 use super::once::once;
 use super::once::says;
@@ -51,6 +53,12 @@ use crate::protocol::VarId;
 
 /// Expressions with more parts than these are not compared.
 const MAX_SIZE: usize = 64;
+
+/// Loops of more iterations than these are not unrolled.
+const MOST_UNROLLED: i64 = 4;
+
+/// Nor are loops of more statements.
+const MOST_STATEMENTS: usize = 4;
 
 /// The same protocol with its programs in normal form.
 pub fn normal(protocol: &Protocol) -> Protocol {
@@ -173,18 +181,9 @@ impl Rewriter<'_> {
         let trips = algebra::sub(this.hi.clone(), this.lo.clone());
         match self.difference(&trips, &Expr::Int(0))? {
             Expr::Int(..=0) => Some(Vec::new()),
-            Expr::Int(1) => {
-                let mut all = Vec::new();
-                if says(this.body, this.var) {
-                    let kind = StmtKind::Assign {
-                        var: this.var,
-                        value: this.lo.clone(),
-                    };
-                    let this = stmt.clone();
-                    all.push(Stmt { kind, ..this });
-                }
-                all.extend_from_slice(this.body);
-                Some(all)
+            Expr::Int(1) => Some(unrolled(stmt, &this, 1)),
+            Expr::Int(trips @ 2..=MOST_UNROLLED) if tells_elements_apart(&this) => {
+                Some(unrolled(stmt, &this, trips))
             }
             _ => None,
         }
@@ -360,6 +359,41 @@ fn size(expr: &Expr) -> usize {
     let mut sizes = parts.iter().map(|part| size(part));
     let sum = sizes.try_fold(1_usize, |sum, part| sum.checked_add(part));
     sum.unwrap_or(usize::MAX)
+}
+
+/// The iterations of a loop, one behind the other.
+fn unrolled(stmt: &Stmt, this: &Loop<'_>, trips: i64) -> Vec<Stmt> {
+    let mut all = Vec::new();
+    let mut order: Vec<i64> = (0..trips).collect();
+    if this.descending {
+        order.reverse();
+    }
+    for nth in order {
+        if says(this.body, this.var) {
+            let value = algebra::add(this.lo.clone(), Expr::Int(nth));
+            let kind = StmtKind::Assign {
+                var: this.var,
+                value,
+            };
+            let this = stmt.clone();
+            all.push(Stmt { kind, ..this });
+        }
+        all.extend_from_slice(this.body);
+    }
+    all
+}
+
+/// Whether a loop is short, and its variable an index: then each iteration is about elements of its own.
+fn tells_elements_apart(this: &Loop<'_>) -> bool {
+    let plain = |stmt: &Stmt| !matches!(stmt.kind, StmtKind::For { .. } | StmtKind::If { .. });
+    let indexed = |stmt: &Stmt| {
+        let cell = statements::cell_of(stmt);
+        cell.is_some_and(|cell| cell.index.contains(&Expr::Var(this.var)))
+    };
+    this.body.len() <= MOST_STATEMENTS
+        && this.body.iter().all(plain)
+        && this.body.iter().any(indexed)
+        && !leave::changed(this.body).contains(&this.var)
 }
 
 /// Whether two blocks are the same but for where they stand.

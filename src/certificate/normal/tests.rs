@@ -8,7 +8,7 @@ use super::*;
 fn protocol(program: &str) -> Protocol {
     let text = format!(
         "protocol p param N in 0.. param M in 0.. param W in -4.. param K in 3..=3 param L in 1..=9 assume L == 2
-        mbarrier b {{ arrivals: 1 }} role r {{ var x = 0 {program} }}"
+        mbarrier b {{ arrivals: 1 }} mbarrier c[4] {{ arrivals: 1 }} role r {{ var x = 0 {program} }}"
     );
     text::load(text.as_bytes()).unwrap_or_else(|found| panic!("{}", found[0].message))
 }
@@ -66,6 +66,14 @@ fn spellings_are_one_program() {
         (
             "for i in 0..N { if i % 2 == 1 { arrive b } x = x + M }",
             "var y = x for k in 0..N / 2 { x = 2 * k + 1 x = y + M * x arrive b } x = y + M * N",
+        ),
+        (
+            "for i in 1..K { arrive c[i] }",
+            "x = 1 arrive c[x] x = 2 arrive c[x]",
+        ),
+        (
+            "for i in 0..L descending { wait c[i] 0 arrive c[3 - i] return }",
+            "x = 1 wait c[x] 0 arrive c[3 - x] return x = 0 wait c[x] 0 arrive c[3 - x] return",
         ),
         (
             "for i in 0..W { x = 1 + x if i % 2 == 0 { arrive b } }",
@@ -128,6 +136,9 @@ fn what_differs_stays() {
     for program in [
         "for i in 0..N { arrive b }",
         "for i in 0..K { arrive b }",
+        "for i in 0..K { arrive c[3 - i] }",
+        "for i in 0..5 { arrive c[i] }",
+        "for i in 0..K { arrive c[i] if i == x { arrive b } }",
         "for i in 0..L { arrive b if x == 0 { break } }",
         "for i in 0..1 { if N == 3 { break } arrive b }",
         "for i in 0..1 / N { arrive b }",

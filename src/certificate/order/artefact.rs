@@ -29,6 +29,9 @@ pub struct Order {
     /// Waits at the ends of programs that need no rank.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ends: Vec<End>,
+    /// Last arrivals whose bytes nobody delivers: class and operation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfilled: Vec<(usize, usize)>,
 }
 
 /// A wait after which its member only waits. The number of the arrival that it is for is what its

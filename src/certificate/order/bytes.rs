@@ -90,6 +90,13 @@ impl Rule<'_> {
                 if last > arrival || delivers.min().is_some_and(|first| first < last) {
                     return refuse();
                 }
+                let unfilled = |lane: &Lane| lane.unfilled.contains(&(class, arrived));
+                if self.lanes.iter().any(unfilled) {
+                    match is(|k| matches!(k, Kind::Deliver { .. })).next() {
+                        None => continue,
+                        Some(_) => return refuse(),
+                    }
+                }
                 let mut lanes = self.lanes.iter();
                 if lanes.any(|lane| lane.mixed() && lane.arrivals.contains(&(class, arrived))) {
                     continue;
@@ -135,7 +142,7 @@ impl Rule<'_> {
                 let run: Vec<&Site> = run.iter().map(|at| &this.flow.sites[*at]).collect();
                 open(&run)
             };
-            let mut sites = lane.arrivals_of(class);
+            let mut sites = lane.filled_of(class);
             let Some(first) = sites.next() else { continue };
             for site in sites {
                 let apart = Expr::binary(BinaryOp::Sub, of(site), of(first));
@@ -161,7 +168,7 @@ impl Rule<'_> {
             object.name
         );
         let total =
-            |class: usize| scene::before(self.class(class), Place::End, lane.arrivals_of(class));
+            |class: usize| scene::before(self.class(class), Place::End, lane.filled_of(class));
         // Of all pairs, since any class between two may have no members.
         let arriving = lane.arriving();
         let rest = |nth| arriving.iter().skip(exact::next(nth));

@@ -142,38 +142,119 @@ impl Wrap {
 
 /// Whether two bits are the same by their form.
 fn same_bit(a: &Bit, b: &Bit) -> Result<bool, Unsupported> {
+    let (a, b) = (whole(a)?, whole(b)?);
     let mut sum = fits(a.sum.plus(-1, &b.sum))?;
     match (&a.quotient, &b.quotient) {
         (None, None) => {}
-        (Some((a, m)), Some((b, n))) if m == n => {
-            let apart = fits(a.plus(-1, b))?;
-            let Some(rounds) = rounds(&apart, m)? else {
+        (Some(left), Some(right)) => {
+            let Some(apart) = quotients_apart(left, right)? else {
                 return Ok(false);
             };
-            sum = fits(sum.plus(rounds, &Polynomial::number(1)))?;
+            sum = fits(sum.plus(1, &apart))?;
         }
         _ => return Ok(false),
     }
     Ok(sum.is_even())
 }
 
-/// How many rounds apart an index and the number it stands for may be.
-const MAX_ROUNDS: i128 = 4;
-
-/// How many times the size of a lane a number is, if it is so by its form.
-pub fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<i128>, Unsupported> {
-    for (rounds, back) in (-MAX_ROUNDS..=MAX_ROUNDS).zip((-MAX_ROUNDS..=MAX_ROUNDS).rev()) {
-        if fits(apart.plus(back, size))? == Polynomial::default() {
+/// By how much the first of two quotients, rounded down, is more, if that is so by its form; or less, which is the same for a bit.
+/// It is `q` for `(a + q * m) div m` and `a div m`, and for `(c * a + r + q * c * m) div (c * m)` and `a div m` where `r` is in `0..c`.
+fn quotients_apart(
+    left: &(Polynomial, Polynomial),
+    right: &(Polynomial, Polynomial),
+) -> Result<Option<Polynomial>, Unsupported> {
+    if left.1 == right.1 {
+        return rounds(&fits(left.0.plus(-1, &right.0))?, &left.1);
+    }
+    for ((of, by), (other, less)) in [(left, right), (right, left)] {
+        let Some((times, rest)) = by.split(less) else {
+            continue;
+        };
+        let (Some(times @ 1..), Some(0)) = (times.value(), rest.value()) else {
+            continue;
+        };
+        let scaled = fits(Polynomial::default().plus(times, other))?;
+        let Some((rounds, rest)) = fits(of.plus(-1, &scaled))?.split(by) else {
+            continue;
+        };
+        if rest.value().is_some_and(|rest| (0..times).contains(&rest)) {
             return Ok(Some(rounds));
         }
     }
-    // A multiple of another number.
-    Ok(match (apart.value(), size.value()) {
-        (Some(apart), Some(size)) if size > 0 && apart.checked_rem(size) == Some(0) => {
-            apart.checked_div(size)
-        }
+    Ok(None)
+}
+
+/// What an index is a remainder of by an extent, if it is one by its form: `x` for `x mod extent`, and `c * x + b` for `c * (x mod m)
+/// + b` with `c * m = extent` and `b` in `0..c`. Extents are positive.
+pub fn dividend(index: &Expr, extent: &Expr) -> Option<Expr> {
+    use BinaryOp as B;
+    if let Expr::Binary(B::Mod, x, modulus) = index
+        && **modulus == *extent
+    {
+        return Some((**x).clone());
+    }
+    let (scaled, plus) = match index {
+        Expr::Binary(B::Add, a, b) => match (&**a, &**b) {
+            (scaled, Expr::Int(plus)) | (Expr::Int(plus), scaled) => (scaled, *plus),
+            _ => return None,
+        },
+        index => (index, 0),
+    };
+    let Expr::Binary(B::Mul, a, b) = scaled else {
+        return None;
+    };
+    let (times, inner) = match (&**a, &**b) {
+        (Expr::Int(times), inner) | (inner, Expr::Int(times)) => (*times, inner),
+        _ => return None,
+    };
+    let Expr::Binary(B::Mod, x, modulus) = inner else {
+        return None;
+    };
+    let scale = |x: &Expr| Expr::binary(B::Mul, Expr::Int(times), x.clone());
+    let only = |e: &Expr| match &cases::value(e, &Env::new()).ok()?[..] {
+        [(facts, value)] if facts.is_empty() => Some(value.clone()),
         _ => None,
+    };
+    let whole = only(&scale(modulus))? == only(extent)?;
+    (whole && (0..times).contains(&plus)).then(|| Expr::binary(B::Add, scale(x), Expr::Int(plus)))
+}
+
+/// The same bit with the whole part of its quotient in the sum: `(q * m + r) div m = q + r div m` for `m >= 1`, which is `q`
+/// for a number `r` in `0..m`.
+fn whole(bit: &Bit) -> Result<Bit, Unsupported> {
+    let split =
+        |(over, under): &(Polynomial, Polynomial)| Some((over.split(under)?, under.clone()));
+    let Some(((rounds, rest), under)) = bit.quotient.as_ref().and_then(split) else {
+        return Ok(bit.clone());
+    };
+    let inside = match (rest.value(), under.value()) {
+        (Some(0), _) => true,
+        (Some(rest), Some(under)) => (0..under).contains(&rest),
+        _ => false,
+    };
+    Ok(Bit {
+        sum: fits(bit.sum.plus(1, &rounds))?,
+        quotient: (!inside).then_some((rest, under)),
     })
+}
+
+/// How many rounds apart an index and the number it stands for may be.
+const MAX_ROUNDS: i128 = 4;
+
+/// How many times the size of a lane a number is, if it is so by its form: an integer, whatever the unknowns are.
+pub fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<Polynomial>, Unsupported> {
+    if let Some((rounds, rest)) = apart.split(size)
+        && rest == Polynomial::default()
+    {
+        return Ok(Some(rounds));
+    }
+    // A sum is divided only by itself, a few times.
+    for (rounds, back) in (-MAX_ROUNDS..=MAX_ROUNDS).zip((-MAX_ROUNDS..=MAX_ROUNDS).rev()) {
+        if fits(apart.plus(back, size))? == Polynomial::default() {
+            return Ok(Some(Polynomial::number(rounds)));
+        }
+    }
+    Ok(None)
 }
 
 /// That bits are the same in every case: a case in which they are not by their form is none.

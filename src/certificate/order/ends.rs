@@ -4,7 +4,7 @@
 //! member notices, since a wait changes nothing, so a run of the protocol is a run of what is left. Let that be free of
 //! deadlock by the rule. Where nobody can go on, everybody has come to the waits that were left out, and all
 //! that was in flight has landed. So everybody has made all arrivals. Let a wait be for arrival `j`, with
-//! `total - size <= j < total` for the total of everybody who arrives at its lane. Then each has made exactly `j
+//! `total - size <= j < total` for the total of everybody who arrives at its lane, and let it be for no unfilled arrival. Then each has made exactly `j
 //! div size + 1` arrivals at its element, and as many generations are complete, no more and no less: the wait
 //! has the parity of that one, so it passes.
 //!
@@ -115,13 +115,18 @@ impl Rule<'_> {
                         sequent,
                     }));
                     for by in this.arriving() {
+                        let filled = this.filled_of(by);
+                        let filled = scene::before(self.class(by), Place::End, filled)?;
                         let arrivals = this.arrivals_of(by);
                         let total = scene::before(self.class(by), Place::End, arrivals)?;
                         for scene in at.scene.inhabited(self.class(by))? {
-                            for (scene, total) in scene.value(&total, &Env::new())? {
-                                let left = fits(total.plus(-1, &number))?;
+                            for (scene, filled) in scene.value(&filled, &Env::new())? {
+                                let left = fits(filled.plus(-1, &number))?;
                                 let made = fits(left.less(1))?;
                                 push(&mut all, &name, what.clone(), &scene, made);
+                            }
+                            for (scene, total) in scene.value(&total, &Env::new())? {
+                                let left = fits(total.plus(-1, &number))?;
                                 let none = fits(size.plus(-1, &left))?;
                                 push(&mut all, &name, what.clone(), &scene, none);
                             }
@@ -143,10 +148,10 @@ impl Rule<'_> {
     ) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
         let this = &self.lanes[lane];
         let stands_for = match this.moving {
-            Some(position) => match &at.class.flow.sites[at.site].index[position] {
-                Expr::Binary(BinaryOp::Mod, x, modulus) if **modulus == this.size => (**x).clone(),
-                index => index.clone(),
-            },
+            Some(position) => {
+                let index = &at.class.flow.sites[at.site].index[position];
+                closed::dividend(index, &this.size).unwrap_or_else(|| index.clone())
+            }
             None => {
                 let by = this.arriving();
                 let by = by.first().copied().unwrap_or_default();

@@ -33,12 +33,20 @@ pub struct Lane {
     /// The classes that deliver bytes and do not arrive. What such a member delivers in the same breath is
     /// among the arrivals, by the last of it.
     pub bringing: Vec<usize>,
+    /// The arrivals whose bytes nobody delivers: see [`super::unfilled`].
+    pub unfilled: Vec<(usize, usize)>,
 }
 
 impl Lane {
     /// The arrivals of a class, by operation.
     pub fn arrivals_of(&self, class: usize) -> impl Iterator<Item = usize> {
         of(&self.arrivals, class)
+    }
+
+    /// The arrivals of a class that are not unfilled.
+    pub fn filled_of(&self, class: usize) -> impl Iterator<Item = usize> {
+        let filled = move |site: &usize| !self.unfilled.contains(&(class, *site));
+        self.arrivals_of(class).filter(filled)
     }
 
     /// Its waits.
@@ -192,6 +200,7 @@ fn of_uses(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsuppor
                 waits: Vec::new(),
                 deliveries: Vec::new(),
                 bringing: Vec::new(),
+                unfilled: Vec::new(),
             });
         match (&this.kind, &object.kind) {
             (

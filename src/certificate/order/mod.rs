@@ -21,7 +21,7 @@
 //!    of generation `j div size + 1`, for `j = n - rounds * size - arrivals` with two numbers
 //!    ([`artefact::Lag`]); `j >= -size`; whoever arrives at the lane makes arrival `j` if `j >= 0`
 //!    ([`Rule::waits`](rule::Rule::waits)). Waits for arrivals below 0 may be skipped ([`guards`]), and waits that
-//!    end programs may be looked at alone ([`ends`]);
+//!    end programs may be looked at alone ([`ends`]), and last arrivals may lack bytes ([`unfilled`]);
 //! 5. *(not behind)* a member that comes to such a wait by parity with `j >= size` knows that
 //!    arrival `j - size` has been awaited;
 //! 6. *(in turn)* a member that makes arrival `v >= size` knows that arrival `v - size` has been
@@ -92,6 +92,7 @@ pub mod quotients;
 pub mod ranks;
 pub mod rule;
 pub mod scene;
+mod unfilled;
 
 use std::collections::BTreeSet;
 
@@ -125,7 +126,8 @@ pub fn proves_by(protocol: &Protocol, order: &Order, property: Property) -> bool
             | Property::OverArrival
             | Property::TxMismatch
     );
-    proves(protocol, property) && (order.ends.is_empty() || of_arrivals)
+    let left_over = !order.unfilled.is_empty() && property == Property::TxMismatch;
+    proves(protocol, property) && (order.ends.is_empty() || of_arrivals) && !left_over
 }
 
 /// Whether an argument by the rule may prove a property of a protocol.
@@ -167,7 +169,7 @@ pub fn claims(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsuppor
 
 /// The same, where quotients are named already.
 fn claims_of_named(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsupported> {
-    let rule = Rule::new(protocol, &order.unguarded, &order.ends)?;
+    let rule = Rule::new(protocol, &order.unguarded, &order.ends, &order.unfilled)?;
     let mut all = rule.declarations()?;
     all.extend(rule.programs()?);
     all.extend(rule.counts()?);
@@ -180,6 +182,7 @@ fn claims_of_named(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Uns
         }
     }
     all.extend(rule.last()?);
+    all.extend(rule.unfilled()?);
     for about in rule.ordered() {
         let chain = order.chains.iter().find(|chain| chain.about == about);
         let links = chain.map_or(&[][..], |chain| &chain.links);

@@ -129,6 +129,36 @@ impl Polynomial {
         Ok(product)
     }
 
+    /// `q` and `r` with this `= q * by + r`, where `by` is one product with a positive coefficient: `q` takes what it can of every
+    /// term that the product divides, so that coefficients in `r` are at least 0 and less than that of `by` there.
+    pub fn split(&self, by: &Polynomial) -> Option<(Polynomial, Polynomial)> {
+        let mut only = by.terms();
+        let (Some((divisor, number @ 1..)), None) = (only.next(), only.next()) else {
+            return None;
+        };
+        let (mut quotient, mut rest) = (BTreeMap::new(), BTreeMap::new());
+        for (monomial, times) in self.terms() {
+            let Some(reduced) = without(monomial, divisor) else {
+                rest.insert(monomial.clone(), times);
+                continue;
+            };
+            let (rounds, left) = (
+                times.checked_div_euclid(number)?,
+                times.checked_rem_euclid(number)?,
+            );
+            let parts = [
+                (&mut quotient, reduced, rounds),
+                (&mut rest, monomial.clone(), left),
+            ];
+            for (of, monomial, times) in parts {
+                if times != 0 {
+                    of.insert(monomial, times);
+                }
+            }
+        }
+        Some((Polynomial(Arc::new(quotient)), Polynomial(Arc::new(rest))))
+    }
+
     fn add(&mut self, monomial: Monomial, more: i128) -> Result<(), TooLarge> {
         let terms = Arc::make_mut(&mut self.0);
         let times = terms.entry(monomial.clone()).or_insert(0);
@@ -166,6 +196,16 @@ fn common(mut a: i128, mut b: i128) -> Option<i128> {
         (a, b) = (b, a.checked_rem(b)?);
     }
     Some(a)
+}
+
+/// A product without the factors of another, if it has them all.
+fn without(monomial: &Monomial, divisor: &Monomial) -> Option<Monomial> {
+    let mut left = monomial.clone();
+    for unknown in divisor {
+        let at = left.iter().position(|other| other == unknown)?;
+        left.remove(at);
+    }
+    Some(left)
 }
 
 fn number(value: i128) -> Term {

@@ -63,7 +63,7 @@ pub struct Rule<'p> {
 
 impl<'p> Rule<'p> {
     /// Splits a protocol into classes and lanes, with these waits counted under any condition, and these
-    /// at the ends of programs looked at alone.
+    /// at the ends of programs looked at alone, and with these arrivals unfilled.
     ///
     /// # Errors
     ///
@@ -72,6 +72,7 @@ impl<'p> Rule<'p> {
         protocol: &'p Protocol,
         unguarded: &[(usize, usize)],
         ends: &[End],
+        unfilled: &[(usize, usize)],
     ) -> Result<Rule<'p>, Unsupported> {
         if let Some(pattern) = protocol.patterns.first() {
             return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
@@ -104,6 +105,7 @@ impl<'p> Rule<'p> {
             guards,
             ends: Vec::new(),
         };
+        rule.leave_unfilled(unfilled)?;
         rule.leave_out(ends)?;
         Ok(rule)
     }
@@ -404,11 +406,10 @@ impl<'p> Rule<'p> {
         let extents = &self.protocol.objects[lane.object].extents;
         for (position, (index, extent)) in this.index.iter().zip(extents).enumerate() {
             let moving = lane.moving == Some(position);
-            let (x, inside) = match index {
-                Expr::Binary(BinaryOp::Mod, x, modulus) if moving && **modulus == *extent => {
-                    (&**x, true)
-                }
-                index => (index, false),
+            let dividend = closed::dividend(index, extent).filter(|_| moving);
+            let (x, inside) = match &dividend {
+                Some(x) => (x, true),
+                None => (index, false),
             };
             for (at, extent) in at.value(extent)? {
                 // Not empty, so that a remainder is inside.
@@ -496,7 +497,7 @@ impl<'p> Rule<'p> {
             for by in this.arriving() {
                 let name = format!("exists_c{class}_s{site}_by{by}");
                 let what = format!("{words} is for arrivals that {} make", self.class(by).name);
-                let total = scene::before(self.class(by), Place::End, this.arrivals_of(by))?;
+                let total = scene::before(self.class(by), Place::End, this.filled_of(by))?;
                 for at in self.scene.at(&self.classes[class], site)? {
                     for (mut at, number) in self.awaited(this, &at, class, lag)? {
                         at.scene.know(number.clone());

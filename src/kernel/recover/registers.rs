@@ -33,7 +33,17 @@ const STEP: u32 = 8;
 
 /// What becomes of `setmaxnreg`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Registers {
+pub struct Registers {
+    /// How what is taken and given back is counted.
+    pub counted: Counted,
+    /// Whether warps of a warpgroup ask for different numbers, or not equally often. PTX calls that undefined, kernels
+    /// do it, and it is printed among the assumptions that hardware counts for each warp by itself.
+    pub apart: bool,
+}
+
+/// How registers that are taken and given back are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
     /// It does not occur, or changes nothing.
     Still,
     /// What is taken has been given back before.
@@ -71,7 +81,8 @@ fn at_launch(kernel: &Kernel, shape: Shape, roles: &[Role]) -> i128 {
 /// Writes `setmaxnreg` as acquiring and releasing, or leaves it out.
 pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Registers, Obstacle> {
     let launch = at_launch(kernel, shape, roles);
-    by_warpgroup(roles, shape)?;
+    let apart = apart(roles, shape);
+    let settled = |counted| Ok(Registers { counted, apart });
     let mut found = false;
     let mut moves = Vec::new();
     for role in &*roles {
@@ -96,7 +107,7 @@ pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Regis
                         }
                     });
                     if nested {
-                        return Ok(Registers::Assumed);
+                        return settled(Counted::Assumed);
                     }
                 }
             }
@@ -104,7 +115,7 @@ pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Regis
         moves.push(own);
     }
     if !found {
-        return Ok(Registers::Still);
+        return settled(Counted::Still);
     }
     let covered = (0..shape.ctas()).all(|rank| covered(roles, &moves, rank, shape));
     for (role, moves) in roles.iter_mut().zip(moves) {
@@ -131,42 +142,27 @@ pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Regis
             role.lines.splice(0..0, begin);
         }
     }
-    Ok(if covered {
-        Registers::Covered { launch }
+    settled(if covered {
+        Counted::Covered { launch }
     } else {
-        Registers::Pool { launch }
+        Counted::Pool { launch }
     })
 }
 
-/// Refuses warps of a warpgroup that do not ask for the same registers in the same order.
-fn by_warpgroup(roles: &[Role], shape: Shape) -> Result<(), Obstacle> {
+/// Whether warps of a warpgroup do not ask for the same registers in the same order.
+fn apart(roles: &[Role], shape: Shape) -> bool {
     let asking: Vec<Vec<Line>> = roles.iter().map(|role| only(&role.lines, &asks)).collect();
-    for (role, asks) in roles.iter().zip(&asking) {
-        let mut location = None;
-        each(asks, &mut |_, at| {
-            location.get_or_insert_with(|| at.clone());
-        });
-        let Some(location) = location else { continue };
-        for warp in &role.warps {
+    roles.iter().zip(&asking).any(|(role, asks)| {
+        role.warps.iter().any(|warp| {
             let first = warp / WARPS * WARPS;
-            let alike = (first..first + WARPS).all(|warp| {
-                let other = roles
-                    .iter()
-                    .zip(&asking)
+            (first..shape.warps().min(first + WARPS)).any(|warp| {
+                let mut others = roles.iter().zip(&asking);
+                let other = others
                     .find(|(other, _)| other.rank == role.rank && other.warps.contains(&warp));
-                warp >= shape.warps() || other.is_some_and(|(_, other)| same(asks, other))
-            });
-            if !alike {
-                return Err(Obstacle {
-                    reason: "all four warps of a warpgroup have to carry `setmaxnreg` out together, equally often, and they \
-                             do not: this is undefined"
-                        .to_owned(),
-                    location,
-                });
-            }
-        }
-    }
-    Ok(())
+                !other.is_some_and(|(_, other)| same(asks, other))
+            })
+        })
+    })
 }
 
 fn asks(line: &Line) -> bool {

@@ -16,6 +16,7 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
 use crate::recover::ready::are_ready;
+use crate::recover::registers::Counted;
 use crate::recover::registers::Registers;
 use crate::recover::rewrite::without;
 use crate::recover::shape::Shape;
@@ -291,12 +292,12 @@ impl Writer<'_> {
 
     /// What is taken for granted of registers.
     fn registers(&mut self) {
-        let line = match self.registers {
-            Registers::Still => return,
-            Registers::Assumed => {
+        let line = match self.registers.counted {
+            Counted::Still => return,
+            Counted::Assumed => {
                 "Assumed: `setmaxnreg` finds the registers that it asks for".to_owned()
             }
-            Registers::Covered { launch } | Registers::Pool { launch } => {
+            Counted::Covered { launch } | Counted::Pool { launch } => {
                 let why = match self.kernel.bounds.max_registers {
                     Some(_) => "as .maxnreg says",
                     None => "as many as fit and `setmaxnreg.inc` can raise",
@@ -305,7 +306,13 @@ impl Writer<'_> {
             }
         };
         let _ = writeln!(self.text, "//! {line}");
-        if let Registers::Covered { .. } = self.registers {
+        if self.registers.apart {
+            self.text.push_str(
+                "//! Assumed: `setmaxnreg` counts for each warp by itself, though PTX leaves it undefined where the warps of a \
+                 warpgroup do not carry out the same one\n",
+            );
+        }
+        if let Counted::Covered { .. } = self.registers.counted {
             self.text.push_str(
                 "//! What `setmaxnreg` takes has been given back before, and is left out.\n",
             );
@@ -314,7 +321,7 @@ impl Writer<'_> {
 
     /// The pools of registers, and the barriers behind which every warp has its share.
     fn pools(&mut self) {
-        let Registers::Pool { launch } = self.registers else {
+        let Counted::Pool { launch } = self.registers.counted else {
             return;
         };
         let warps = self.shape.warps();

@@ -10,6 +10,7 @@ pub(super) mod multipliers;
 mod points;
 mod ranks;
 mod simplex;
+mod unfilled;
 mod work;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ use crate::certificate::order::positivity::Sequent;
 use crate::certificate::order::quotients;
 use crate::certificate::order::rule::Claim;
 use crate::certificate::order::rule::Rule;
+use crate::certificate::program::Unsupported;
 use crate::fresh;
 use crate::protocol::Protocol;
 use multipliers::Prover;
@@ -63,10 +65,11 @@ pub fn guess(
     let search = || {
         // What is known of sequents holds in every way.
         let prover = &Prover::new(WORK);
-        let plain = |unguarded: &[(usize, usize)]| {
-            let rule = Rule::new(protocol, unguarded, &[]).map_err(uncovered)?;
+        let plain = |unguarded: &[(usize, usize)], unfilled: &[(usize, usize)]| {
+            let rule = Rule::new(protocol, unguarded, &[], unfilled).map_err(uncovered)?;
             Ok::<_, String>(Search {
                 rule,
+                unfilled: unfilled.to_vec(),
                 protocol,
                 deadline,
                 cancel,
@@ -74,7 +77,12 @@ pub fn guess(
                 prover,
             })
         };
-        let search = plain(&[])?;
+        let mut search = plain(&[], &[])?;
+        let last = unfilled::candidates(&search.rule);
+        if !last.is_empty() && search.all_of(&search.rule.arrivals()).is_err() {
+            search = plain(&[], &last)?;
+        }
+        let unfilled = search.unfilled.clone();
         let first = match search.run(&[], &[]) {
             Ok(order) => return Ok(order),
             Err(reason) => reason,
@@ -85,7 +93,7 @@ pub fn guess(
             ways.insert(0, &guarded);
         }
         for unguarded in ways {
-            let mut search = plain(unguarded)?;
+            let mut search = plain(unguarded, &unfilled)?;
             if !unguarded.is_empty()
                 && let Ok(order) = search.run(unguarded, &[])
             {
@@ -93,7 +101,8 @@ pub fn guess(
             }
             let ends = search.ends(unguarded)?;
             if !ends.is_empty() {
-                search.rule = Rule::new(protocol, unguarded, &ends).map_err(uncovered)?;
+                search.rule =
+                    Rule::new(protocol, unguarded, &ends, &unfilled).map_err(uncovered)?;
                 if let Ok(order) = search.run(unguarded, &ends) {
                     return Ok(order);
                 }
@@ -109,6 +118,8 @@ pub fn guess(
 
 struct Search<'p> {
     rule: Rule<'p>,
+    /// The arrivals that are taken to be unfilled.
+    unfilled: Vec<(usize, usize)>,
     protocol: &'p Protocol,
     deadline: Instant,
     cancel: Option<&'p AtomicBool>,
@@ -134,7 +145,7 @@ impl Search<'_> {
             let mut shown = BTreeMap::new();
             for rounds in ROUNDS {
                 let ends = with(rounds);
-                let Ok(rule) = Rule::new(self.protocol, unguarded, &ends) else {
+                let Ok(rule) = Rule::new(self.protocol, unguarded, &ends, &self.unfilled) else {
                     break;
                 };
                 for (lane, end) in &rule.ends {
@@ -161,13 +172,15 @@ impl Search<'_> {
             rule.counts(),
             rule.arrivals(),
             rule.last(),
+            rule.unfilled(),
         ] {
-            self.all_shown(&claims.map_err(uncovered)?)?;
+            self.all_of(&claims)?;
         }
         let mut order = Order {
             lags: self.lags()?,
             unguarded: unguarded.to_vec(),
             ends: ends.to_vec(),
+            unfilled: self.unfilled.clone(),
             ..Order::default()
         };
         order.chains = self.chains(&order.lags)?;
@@ -202,6 +215,13 @@ impl Search<'_> {
         match Instant::now() < self.deadline {
             true => Ok(()),
             false => Err("the time was up".to_owned()),
+        }
+    }
+
+    fn all_of(&self, claims: &Result<Vec<Claim>, Unsupported>) -> Result<(), String> {
+        match claims {
+            Ok(claims) => self.all_shown(claims),
+            Err(reason) => Err(uncovered(reason.clone())),
         }
     }
 

@@ -1,0 +1,38 @@
+//! Which arrivals might be unfilled: those behind all loops that expect bytes and deliver none, where the same class arrives at
+//! the same elements in a loop before.
+
+use crate::certificate::cut::flow::Kind;
+use crate::certificate::cut::flow::Site;
+use crate::certificate::order::rule::Rule;
+
+/// Arrivals that might be unfilled: class and operation.
+pub(super) fn candidates(rule: &Rule<'_>) -> Vec<(usize, usize)> {
+    let mut all = Vec::new();
+    for (class, this) in rule.classes.iter().enumerate() {
+        let sites = &this.flow.sites;
+        let behind = |at: usize| sites[at..].iter().all(|site| site.path.loops.is_empty());
+        for lane in rule.lanes.iter().filter(|lane| !lane.brings(class)) {
+            let looped = |at: usize| !sites[at].path.loops.is_empty();
+            if !lane.arrivals_of(class).any(looped) {
+                continue;
+            }
+            let last = lane.arrivals_of(class).filter(|at| behind(*at));
+            all.extend(last.filter(|at| open(sites, *at)).map(|at| (class, at)));
+        }
+    }
+    all
+}
+
+/// Whether bytes are expected with an arrival, and none delivered behind it at the same element.
+fn open(sites: &[Site], at: usize) -> bool {
+    let this = &sites[at];
+    let same = |site: &&Site| site.object == this.object && site.index == this.index;
+    let expected = sites[..at].iter().rev().take_while(same);
+    let delivered = sites[at..].iter().filter(same);
+    expected
+        .clone()
+        .any(|site| matches!(site.kind, Kind::Expect { .. }))
+        && !delivered
+            .clone()
+            .any(|site| matches!(site.kind, Kind::Deliver { .. }))
+}
