@@ -140,7 +140,7 @@ impl Argument {
             Argument::Order(order) if order::proves_by(protocol, order, property) => true,
             Argument::Separation(parts) => separation::proves(protocol, parts, property),
             Argument::CaseSplit(split) => case_split::proves(protocol, split, property),
-            Argument::Arriver(_) => property == Property::Deadlock,
+            Argument::Arriver(arriver) => arriver::proves(protocol, arriver, property),
             Argument::Exhaustive(_) => true,
             Argument::Kernel(_) if trusted::proves(property) => true,
             _ => match property {

@@ -48,6 +48,7 @@ use crate::protocol::Initial;
 use crate::protocol::ObjectId;
 use crate::protocol::ObjectKind;
 use crate::protocol::Place;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Role;
 use crate::protocol::Stmt;
@@ -80,6 +81,13 @@ pub fn obligations(protocol: &Protocol, arriver: &Arriver) -> Result<Vec<Obligat
     let mut all = argument.obligations(&normal::normal(&apart))?;
     all.extend(argument.text_defined(&apart)?);
     Ok(all)
+}
+
+/// Whether the argument, once its obligations are discharged, proves what makes the whole free of deadlock: it may be about
+/// another property.
+pub fn proves(protocol: &Protocol, arriver: &Arriver, property: Property) -> bool {
+    property == Property::Deadlock
+        && apart(protocol).is_ok_and(|apart| arriver.argument.proves(&apart, Property::Deadlock))
 }
 
 /// The protocol with a role of its own for what the last one does.

@@ -78,6 +78,12 @@ pub fn obligations(protocol: &Protocol, split: &CaseSplit) -> Result<Vec<Obligat
                 "a case whose proof assumes an order in which CTAs start",
             ));
         }
+        // What such a rule leaves out is shown to be defined only where it is about the whole text.
+        if let Argument::Separation(_) = argument.as_ref() {
+            return Err(Unsupported::whole(
+                "a case whose proof takes the protocol apart",
+            ));
+        }
         for mut obligation in argument.obligations(part)? {
             obligation.name = format!("{name}_{}", obligation.name);
             all.push(obligation);

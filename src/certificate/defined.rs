@@ -5,7 +5,7 @@
 //!
 //! In general, rules rewrite the text before they state their obligations. They leave out what nobody waits for,
 //! write loops differently, and fold expressions. So definedness is stated here, once, about the text as it
-//! stands: declarations, definitions of patterns, and every expression of a program under the conditions of the
+//! stands: declarations with the ranges of their amounts, definitions of patterns, and every expression of a program under the conditions of the
 //! branches and loops around it. An expression counts as evaluated even if its member may block before it, as in
 //! the interpreter.
 //!
@@ -31,6 +31,7 @@ use super::obligation::Obligation;
 use super::program::Unsupported;
 use super::program::free_vars;
 use super::term;
+use super::term::Term;
 use super::translate::Env;
 use super::translate::Translator;
 use crate::protocol::BinaryOp;
@@ -123,6 +124,7 @@ impl Walk<'_> {
         for (expr, span) in all {
             self.state(&Place::default(), None, expr, span)?;
         }
+        self.ranges()?;
         for pattern in &protocol.patterns {
             if let Some((coordinates, condition)) = &pattern.definition {
                 let mut place = Place::default();
@@ -130,6 +132,35 @@ impl Walk<'_> {
                     place.facts.extend(within(*var, &Expr::Int(0), extent));
                 }
                 self.state(&place, None, condition, pattern.span)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Declared amounts are in range, where there are elements: also of what no program uses.
+    fn ranges(&mut self) -> Result<(), Unsupported> {
+        let protocol = self.protocol;
+        for object in &protocol.objects {
+            let (amount, least) = match &object.kind {
+                ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
+                    (arrivals, 1)
+                }
+                ObjectKind::Pool { capacity, .. } => (capacity, 0),
+                ObjectKind::Semaphore(_) | ObjectKind::Named => continue,
+            };
+            let one = |e: &Expr| Expr::binary(BinaryOp::Ge, e.clone(), Expr::Int(1));
+            let exist = object.extents.iter().map(one).collect();
+            let what = format!(
+                "what `{}` is declared with is at least {least}",
+                object.name
+            );
+            self.at_least(exist, amount, least, what)?;
+        }
+        for role in &protocol.roles {
+            let resident = role.launch.as_ref().map(|launch| &launch.resident);
+            if let Some(Resident::AtMost(limit)) = resident {
+                let what = format!("at least one CTA of `{}` is resident", role.name);
+                self.at_least(Vec::new(), limit, 1, what)?;
             }
         }
         Ok(())
@@ -283,6 +314,55 @@ impl Walk<'_> {
         self.conclude(facts, &whole, format!("`{}`", text.join(" ")))
     }
 
+    /// States that what is declared is at least a number, unless that is plain.
+    fn at_least(
+        &mut self,
+        mut facts: Vec<Expr>,
+        amount: &Expr,
+        least: i64,
+        what: String,
+    ) -> Result<(), Unsupported> {
+        let above = algebra::sub(amount.clone(), Expr::Int(least));
+        if never_negative(self.protocol, &above) {
+            return Ok(());
+        }
+        let assumed = self.protocol.assumptions.iter();
+        facts.extend(assumed.map(|a| a.condition.clone()));
+        let mut terms = Translator::new(self.protocol, &[]);
+        let hypotheses = self.hypotheses(&mut terms, &facts, &Env::new());
+        let goal = Expr::binary(BinaryOp::Ge, amount.clone(), Expr::Int(least));
+        let goal = terms.expr(&goal, &Env::new())?;
+        self.push(terms, hypotheses, goal, what)
+    }
+
+    fn hypotheses(&self, terms: &mut Translator<'_>, facts: &[Expr], env: &Env) -> Vec<Term> {
+        let mut all = terms.domain();
+        // Fewer facts make it harder to show.
+        for fact in facts {
+            all.extend(terms.expr(fact, env).ok());
+        }
+        all
+    }
+
+    fn push(
+        &mut self,
+        mut terms: Translator<'_>,
+        mut hypotheses: Vec<Term>,
+        goal: Term,
+        meaning: String,
+    ) -> Result<(), Unsupported> {
+        hypotheses.extend(terms.axioms()?);
+        self.all.push(Obligation {
+            name: format!("text_defined_{}", self.all.len()),
+            meaning,
+            declarations: terms.declarations(),
+            hypotheses,
+            goal,
+            split: Vec::new(),
+        });
+        Ok(())
+    }
+
     fn conclude(&mut self, facts: Vec<Expr>, expr: &Expr, what: String) -> Result<(), Unsupported> {
         Unsupported::unless_in_time()?;
         if evident(self.protocol, expr) {
@@ -298,30 +378,14 @@ impl Walk<'_> {
             .into_iter()
             .map(|name| (name, terms.constant(&format!("value_{}", name.0))))
             .collect();
-        let mut hypotheses = terms.domain();
-        // Fewer facts make it harder to show.
-        hypotheses.extend(
-            facts
-                .iter()
-                .filter_map(|fact| terms.expr(fact, &env).ok())
-                .collect::<Vec<_>>(),
-        );
+        let hypotheses = self.hypotheses(&mut terms, &facts, &env);
         let mut needed = Vec::new();
         terms.well_defined(expr, &env, &[], &mut needed)?;
         let goal = term::and(needed.into_iter().map(|requirement| {
             let given = term::and(requirement.given);
             term::or([term::not(given), requirement.needed])
         }));
-        hypotheses.extend(terms.axioms()?);
-        self.all.push(Obligation {
-            name: format!("text_defined_{}", self.all.len()),
-            meaning: format!("{what} is well defined"),
-            declarations: terms.declarations(),
-            hypotheses,
-            goal,
-            split: Vec::new(),
-        });
-        Ok(())
+        self.push(terms, hypotheses, goal, format!("{what} is well defined"))
     }
 }
 

@@ -19,6 +19,7 @@ mod kernel_acts;
 mod kernel_reasons;
 mod kernel_text;
 mod loops;
+mod nested;
 mod order;
 mod order_ends;
 mod races;
