@@ -39,6 +39,7 @@ use crate::ptx::cta::rounds::count_rounds;
 use crate::ptx::cta::settled::settle_waits;
 use crate::ptx::cta::taken::taken;
 use crate::ptx::cta::tokens::count_phases;
+use crate::ptx::cta::transactions::few_bytes;
 use crate::ptx::operations::tensor::PLACES;
 use crate::ptx::order::Order;
 use crate::ptx::syntax::ast::Function;
@@ -158,6 +159,7 @@ pub(super) fn written(
     in_time()?;
     let mut families = families(&followed.programs, &followed.unknowns)?;
     refuse_apart(&followed, &families)?;
+    let few = few_bytes(&followed, &families)?;
     in_time()?;
     let buffers = if options.data {
         let shared = module.shared.iter().chain(&function.shared);
@@ -181,6 +183,7 @@ pub(super) fn written(
     }
     followed.held = settle_columns(&followed)?;
     followed.taken = taken(function, &followed)?;
+    followed.taken.extend(few);
     // Of a kernel that waits for memory it is asked whether its warps meet alike, statement by statement.
     if !followed.counters {
         put_together(&mut followed.programs, &mut followed.unknowns);

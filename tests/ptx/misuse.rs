@@ -8,8 +8,12 @@ fn verdicts(threads: u32, cluster: u32, code: &str) -> [String; 2] {
     within("60", threads, cluster, code)
 }
 
-/// As [`verdicts`], in so many seconds.
-fn within(timeout: &str, threads: u32, cluster: u32, code: &str) -> [String; 2] {
+/// What a recovery says of a CTA, with what is taken for granted.
+fn shown(threads: u32, code: &str, recovery: &str) -> String {
+    kernel(threads, 1, code).run(&["check", "k.ptx", "--recovery", recovery])
+}
+
+fn kernel(threads: u32, cluster: u32, code: &str) -> Folder {
     let clusters = match cluster {
         1 => String::new(),
         ctas => format!(".explicitcluster\n.reqnctapercluster {ctas}, 1, 1\n"),
@@ -23,6 +27,12 @@ fn within(timeout: &str, threads: u32, cluster: u32, code: &str) -> [String; 2] 
     );
     let folder = Folder::new();
     folder.file("k.ptx", kernel);
+    folder
+}
+
+/// As [`verdicts`], in so many seconds.
+fn within(timeout: &str, threads: u32, cluster: u32, code: &str) -> [String; 2] {
+    let folder = kernel(threads, cluster, code);
     ["path", "graph"].map(|recovery| {
         let shown = folder.run(&[
             "check",
@@ -178,6 +188,75 @@ fn arrivals_with_a_count_beside_lanes() {
     ] {
         for said in verdicts(64, 1, &right) {
             assert!(said.starts_with("PROVED"), "{right}\n{said}");
+        }
+    }
+}
+
+/// An mbarrier counts fewer than 2^20 bytes at a time.
+#[test]
+fn bytes_that_a_phase_expects_in_several_parts() {
+    let expect =
+        |bytes: &str| format!("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], {bytes};\n");
+    let copy = |bytes: &str| {
+        format!(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd1], {bytes}, [bar];\n"
+        )
+    };
+    let wait = |parity: &str| {
+        format!("W: mbarrier.try_wait.parity.shared.b64 %p3, [bar], {parity};\n@!%p3 bra W;\n")
+    };
+    let begin = |arrivals: u32| {
+        format!(
+            "mov.u64 %rd1, 0;\n@!%p0 mbarrier.init.shared.b64 [bar], {arrivals};\nbar.sync 0;\n\
+             and.b32 %r6, %r0, 31;\nsetp.ne.u32 %p1, %r6, 0;\n"
+        )
+    };
+    let alone = |what: &str| format!("{}@%p0 bra END;\n{what}\nEND:", begin(1));
+    let arrive = "mbarrier.arrive.shared.b64 _, [bar];\n";
+    let twice = |bytes: &str| {
+        alone(
+            &[
+                &expect(bytes),
+                &expect(bytes),
+                &copy(bytes),
+                &copy(bytes),
+                arrive,
+                &wait("0"),
+            ]
+            .concat(),
+        )
+    };
+    refused(1, &twice("524288"), "expects 2^20 bytes or more");
+    // One lane of each warp.
+    let both = |bytes: &str| {
+        let arrive = format!("mbarrier.arrive.expect_tx.shared.b64 _, [bar], {bytes};\n");
+        let all = [arrive, copy(bytes), wait("0")].concat();
+        format!("{}@%p1 bra END;\n{all}\nEND:", begin(2))
+    };
+    let sized =
+        |bytes: &str| twice(bytes).replace("@%p0 bra END;", "shl.b32 %r7, %r4, 4;\n@%p0 bra END;");
+    let round = |bytes: &str| {
+        let all = [&expect(bytes), &copy(bytes), arrive, &wait("%r9")].concat();
+        alone(&format!(
+            "mov.u32 %r8, 0;\nL: setp.ge.u32 %p2, %r8, %r4;\n@%p2 bra END;\nand.b32 %r9, %r8, 1;\n{all}\
+             add.u32 %r8, %r8, 1;\nbra L;"
+        ))
+    };
+    for (code, assumed) in [
+        (twice("524272"), false),
+        (both("524288"), true),
+        (both("524272"), false),
+        (sized("%r7"), true),
+        (round("64"), false),
+    ] {
+        for recovery in ["path", "graph"] {
+            let shown = shown(64, &code, recovery);
+            assert!(
+                !shown.contains("deadlock: UNKNOWN"),
+                "{recovery} {code}\n{shown}"
+            );
+            let found = shown.contains("no phase of an mbarrier expects 2^20 bytes or more");
+            assert_eq!(found, assumed, "{recovery} {code}\n{shown}");
         }
     }
 }

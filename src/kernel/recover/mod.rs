@@ -55,6 +55,7 @@ pub mod slice;
 mod taken;
 pub mod term;
 mod together;
+mod transactions;
 pub mod tree;
 mod trees;
 mod unrolled;

@@ -26,6 +26,7 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
 use crate::recover::sketch::counts;
+use crate::recover::transactions::few_bytes;
 use crate::recover::tree::Obstacle;
 use crate::recover::written::Names;
 use crate::recover::written::written;
@@ -96,6 +97,12 @@ pub fn text(
     refuse_apart(&families, &roles, &inputs.came, &|role, atomic| {
         inputs.range_of(atomic, &all[role])
     })?;
+    let mut inputs = inputs.clone();
+    let few = few_bytes(&families, &roles, &|role, atomic| {
+        inputs.range_of(atomic, &all[role])
+    })?;
+    inputs.assumptions.extend(few.map(str::to_owned));
+    let inputs = &inputs;
     for family in &mut families.all {
         family.explicit = !early && declared(family.variable).is_none();
     }

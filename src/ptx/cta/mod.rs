@@ -36,4 +36,5 @@ pub mod stores;
 pub mod taken;
 pub mod tickets;
 pub mod tokens;
+pub mod transactions;
 mod warps;

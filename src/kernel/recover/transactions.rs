@@ -1,0 +1,252 @@
+//! How many bytes a phase of an mbarrier may expect: fewer than 2^20, or what happens is undefined.
+//!
+//! Bytes come with arrivals, of which a phase has a fixed number `A`, or in front of them:
+//!
+//! - Each execution of a site `expect b; arrive n` has its arrival in the phase of its bytes or in a later one. The latter are the
+//!   last of their warps. So a phase has at most `A * b / n` bytes of it, and `b` more of each warp.
+//! - Other expectations outside of loops are executed once by each warp. Inside of loops nothing is known of them.
+//! - Without loops, it is no more than all there are.
+//!
+//! Source: PTX ISA, "Contents of the mbarrier object": the range of the tx-count.
+
+use std::collections::BTreeSet;
+
+use crate::ir::Location;
+use crate::recover::family::Families;
+use crate::recover::family::each;
+use crate::recover::family::object_of;
+use crate::recover::number::Atomic;
+use crate::recover::number::Number;
+use crate::recover::number::Range;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Object;
+use crate::recover::sketch::Role;
+use crate::recover::tree::Obstacle;
+use crate::recover::tree::refuse;
+
+/// The bytes that a phase does not expect.
+const TOO_MANY: i128 = 1 << 20;
+
+const FEWER: &str = "no phase of an mbarrier expects 2^20 bytes or more";
+
+const REACHED: &str =
+    "with this, a phase of an mbarrier expects 2^20 bytes or more, which is undefined";
+
+/// Refuses phases that certainly expect too many bytes. Gives what is taken for granted where that is not excluded.
+pub fn few_bytes(
+    families: &Families,
+    roles: &[Role],
+    range_in: &dyn Fn(usize, &Atomic) -> Option<Range>,
+) -> Result<Option<&'static str>, Obstacle> {
+    let mut assumption = None;
+    for (number, family) in families.all.iter().enumerate() {
+        let mut most = Most::default();
+        let mut deliver = BTreeSet::new();
+        for (at, role) in roles.iter().enumerate() {
+            let range = |atomic: &Atomic| range_in(at, atomic);
+            let of = |object: &Object| families.of(object, &range) == Some(number);
+            let look = Look {
+                of: &of,
+                range: &range,
+            };
+            let warps = i128::try_from(role.warps.len()).unwrap_or(i128::MAX);
+            let mut sites = Sites::default();
+            look.block(&role.lines, false, &mut sites);
+            most.add(&sites, warps);
+            each(&role.lines, &mut |action, _| {
+                if delivers(action) && object_of(action).is_some_and(of) {
+                    deliver.insert(at);
+                }
+            });
+        }
+        for (at, role) in roles.iter().enumerate() {
+            let range = |atomic: &Atomic| range_in(at, atomic);
+            let of = |object: &Object| families.of(object, &range) == Some(number);
+            let alone = role.warps.len() == 1 && deliver.iter().all(|other| *other == at);
+            if let Some(location) = reached(&role.lines, &of).filter(|_| alone) {
+                return refuse(REACHED, location);
+            }
+        }
+        if most.of(family.arrivals).is_none_or(|most| most >= TOO_MANY) {
+            assumption = Some(FEWER);
+        }
+    }
+    Ok(assumption)
+}
+
+fn delivers(action: &Action) -> bool {
+    matches!(action, Action::Copy { .. } | Action::Complete { .. })
+}
+
+/// Where a warp has certainly expected too many bytes of one mbarrier before it starts anything that delivers some. No phase
+/// is complete before they are delivered.
+fn reached<'l>(lines: &'l [Line], of: &dyn Fn(&Object) -> bool) -> Option<&'l Location> {
+    let mut so_far: Option<(&Object, i128)> = None;
+    for line in lines {
+        let Line::Action { action, location } = line else {
+            return None;
+        };
+        if delivers(action) && object_of(action).is_some_and(of) {
+            return None;
+        }
+        let (Action::Expect { object, bytes } | Action::ArriveExpect { object, bytes }) = action
+        else {
+            continue;
+        };
+        if !of(object) {
+            continue;
+        }
+        object.offset.as_constant()?;
+        let before = match so_far {
+            Some((other, _)) if other != object => return None,
+            Some((_, before)) => before,
+            None => 0,
+        };
+        let all = before.checked_add(bytes.as_constant()?)?;
+        if all >= TOO_MANY {
+            return Some(location);
+        }
+        so_far = Some((object, all));
+    }
+    None
+}
+
+/// What sites of one role expect of one array. `None` is a number that is not known.
+#[derive(Debug)]
+struct Sites {
+    /// For an arrival, in a phase.
+    each: Option<i128>,
+    /// For a warp, before an arrival in a later phase.
+    open: Option<i128>,
+    /// For a warp, in front of no arrival.
+    apart: Option<i128>,
+    /// For a warp, in all.
+    all: Option<i128>,
+}
+
+impl Default for Sites {
+    fn default() -> Self {
+        Self {
+            each: Some(0),
+            open: Some(0),
+            apart: Some(0),
+            all: Some(0),
+        }
+    }
+}
+
+fn greater(a: &mut Option<i128>, b: Option<i128>) {
+    *a = a.zip(b).map(|(a, b)| a.max(b));
+}
+
+fn more(a: &mut Option<i128>, b: Option<i128>) {
+    *a = a.zip(b).and_then(|(a, b)| a.checked_add(b));
+}
+
+/// What all roles expect.
+#[derive(Debug)]
+struct Most {
+    each: Option<i128>,
+    warps: Option<i128>,
+    all: Option<i128>,
+}
+
+impl Default for Most {
+    fn default() -> Self {
+        Self {
+            each: Some(0),
+            warps: Some(0),
+            all: Some(0),
+        }
+    }
+}
+
+impl Most {
+    fn add(&mut self, sites: &Sites, warps: i128) {
+        let times = |bytes: Option<i128>| bytes.and_then(|bytes| bytes.checked_mul(warps));
+        greater(&mut self.each, sites.each);
+        for bytes in [sites.open, sites.apart] {
+            more(&mut self.warps, times(bytes));
+        }
+        more(&mut self.all, times(sites.all));
+    }
+
+    /// The most that a phase of so many arrivals expects.
+    fn of(&self, arrivals: i128) -> Option<i128> {
+        let by_phase = || self.each?.checked_mul(arrivals)?.checked_add(self.warps?);
+        match (by_phase(), self.all) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+/// Looks for the sites of one array.
+struct Look<'a> {
+    of: &'a dyn Fn(&Object) -> bool,
+    range: &'a dyn Fn(&Atomic) -> Option<Range>,
+}
+
+impl Look<'_> {
+    fn bytes(&self, bytes: &Number) -> Option<i128> {
+        bytes.range(self.range).map(|(_, high)| high.max(0))
+    }
+
+    fn block(&self, lines: &[Line], in_loop: bool, sites: &mut Sites) {
+        // Bytes that are expected in front of an arrival.
+        let mut open: Option<(&Object, Option<i128>)> = None;
+        let apart = |open: &mut Option<(&Object, Option<i128>)>, sites: &mut Sites| {
+            if let Some((_, bytes)) = open.take() {
+                more(&mut sites.apart, bytes.filter(|_| !in_loop));
+            }
+        };
+        for line in lines {
+            let (action, object) = match line {
+                Line::Action { action, .. } => match object_of(action) {
+                    Some(object) if (self.of)(object) => (action, object),
+                    _ => continue,
+                },
+                Line::For { .. } | Line::If { .. } => {
+                    let within = in_loop || matches!(line, Line::For { .. });
+                    apart(&mut open, sites);
+                    line.blocks()
+                        .for_each(|block| self.block(block, within, sites));
+                    continue;
+                }
+                // Behind it, what names the mbarrier may name another one.
+                Line::Let { .. } | Line::Assign { .. } | Line::Return => {
+                    apart(&mut open, sites);
+                    continue;
+                }
+            };
+            let (expected, arrivals) = match action {
+                Action::Expect { bytes, .. } => (self.bytes(bytes), None),
+                Action::ArriveExpect { bytes, .. } => (self.bytes(bytes), Some(1)),
+                Action::Arrive { count, .. } => (Some(0), count.as_constant()),
+                _ => continue,
+            };
+            if !matches!(action, Action::Arrive { .. }) {
+                more(&mut sites.all, expected.filter(|_| !in_loop));
+            }
+            if open.as_ref().is_some_and(|(other, _)| *other != object) {
+                apart(&mut open, sites);
+            }
+            let mut all = expected;
+            let before = open.take().map(|(_, bytes)| bytes);
+            if let Some(before) = before {
+                more(&mut all, before);
+            }
+            match arrivals.filter(|arrivals| *arrivals > 0) {
+                None if all == Some(0) => {}
+                None => open = Some((object, all)),
+                Some(arrivals) => {
+                    let weight = all.map(|all| all / arrivals + i128::from(all % arrivals > 0));
+                    greater(&mut sites.each, weight);
+                    greater(&mut sites.open, before.unwrap_or(Some(0)));
+                }
+            }
+        }
+        apart(&mut open, sites);
+    }
+}
