@@ -223,9 +223,9 @@ fn a_warp_that_drops_out_in_two_parts() {
     --- stderr
     ");
     insta::assert_snapshot!(check(64, &code(128, "")), @r"
-    exit 3
+    exit 4
     --- stdout
-    kernel.ptx: deadlock: BOUNDED no violation for p_n in 0..=64; no proof: it could not be shown that in warp1, `arrive bar_bar 3` stays in range (the solver found a counterexample to this step, which need not be one of the protocol)
+    kernel.ptx: deadlock: UNKNOWN line 31, `mbarrier.arrive_drop.shared.b64 _, [%r2], 3`: this arrives at an mbarrier with a count, and lanes of a warp arrive there one by one, with another count: when only some of them have arrived, it may be more than the phase lacks, which is undefined
     --- stderr
     ");
 }
