@@ -95,6 +95,7 @@ fn waits_for_every_stage_at_the_end() {
     --- stdout
     //! Recovered from the entry `kernel` of a PTX 8.0 text for sm_90a.
     //! 64 x 1 x 1 threads per CTA.
+    //! Assumed: no phase of an mbarrier expects 2^20 bytes or more
     //! Assumed: tensor copies whose bytes the launch decides, or whose shares are not known, fill what their mbarriers expect: they are counted in copies
     //! Assumed: 0 <= p_args_132 <= 1073741823
     //! Assumed: 0 <= p_args_124 <= 1073741823
