@@ -478,3 +478,20 @@ fn spellings_of_an_element_are_one() {
     assert!(proposal(&written("2", "1")).is_err());
     assert!(proposal(&written("3", "0")).is_err());
 }
+
+/// Trip counts that may be as large as those of a launch, whose products do not fit in the numbers of a search.
+#[test]
+fn large_bounds_do_not_cost_the_proof() {
+    let nested = |parity: &str| {
+        format!(
+            "protocol nested param tiles in 0..=1073741823 param rounds in 0..=1073741823
+             mbarrier full[3] {{ arrivals: 1 }} mbarrier empty[3] {{ arrivals: 1 }}
+             role load {{ var k = 0 for t in 0..tiles {{ for r in 0..rounds {{
+                 wait empty[k % 3] {parity} arrive full[k % 3] k = k + 1 }} }} }}
+             role math {{ var k = 0 for t in 0..tiles {{ for r in 0..rounds {{
+                 wait full[k % 3] k / 3 % 2 arrive empty[k % 3] k = k + 1 }} }} }}"
+        )
+    };
+    proves(&nested("(k / 3 + 1) % 2"));
+    assert!(proposal(&nested("k / 3 % 2")).is_err());
+}
