@@ -33,7 +33,7 @@ pub struct Lane {
     /// The classes that deliver bytes and do not arrive. What such a member delivers in the same breath is
     /// among the arrivals, by the last of it.
     pub bringing: Vec<usize>,
-    /// The arrivals whose bytes nobody delivers: see [`super::unfilled`].
+    /// The arrivals whose bytes nobody delivers: see `unfilled.rs`.
     pub unfilled: Vec<(usize, usize)>,
 }
 

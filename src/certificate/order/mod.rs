@@ -21,7 +21,7 @@
 //!    of generation `j div size + 1`, for `j = n - rounds * size - arrivals` with two numbers
 //!    ([`artefact::Lag`]); `j >= -size`; whoever arrives at the lane makes arrival `j` if `j >= 0`
 //!    ([`Rule::waits`](rule::Rule::waits)). Waits for arrivals below 0 may be skipped ([`guards`]), and waits that
-//!    end programs may be looked at alone ([`ends`]), and last arrivals may lack bytes ([`unfilled`]);
+//!    end programs may be looked at alone ([`ends`]), and last arrivals may lack bytes (`unfilled.rs`);
 //! 5. *(not behind)* a member that comes to such a wait by parity with `j >= size` knows that
 //!    arrival `j - size` has been awaited;
 //! 6. *(in turn)* a member that makes arrival `v >= size` knows that arrival `v - size` has been
