@@ -5,9 +5,9 @@
 //!
 //! In general, rules rewrite the text before they state their obligations. They leave out what nobody waits for,
 //! write loops differently, and fold expressions. So definedness is stated here, once, about the text as it
-//! stands: declarations with the ranges of their amounts, definitions of patterns, and every expression of a program under the conditions of the
-//! branches and loops around it. An expression counts as evaluated even if its member may block before it, as in
-//! the interpreter.
+//! stands: declarations with the ranges of their amounts, definitions of patterns, and every expression of a
+//! program under the conditions of the branches and loops around it. An expression counts as evaluated even if its
+//! member may block before it, as in the interpreter.
 //!
 //! A local variable has its value. If a loop changes it, it may be anything here, but rules know closed forms of
 //! such variables. So if an expression depends on one, and the rule has the statement as it stands (`kept`), the

@@ -117,3 +117,25 @@ fn a_case_does_not_take_the_protocol_apart() {
     };
     insta::assert_snapshot!(refused(&whole, Argument::CaseSplit(split)), @"the rule does not apply to the protocol: a case whose proof takes the protocol apart");
 }
+
+/// Statements of a loop that is unrolled for a proof are as many as there are iterations.
+#[test]
+fn copies_of_a_statement_are_told_apart() {
+    let source = |within: &str, behind: &str| {
+        format!(
+            "protocol turns param N in 1.. semaphore s = 0 semaphore j[2] = 0
+             grid cta[n in 0..N] launch any resident all {{
+                 wait s == n for i in 0..2 {{ wait j[i] == n j[i] += 1 {within} }} {behind} }}"
+        )
+    };
+    let turns = |source: &str| {
+        let found = proof::search(&load(source), Layer::Turns, LIMIT, None, &|_| {});
+        match found {
+            Guess::Fitting(argument) | Guess::Found(argument) => refused(source, argument),
+            Guess::Nothing { reason, .. } => reason,
+        }
+    };
+    assert_eq!(turns(&source("", "s += 1")), "");
+    // A CTA adds twice, so that the next one may never see its number.
+    assert_ne!(turns(&source("s += 1", "")), "");
+}

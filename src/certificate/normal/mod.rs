@@ -31,6 +31,7 @@ mod single;
 mod tests;
 mod turns;
 
+use std::cell::Cell;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -40,6 +41,7 @@ use super::cut::leave;
 use super::cut::polynomial::Polynomial;
 use super::cut::statements;
 use super::defined::evident;
+use super::exact;
 use super::once::once;
 use super::once::says;
 use crate::protocol::BinaryOp;
@@ -47,6 +49,7 @@ use crate::protocol::Expr;
 use crate::protocol::Iteration;
 use crate::protocol::Protocol;
 use crate::protocol::Stmt;
+use crate::protocol::StmtId;
 use crate::protocol::StmtKind;
 use crate::protocol::Var;
 use crate::protocol::VarId;
@@ -71,12 +74,14 @@ pub fn normal(protocol: &Protocol) -> Protocol {
         protocol,
         indices: turns::indices(protocol),
         vars: RefCell::new(protocol.vars.clone()),
+        statements: Cell::new(protocol.stmt_count),
     };
     let mut normal = protocol.clone();
     for role in &mut normal.roles {
         role.body = rewriter.block(&role.body);
     }
     normal.vars = rewriter.vars.into_inner();
+    normal.stmt_count = rewriter.statements.get();
     normal
 }
 
@@ -86,6 +91,8 @@ struct Rewriter<'p> {
     indices: HashMap<VarId, i64>,
     /// The variables of the protocol, and new ones.
     vars: RefCell<Vec<Var>>,
+    /// How many statements have a number.
+    statements: Cell<usize>,
 }
 
 /// A loop over a range.
@@ -181,12 +188,49 @@ impl Rewriter<'_> {
         let trips = algebra::sub(this.hi.clone(), this.lo.clone());
         match self.difference(&trips, &Expr::Int(0))? {
             Expr::Int(..=0) => Some(Vec::new()),
-            Expr::Int(1) => Some(unrolled(stmt, &this, 1)),
+            Expr::Int(1) => Some(self.unrolled(stmt, &this, 1)),
             Expr::Int(trips @ 2..=MOST_UNROLLED) if tells_elements_apart(&this) => {
-                Some(unrolled(stmt, &this, trips))
+                Some(self.unrolled(stmt, &this, trips))
             }
             _ => None,
         }
+    }
+
+    /// The iterations of a loop, one behind the other. Rules tell statements apart by their numbers, so only the first iteration
+    /// keeps those that it has.
+    fn unrolled(&self, stmt: &Stmt, this: &Loop<'_>, trips: i64) -> Vec<Stmt> {
+        let mut order: Vec<i64> = (0..trips).collect();
+        if this.descending {
+            order.reverse();
+        }
+        let mut all = Vec::new();
+        for nth in order {
+            let copied = !all.is_empty();
+            let begin = all.len();
+            if says(this.body, this.var) {
+                let value = algebra::add(this.lo.clone(), Expr::Int(nth));
+                let kind = StmtKind::Assign {
+                    var: this.var,
+                    value,
+                };
+                let this = stmt.clone();
+                all.push(Stmt { kind, ..this });
+            }
+            all.extend_from_slice(this.body);
+            if copied {
+                all[begin..]
+                    .iter_mut()
+                    .for_each(|stmt| stmt.id = self.number());
+            }
+        }
+        all
+    }
+
+    /// A number for a statement.
+    fn number(&self) -> StmtId {
+        let number = self.statements.get();
+        self.statements.set(exact::next(number));
+        StmtId(number)
     }
 
     /// The loop of a branch that is taken wherever the loop goes around.
@@ -359,28 +403,6 @@ fn size(expr: &Expr) -> usize {
     let mut sizes = parts.iter().map(|part| size(part));
     let sum = sizes.try_fold(1_usize, |sum, part| sum.checked_add(part));
     sum.unwrap_or(usize::MAX)
-}
-
-/// The iterations of a loop, one behind the other.
-fn unrolled(stmt: &Stmt, this: &Loop<'_>, trips: i64) -> Vec<Stmt> {
-    let mut all = Vec::new();
-    let mut order: Vec<i64> = (0..trips).collect();
-    if this.descending {
-        order.reverse();
-    }
-    for nth in order {
-        if says(this.body, this.var) {
-            let value = algebra::add(this.lo.clone(), Expr::Int(nth));
-            let kind = StmtKind::Assign {
-                var: this.var,
-                value,
-            };
-            let this = stmt.clone();
-            all.push(Stmt { kind, ..this });
-        }
-        all.extend_from_slice(this.body);
-    }
-    all
 }
 
 /// Whether a loop is short, and its variable an index: then each iteration is about elements of its own.
