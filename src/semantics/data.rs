@@ -11,6 +11,9 @@
 //! ever. Work with the verb `mma` is carried out in the order in which its member started it, as
 //! on a tensor core; nothing else that is asynchronous is ordered by being started earlier.
 //!
+//! **Shares.** Each property looks at a share of all this ([`Share`]), and only that share is evaluated for it: an access
+//! outside its buffer leaves `race` without an answer, and means nothing for `assertion` or `deadlock`.
+//!
 //! What orders memory beside the operations, and how they do, is gathered here, too: fences,
 //! orders, scopes and places mean nothing to [`super::step`], only to what a read sees, see
 //! [`super::hazards::visibility`].
@@ -43,7 +46,19 @@ use super::instance::OpKind;
 use super::instance::flat_cell;
 use super::unfold::Limits;
 
-/// The data of an instance.
+/// The share of an instance's data that a property looks at. The rest is not evaluated, so it need not be defined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Share {
+    /// What is read and written and when: buffers with their extents and room, accesses, groups, fences, and where
+    /// members run.
+    Accesses,
+    /// What the text claims of states and of runs: assertions, invariants with what they range over, `eventually`.
+    Claims,
+    /// Where members run and where elements of objects are.
+    Homes,
+}
+
+/// The data of an instance, as far as it was asked for: what belongs to another [`Share`] is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Data {
     /// Per declared buffer: its name, its extents and which slots are its elements.
@@ -169,13 +184,18 @@ pub struct Asynchronous {
     pub read_waited: Option<(u32, u32)>,
 }
 
-/// What an instance reads and writes.
+/// A share of the data of an instance.
 ///
 /// # Errors
 ///
-/// The input does not run, or an access is outside its buffer.
-pub fn data(protocol: &Protocol, input: &Input, limits: &Limits) -> Result<Data, RunError> {
-    let (_, _, data) = super::unfold::instantiate_all(protocol, input, limits, true)?;
+/// The input does not run, or something in this share has no value, such as an access outside its buffer.
+pub fn data(
+    protocol: &Protocol,
+    input: &Input,
+    limits: &Limits,
+    share: Share,
+) -> Result<Data, RunError> {
+    let (_, _, data) = super::unfold::instantiate_all(protocol, input, limits, Some(share))?;
     Ok(data.unwrap_or_default())
 }
 
@@ -194,6 +214,7 @@ pub(super) type Touched = (usize, Vec<i64>, bool);
 /// Gathers the accesses of one member after the other.
 #[derive(Debug)]
 pub(super) struct Gatherer {
+    pub(super) share: Share,
     data: Data,
     /// Of the current member: the accesses so far, each with its group where it has one.
     accesses: Vec<(Access, Option<u32>)>,
@@ -214,8 +235,12 @@ impl Gatherer {
         buffers: &[Buffer],
         objects: &[ObjectLayout],
         env: &mut Env<'_>,
-        limits: &Limits,
+        (limits, share): (&Limits, Share),
     ) -> Result<Gatherer, RunError> {
+        let buffers = match share {
+            Share::Accesses => buffers,
+            Share::Claims | Share::Homes => &[],
+        };
         let mut data = Data {
             backed: buffers.iter().map(|buffer| buffer.backed).collect(),
             ..Data::default()
@@ -234,6 +259,7 @@ impl Gatherer {
             first += count;
         }
         Ok(Gatherer {
+            share,
             data,
             accesses: Vec::new(),
             groups: 0,
@@ -260,6 +286,9 @@ impl Gatherer {
             waited: None,
             read_waited: None,
         };
+        if self.share != Share::Accesses {
+            return Ok(());
+        }
         self.touches(env, (stmt, at), touches, Some((work, Proxy::Async)), None)
     }
 
@@ -272,6 +301,13 @@ impl Gatherer {
         verb: &str,
         work: &Work,
     ) -> Result<(), Fault> {
+        let share = match work {
+            Work::Assert(_) => Share::Claims,
+            _ => Share::Accesses,
+        };
+        if self.share != share {
+            return Ok(());
+        }
         match work {
             Work::Now(touches) => self.touches(env, (stmt, at), touches, None, None),
             Work::Async(touches) => {
@@ -359,9 +395,13 @@ impl Gatherer {
         Ok(first..first.saturating_add(count))
     }
 
-    /// What is known of the objects: which pools have to be whole in the end, and where elements are.
-    pub(super) fn objects(&mut self, returned: Vec<CellId>, homes: Vec<Option<MemberPlace>>) {
+    /// Which pools have to be whole in the end.
+    pub(super) fn returned(&mut self, returned: Vec<CellId>) {
         self.data.returned = returned;
+    }
+
+    /// Where the elements of objects are.
+    pub(super) fn homes(&mut self, homes: Vec<Option<MemberPlace>>) {
         self.data.homes = homes;
     }
 

@@ -30,6 +30,7 @@ use super::data::Data;
 use super::data::Gatherer;
 use super::data::MemberPlace;
 use super::data::Part;
+use super::data::Share;
 use super::error::Fault;
 use super::error::RunError;
 use super::eval::Env;
@@ -63,7 +64,7 @@ pub fn instantiate_with(
     input: &Input,
     limits: &Limits,
 ) -> Result<(Instance, Vec<Choice>), RunError> {
-    let (instance, choices, _) = instantiate_all(protocol, input, limits, false)?;
+    let (instance, choices, _) = instantiate_all(protocol, input, limits, None)?;
     Ok((instance, choices))
 }
 
@@ -88,19 +89,19 @@ pub fn reached(
     Ok(all)
 }
 
-/// The instance, the row orders it used and, where wanted, its data.
+/// The instance, the row orders it used and, where wanted, a share of its data.
 pub(super) fn instantiate_all(
     protocol: &Protocol,
     input: &Input,
     limits: &Limits,
-    with_data: bool,
+    share: Option<Share>,
 ) -> Result<(Instance, Vec<Choice>, Option<Data>), RunError> {
     check_params(protocol, &input.params)?;
     let patterns = pattern_data(protocol, input, limits)?;
     let mut returned = Returned::default();
     let mut spent = Spent::default();
     loop {
-        let fixed = (limits, &patterns[..], with_data);
+        let fixed = (limits, &patterns[..], share);
         let unfolded = unfolded(protocol, input, fixed, &returned, &mut spent)?;
         match returned.beyond(&unfolded.0)? {
             Some(more) => returned = more,
@@ -113,7 +114,7 @@ pub(super) fn instantiate_all(
 fn unfolded(
     protocol: &Protocol,
     input: &Input,
-    (limits, patterns, with_data): (&Limits, &[PatternData], bool),
+    (limits, patterns, share): (&Limits, &[PatternData], Option<Share>),
     returned: &Returned,
     spent: &mut Spent,
 ) -> Result<(Instance, Vec<Choice>, Option<Data>), RunError> {
@@ -122,13 +123,18 @@ fn unfolded(
     unfolder.returned = returned.clone();
     unfolder.walker.spent = *spent;
     unfolder.start_values(protocol)?;
-    if with_data {
+    if let Some(share) = share {
         let buffers = &protocol.buffers;
         let walker = &mut unfolder.walker;
-        let gatherer = Gatherer::new(buffers, &walker.objects, &mut walker.env, limits)?;
+        let limits = (limits, share);
+        let mut gatherer = Gatherer::new(buffers, &walker.objects, &mut walker.env, limits)?;
+        gatherer.returned(returned_pools(protocol, &walker.objects));
         walker.data = Some(gatherer);
-        unfolder.invariants(protocol)?;
-        unfolder.homes(protocol)?;
+        match share {
+            Share::Accesses => {}
+            Share::Claims => unfolder.invariants(protocol)?,
+            Share::Homes => unfolder.homes(protocol)?,
+        }
     }
     let mut roles = Vec::new();
     for position in 0..protocol.roles.len() {
@@ -281,17 +287,12 @@ impl Unfolder<'_> {
         Ok(())
     }
 
-    /// Where elements are, and which pools have to be whole in the end.
+    /// Where elements are.
     fn homes(&mut self, protocol: &Protocol) -> Result<(), RunError> {
         let mut homes = Vec::with_capacity(self.walker.cells.len());
-        let mut returned = Vec::new();
         for (position, object) in protocol.objects.iter().enumerate() {
             let here = |fault| RunError::at(fault, object.span);
             let layout = self.walker.objects[position].clone();
-            if let ObjectKind::Pool { returned: true, .. } = object.kind {
-                let cells = layout.cells.clone().map(|flat| CellId(flat as u32));
-                returned.extend(cells);
-            }
             let Some(home) = &object.home else {
                 homes.resize(layout.cells.end, None);
                 continue;
@@ -307,7 +308,7 @@ impl Unfolder<'_> {
         }
         self.walker.env.clear();
         if let Some(data) = &mut self.walker.data {
-            data.objects(returned, homes);
+            data.homes(homes);
         }
         Ok(())
     }
@@ -353,12 +354,18 @@ impl Unfolder<'_> {
         let in_header = |fault| RunError::at(fault, role.span);
         let first = self.members.len();
         self.each_member(protocol, position, &mut |unfolder, index| {
-            if unfolder.walker.data.is_some() {
-                let place = unfolder.place(role, position, unfolder.members.len());
-                let place = place.map_err(in_header)?;
-                if let Some(data) = &mut unfolder.walker.data {
-                    data.place(place);
+            let share = unfolder.walker.data.as_ref().map(|data| data.share);
+            let place = match share {
+                None => None,
+                // A claim is the same wherever its member runs.
+                Some(Share::Claims) => Some(MemberPlace::default()),
+                Some(Share::Accesses | Share::Homes) => {
+                    let place = unfolder.place(role, position, unfolder.members.len());
+                    Some(place.map_err(in_header)?)
                 }
+            };
+            if let (Some(data), Some(place)) = (&mut unfolder.walker.data, place) {
+                data.place(place);
             }
             unfolder.member(position, index, &role.body)
         })?;
@@ -428,6 +435,15 @@ impl Unfolder<'_> {
         };
         Ok(LaunchPlan { order, resident })
     }
+}
+
+/// The elements of pools that have to be whole in the end.
+fn returned_pools(protocol: &Protocol, objects: &[ObjectLayout]) -> Vec<CellId> {
+    let objects = protocol.objects.iter().zip(objects);
+    let returned =
+        objects.filter(|(o, _)| matches!(o.kind, ObjectKind::Pool { returned: true, .. }));
+    let cells = returned.flat_map(|(_, layout)| layout.cells.clone());
+    cells.map(|flat| CellId(flat as u32)).collect()
 }
 
 fn statement_spans(protocol: &Protocol) -> Vec<Span> {

@@ -19,9 +19,9 @@ use warplock::hunt::Watch;
 use warplock::hunt::held;
 use warplock::protocol::Property;
 use warplock::protocol::Protocol;
-use warplock::semantics::data;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
+use warplock::semantics::hazards;
 use warplock::semantics::hazards::search;
 use warplock::semantics::input::Input;
 use warplock::semantics::unfold;
@@ -61,18 +61,18 @@ fn compare(text: &str, property: Property, tally: &mut Tally) {
     let protocol: Protocol = text::load(text.as_bytes()).unwrap_or_else(|e| panic!("{text}{e:?}"));
     let input = Input::default();
     let instance = unfold::instantiate(&protocol, &input).unwrap();
-    let data = data::data(&protocol, &input, &Limits::default()).unwrap();
+    let data = hazards::wanted_data(&protocol, property, &input, &Limits::default()).unwrap();
     let options = Options {
         max_states: 50_000,
         ..Options::default()
     };
-    let exact = search::search(&instance, Some(&data), property, &options);
+    let exact = search::search(&instance, data.as_ref(), property, &options);
     let cancel = AtomicBool::new(false);
     let watch = Watch {
         deadline: Instant::now() + Duration::from_secs(600),
         cancel: &cancel,
     };
-    let fast = held::run(&instance, Some(&data), property, u64::MAX, &watch);
+    let fast = held::run(&instance, data.as_ref(), property, u64::MAX, &watch);
     for runs in [&exact.found, &fast].into_iter().flatten() {
         let witness = witness::record_hazard(&protocol, &input, property, runs)
             .unwrap_or_else(|e| panic!("{text}{property:?}: {e}"));

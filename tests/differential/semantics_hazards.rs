@@ -1,13 +1,13 @@
 //! The properties beside deadlock, case by case: small programs and whether they violate one.
 
 use warplock::protocol::Property;
-use warplock::semantics::data;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
 use warplock::semantics::hazards::Hazard;
 use warplock::semantics::hazards::judge;
 use warplock::semantics::hazards::search;
 use warplock::semantics::hazards::search::Searched;
+use warplock::semantics::hazards::wanted_data;
 use warplock::semantics::input::Input;
 use warplock::semantics::step::Action;
 use warplock::semantics::unfold;
@@ -19,15 +19,15 @@ fn searched(body: &str, property: Property, symmetry: bool) -> Searched {
     let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{body}: {e:?}"));
     let input = Input::default();
     let instance = unfold::instantiate(&protocol, &input).unwrap();
-    let data = data::data(&protocol, &input, &Limits::default()).unwrap();
+    let data = wanted_data(&protocol, property, &input, &Limits::default()).unwrap();
     let options = Options {
         symmetry,
         ..Options::default()
     };
-    let found = search::search(&instance, Some(&data), property, &options);
+    let found = search::search(&instance, data.as_ref(), property, &options);
     if let Some(runs) = &found.found {
         let second = runs.second.as_deref();
-        let judged = judge(&instance, Some(&data), property, &runs.first, second);
+        let judged = judge(&instance, data.as_ref(), property, &runs.first, second);
         assert!(matches!(judged, Ok(Some(_))), "{body}: {judged:?}");
     }
     found

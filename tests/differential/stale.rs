@@ -17,6 +17,7 @@ use warplock::hunt::Watch;
 use warplock::hunt::held;
 use warplock::protocol::Property;
 use warplock::semantics::data;
+use warplock::semantics::data::Share;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
 use warplock::semantics::hazards::search;
@@ -136,7 +137,7 @@ fn compare(text: &str, tally: &mut Tally) {
     let protocol = text::load(text.as_bytes()).unwrap_or_else(|e| panic!("{text}{e:?}"));
     let input = Input::default();
     let instance = unfold::instantiate(&protocol, &input).unwrap();
-    let data = data::data(&protocol, &input, &Limits::default()).unwrap();
+    let data = data::data(&protocol, &input, &Limits::default(), Share::Accesses).unwrap();
     let options = Options {
         max_states: 50_000,
         ..Options::default()

@@ -156,7 +156,7 @@ class Unfolding:
                     raise Fault("a capacity below zero")
                 cell = into.cell("pool", item[1], indices, capacity)
                 into.capacity[cell] = capacity
-        elif word == "buffer":
+        elif word == "buffer" and self.data:
             self.buffers[item[1]] = [self.value(extent) for extent in item[2]]
         elif word in ("role", "grid"):
             self.role(item)
@@ -226,9 +226,9 @@ class Unfolding:
 
     def accesses(self, elements, local):
         all = []
-        for name, indices in elements:
+        for name, indices in elements if self.data else ():
             values = tuple(self.value(i, local) for i in indices)
-            if self.data and name in self.buffers:
+            if name in self.buffers:
                 extents = self.buffers[name]
                 if len(values) != len(extents) or not all_within(values, extents):
                     raise Fault(f"there is no {name}{values}")

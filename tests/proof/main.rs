@@ -24,3 +24,4 @@ mod order;
 mod order_ends;
 mod races;
 mod shared;
+mod shares;

@@ -2,6 +2,8 @@
 //!
 //! # The conditions
 //!
+//! Where the elements of an object are is defined for all of them, used or not.
+//!
 //! For every operation on an mbarrier whose declaration says where it is, and every class of
 //! members: if the operation's member runs elsewhere, there is a class with a member in the barrier's
 //! CTA that has not finished as long as the operation is still to come: with the operation's member held
@@ -44,6 +46,9 @@ impl<'a> Rule<'a> {
         for class in 0..self.classes.len() {
             self.defined_place(class)?;
         }
+        for object in 0..self.protocol.objects.len() {
+            self.defined_home(object)?;
+        }
         for nth in 0..self.case.exposures.len() {
             self.exposure(nth)?;
         }
@@ -60,6 +65,30 @@ impl<'a> Rule<'a> {
             self.hold(class, site, None)?;
         }
         Ok(())
+    }
+
+    /// Where each element of an object is has a value.
+    fn defined_home(&mut self, object: usize) -> Result<(), Unsupported> {
+        let object = &self.protocol.objects[object];
+        let Some(home) = &object.home else {
+            return Ok(());
+        };
+        let parts = [&home.place.cta, &home.place.cluster, &home.place.gpu];
+        let parts = parts.into_iter().flatten().map(|e| self.replaced(e));
+        let parts: Vec<Expr> = parts.collect();
+        let parts: Vec<&Expr> = parts.iter().collect();
+        let mut setting = self.setting()?;
+        let mut env = Env::new();
+        for (var, extent) in home.indices.iter().zip(&object.extents) {
+            let extent = self.value(&mut setting, extent)?;
+            let index = setting.unknown("index");
+            let inside = term::within(&term::int(0), &index, &extent);
+            setting.facts.push(inside);
+            env.insert(*var, index);
+        }
+        let what = format!("where `{}` is", object.name);
+        let name = format!("defined_home_{}", object.name);
+        self.require_defined(setting, &parts, &env, name, &what)
     }
 
     /// A CTA has not exited as long as an operation on its barrier is to come from elsewhere.

@@ -44,6 +44,7 @@ use crate::protocol::Protocol;
 use crate::protocol::StmtId;
 use crate::semantics::data;
 use crate::semantics::data::Data;
+use crate::semantics::data::Share;
 use crate::semantics::error::RunError;
 use crate::semantics::input::Input;
 use crate::semantics::unfold::Limits;
@@ -194,18 +195,33 @@ pub enum Hazard {
     },
 }
 
-/// Whether more than operations plays a part in the property: what is read and written, claimed, and
-/// where members run.
-pub fn wants_data(protocol: &Protocol, property: Property) -> bool {
+/// The share of data that plays a part in the property, if more than operations does. What is not in it need not
+/// be defined.
+pub fn share(protocol: &Protocol, property: Property) -> Option<Share> {
     match property {
-        Property::Race | Property::StaleRead | Property::Assertion => true,
+        Property::Race | Property::StaleRead => Some(Share::Accesses),
+        Property::Assertion => Some(Share::Claims),
         Property::Resources => {
             let returned = |o: &Object| matches!(o.kind, ObjectKind::Pool { returned: true, .. });
-            protocol.buffers.iter().any(|b| b.backed) || protocol.objects.iter().any(returned)
+            let backed = protocol.buffers.iter().any(|b| b.backed);
+            (backed || protocol.objects.iter().any(returned)).then_some(Share::Accesses)
         }
-        Property::Uninitialized => protocol.objects.iter().any(|o| o.home.is_some()),
-        _ => false,
+        Property::Uninitialized => {
+            let mut objects = protocol.objects.iter();
+            objects.any(|o| o.home.is_some()).then_some(Share::Homes)
+        }
+        Property::Deadlock
+        | Property::EarlyCompletion
+        | Property::EarlyPass
+        | Property::LappedWait
+        | Property::OverArrival
+        | Property::TxMismatch => None,
     }
+}
+
+/// Whether more than operations plays a part in the property.
+pub fn wants_data(protocol: &Protocol, property: Property) -> bool {
+    share(protocol, property).is_some()
 }
 
 /// Why a property is not decided for a protocol with a role that goes on with the result of an atomic
@@ -234,21 +250,21 @@ pub fn unfollowed(protocol: &Protocol, property: Property) -> Option<&'static st
     )
 }
 
-/// What an input's instance reads and writes, if that plays a part in the property.
+/// The share of an instance's data that plays a part in the property, if any does.
 ///
 /// # Errors
 ///
-/// The input does not run, or an access is outside its buffer.
+/// The input does not run, or something in that share has no value, such as an access outside its buffer.
 pub fn wanted_data(
     protocol: &Protocol,
     property: Property,
     input: &Input,
     limits: &Limits,
 ) -> Result<Option<Data>, RunError> {
-    match wants_data(protocol, property) {
-        true => data::data(protocol, input, limits).map(Some),
-        false => Ok(None),
-    }
+    let share = share(protocol, property);
+    share
+        .map(|share| data::data(protocol, input, limits, share))
+        .transpose()
 }
 
 /// Whether a violation of the property is a pair of runs.

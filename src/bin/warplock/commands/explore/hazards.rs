@@ -6,9 +6,9 @@ use warplock::report::input;
 use warplock::report::stuck;
 use warplock::report::style::Style;
 use warplock::report::trace;
-use warplock::semantics::data;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
+use warplock::semantics::hazards;
 use warplock::semantics::hazards::Races;
 use warplock::semantics::hazards::search;
 use warplock::semantics::hazards::search::AllSearched;
@@ -72,15 +72,16 @@ fn searched(
     }
     let input = loaded.input()?;
     let instance = unfold::instantiate(&loaded.protocol, &input).map_err(cannot_run)?;
-    let data = data::data(&loaded.protocol, &input, &Limits::default()).map_err(cannot_run)?;
-    let found = search::search(&instance, Some(&data), property, options);
+    let data = hazards::wanted_data(&loaded.protocol, property, &input, &Limits::default());
+    let data = data.map_err(cannot_run)?;
+    let found = search::search(&instance, data.as_ref(), property, options);
     Ok(AllSearched {
         end: found.end,
         inputs: 1,
         states: found.states,
         found: found.found.map(|runs| (input, runs)),
-        hidden: match property {
-            Property::Race => Races::new(&instance, &data).hidden().copied(),
+        hidden: match (property, &data) {
+            (Property::Race, Some(data)) => Races::new(&instance, data).hidden().copied(),
             _ => None,
         },
         undefined: found.undefined.map(|v| (v.to_string(), None)),
