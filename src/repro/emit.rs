@@ -13,6 +13,9 @@ use crate::tensors::torch;
 use crate::tensors::torch::LockScheme;
 use crate::tensors::write;
 
+use super::cuda;
+use super::cuda::Played;
+use super::cuda::Unplayable;
 use super::failure::Failure;
 use super::family::Origin;
 use super::script;
@@ -28,15 +31,18 @@ pub enum Emission {
     Safetensors,
     /// A Python script that builds the tensors and shows the hang without a GPU.
     Torch,
+    /// A CUDA program that hangs on a GPU, and says where.
+    Cuda,
 }
 
 impl Emission {
     /// Every form.
-    pub const ALL: [Emission; 4] = [
+    pub const ALL: [Emission; 5] = [
         Emission::Json,
         Emission::Npz,
         Emission::Safetensors,
         Emission::Torch,
+        Emission::Cuda,
     ];
 
     /// Its name on the command line.
@@ -46,12 +52,13 @@ impl Emission {
             Emission::Npz => "npz",
             Emission::Safetensors => "safetensors",
             Emission::Torch => "torch",
+            Emission::Cuda => "cuda",
         }
     }
 
     /// Whether it is text.
     pub fn is_text(self) -> bool {
-        matches!(self, Emission::Json | Emission::Torch)
+        matches!(self, Emission::Json | Emission::Torch | Emission::Cuda)
     }
 }
 
@@ -67,6 +74,12 @@ pub enum EmitError {
     /// A script does not know what the protocol does.
     #[error("a script does not replay an atomic operation that reads what it changes: use json")]
     Atomic,
+    /// A GPU cannot play the run.
+    #[error("a CUDA program does not play this run: {0}")]
+    Unplayable(#[from] Unplayable),
+    /// A run is needed, and there are only tensors.
+    #[error("a CUDA program plays the run of a protocol: use `warplock repro --emit cuda`")]
+    NoRun,
     /// Writing to memory failed.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -75,17 +88,18 @@ pub enum EmitError {
 /// Arrays without a scheme, in any form but a script.
 ///
 /// # Errors
-/// None in practice: it is written to memory.
+/// A CUDA program, which plays a run.
 pub fn arrays(
     tiles: &BlockSparse,
     scheme: &LockScheme,
     origin: &str,
     form: Emission,
-) -> io::Result<Vec<u8>> {
+) -> Result<Vec<u8>, EmitError> {
     match form {
         Emission::Json => Ok(write::to_json(tiles, Some(origin)).into_bytes()),
-        Emission::Npz => write::to_npz(tiles),
-        Emission::Safetensors => write::to_safetensors(tiles),
+        Emission::Npz => Ok(write::to_npz(tiles)?),
+        Emission::Safetensors => Ok(write::to_safetensors(tiles)?),
+        Emission::Cuda => Err(EmitError::NoRun),
         Emission::Torch => Ok(torch::to_torch_script(tiles, scheme, &[origin]).into_bytes()),
     }
 }
@@ -104,6 +118,15 @@ pub fn failure(
         (Emission::Json, tiles) => Ok(json(failure, tiles.as_ref(), headline).into_bytes()),
         (Emission::Npz, Some(tiles)) => Ok(write::to_npz(tiles)?),
         (Emission::Safetensors, Some(tiles)) => Ok(write::to_safetensors(tiles)?),
+        (Emission::Cuda, _) => {
+            let run = Played {
+                name: headline,
+                source: &protocol.source,
+                instance: &failure.instance,
+                schedule: &failure.schedule,
+            };
+            Ok(cuda::program(&[run], &[headline])?.into_bytes())
+        }
         (Emission::Torch, _) if protocol.atomic().is_some() => Err(EmitError::Atomic),
         (Emission::Torch, tiles) => {
             let scheme = tiles.as_ref().and_then(|tiles| {

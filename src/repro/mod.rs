@@ -3,10 +3,11 @@
 //! [`smallest`] decides a protocol and takes its counterexample; [`family`] looks for the
 //! smallest one that a way of making patterns can produce: sequence packing, causal or sliding
 //! windows. A [`Failure`] has been replayed by the reference semantics; [`emit`] writes it as
-//! the arrays a kernel is given or as a script that shows the hang.
+//! the arrays a kernel is given, as a script that shows the hang, or as a CUDA program that hangs.
 //!
 //! `docs/repro.md` documents the command.
 
+pub mod cuda;
 pub mod emit;
 mod failure;
 pub mod family;

@@ -243,3 +243,48 @@ fn mistakes_go_to_stderr_with_status_2() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("holds arrays only"));
 }
+
+/// What a GPU makes of it is in docs/crosschecks.md.
+#[test]
+fn a_cuda_program_holds_the_run() {
+    let file = "encodings/known_bugs/bytes_delivered.wlk";
+    let output = warplock(&["repro", file, "--emit", "cuda"]);
+    assert_eq!(output.status.code(), Some(1));
+    let program = stdout(&output);
+    let (tables, kernel) = program.split_once("\n// How a run is played.").unwrap();
+    assert!(kernel.contains("__global__ void play"));
+    assert!(tables.contains("\"line 30: wait full[c.index] c.phase\""));
+    assert!(tables.contains("{WAIT_PARITY, 0, 1, 0, -1, 9}"));
+    // Of the first three bytes, one completes the phase.
+    let (_, tables) = tables.split_once("MEMBERS").unwrap();
+    insta::assert_snapshot!(tables, @r#"
+[] = {
+    {"load", 0, 8, 8},
+    {"math", 8, 4, 2},
+};
+
+static const Cell CELLS[] = {
+    {MBARRIER, 0, 1},
+    {MBARRIER, 1, 1},
+};
+
+static const Op LANDINGS[] = {
+    {COPY_LANDS, 0, 3, 1, 4, 5},
+    {COPY_LANDS, 0, 3, 0, 11, 5},
+};
+
+static const Run RUNS[] = {
+    {"encodings/known_bugs/bytes_delivered.wlk: deadlock: REFUTED: hangs at DELIVERED = 3, EXPECTED = 1, N = 2, S = 1: math waits for full[0] phase != 1 (now: phase 1, 0 pending, -4 bytes)", 0, 2, 0, 2, 0, 2, 12, false},
+};
+"#);
+}
+
+#[test]
+fn a_cuda_program_needs_a_run_that_hardware_has_instructions_for() {
+    let file = "encodings/known_bugs/leader_releases_early.wlk";
+    let output = warplock(&["repro", file, "--emit", "cuda"]);
+    assert_eq!(output.status.code(), Some(2));
+    insta::assert_snapshot!(stderr(&output), @r#"
+error: encodings/known_bugs/leader_releases_early.wlk: a CUDA program does not play this run: no instruction stands for a split-phase barrier
+"#);
+}

@@ -11,6 +11,7 @@ mod credit;
 mod cut;
 mod cut_hazards;
 mod data;
+mod hardware;
 mod hazards;
 mod horn;
 mod hunt;

@@ -57,7 +57,7 @@ const PROPERTIES: [Property; 7] = [
 ];
 
 /// The protocol of a seed, from all generators in turn.
-fn random(seed: u64) -> Option<String> {
+pub fn random(seed: u64) -> Option<String> {
     let kernels = [
         &support::cut_templates::KERNELS,
         &support::init_templates::KERNELS,
@@ -77,7 +77,7 @@ fn random(seed: u64) -> Option<String> {
 }
 
 /// Values near the least of every parameter.
-fn values(protocol: &Protocol, seed: u64) -> Vec<i64> {
+pub fn values(protocol: &Protocol, seed: u64) -> Vec<i64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let each = protocol.params.iter().map(|param| match &param.domain {
         Domain::AtLeast(lo) => lo + rng.random_range(0..3),

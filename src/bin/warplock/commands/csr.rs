@@ -10,6 +10,7 @@ use warplock::report;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
 use warplock::repro::emit;
+use warplock::repro::emit::EmitError;
 use warplock::schemes;
 use warplock::schemes::Judgement;
 use warplock::schemes::LaunchChoice;
@@ -209,7 +210,10 @@ impl Arguments {
         let written = |locks: &LockScheme| match form {
             Some(form) => emit::arrays(&tiles, locks, &name, form)
                 .map(Some)
-                .map_err(|error| Failure::Internal(error.to_string())),
+                .map_err(|error| match error {
+                    EmitError::NoRun => Failure::input(error.to_string()),
+                    _ => Failure::Internal(error.to_string()),
+                }),
             None => Ok(None),
         };
         let mut answer = Answer {

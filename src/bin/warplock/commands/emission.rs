@@ -43,10 +43,11 @@ impl Target {
             (None, Some(_), Some("npz")) => Ok(Some(Emission::Npz)),
             (None, Some(_), Some("safetensors")) => Ok(Some(Emission::Safetensors)),
             (None, Some(_), Some("py")) => Ok(Some(Emission::Torch)),
+            (None, Some(_), Some("cu")) => Ok(Some(Emission::Cuda)),
             (None, Some(_), _) => Err(Failure::input(
                 "the name of the output file does not say its form",
             )
-            .hint("give --emit json, npz, safetensors or torch")),
+            .hint("give --emit json, npz, safetensors, torch or cuda")),
         }
     }
 
