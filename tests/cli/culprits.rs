@@ -127,3 +127,34 @@ fn whoever_comes_too_seldom_is_named() {
     let warps = "known_bugs/named_count.wlk";
     insta::assert_snapshot!(first(warps, &["W=4"]), @"W = 4: bar[2] takes 64 threads, 32 came (epilogue_load), and nobody else comes (line 16): 5 warps come in all, 2 for each completion, and load[0..4] completed 2 before");
 }
+
+/// A count of all threads where only some arrive: nobody is away, and nobody comes again before the wait is over.
+#[test]
+fn a_count_that_is_too_high_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("counted.wlk");
+    let protocol = |count: &str| {
+        format!(
+            "protocol counted
+            param S in 1..=4
+            param N in 0..
+            mbarrier full[S] {{ arrivals: 1 }}
+            mbarrier empty[S] {{ arrivals: {count} }}
+            role load {{
+                for i in 0..N {{ wait empty[i % S] (i / S + 1) % 2 arrive full[i % S] }}
+            }}
+            role math[t in 0..8] {{
+                for i in 0..N {{ wait full[i % S] (i / S) % 2 arrive empty[i % S] }}
+            }}
+            "
+        )
+    };
+    let check = |count| {
+        fs::write(&path, protocol(count)).unwrap();
+        let printed = warplock(&["check", path.to_str().unwrap()]);
+        let line = printed.lines().next().unwrap();
+        line.split_once("deadlock: ").unwrap().1.to_owned()
+    };
+    insta::assert_snapshot!(check("12"), @"REFUTED at S = 1, N = 2: empty[0] takes 12 arrivals, 8 came (math[0..8]), and load waits for the rest (line 7): whoever arrives there has arrived in this phase already");
+    assert!(check("8").starts_with("PROVED"));
+}

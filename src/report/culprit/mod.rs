@@ -173,6 +173,11 @@ fn around(teller: &Teller<'_>, links: &[(usize, Obstacle)]) -> (Cause, Sentence,
             return (Cause::Missing, teller.short(member, op, &absent), Some(*op));
         }
     }
+    for (member, op) in waits() {
+        if let Some(sentence) = teller.overcounted(member, op) {
+            return (Cause::Missing, sentence, Some(*op));
+        }
+    }
     let first = waits().next().map(|(_, op)| *op);
     let place = links
         .iter()

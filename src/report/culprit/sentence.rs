@@ -87,6 +87,45 @@ impl Teller<'_> {
     /// Who was counted on and does not come, where those who come are too few for a phase if each
     /// comes as often as it has come in one.
     pub fn suspects(&self, waiter: usize, op: &Op) -> Option<Vec<Absent>> {
+        let absent = self.absent(waiter, op);
+        let absent: Vec<Absent> = absent
+            .into_iter()
+            .filter(|absent| absent.reason != Reason::Elsewhere)
+            .collect();
+        (self.too_few(op)? && !absent.is_empty()).then_some(absent)
+    }
+
+    /// A phase that takes more than those who arrive there bring, and all of them have arrived in it: nobody is away, so
+    /// the count is too high, or somebody is missing who has no statement for it.
+    pub fn overcounted(&self, waiter: usize, op: &Op) -> Option<Sentence> {
+        let CellState::Mbarrier { pending, .. } = self.cell(op) else {
+            return None;
+        };
+        let open = self.open(op);
+        let came = open.members();
+        let mut helpers = self.obstacles.helpers(op.cell).iter();
+        let all_came = helpers.all(|h| h.ahead == 0 || open.arrivals(h.member) > 0);
+        if came.is_empty() || !all_came || self.too_few(op) != Some(true) {
+            return None;
+        }
+        let brought = came.iter().fold(0_i64, |sum, member| {
+            sum.saturating_add(open.arrivals(*member))
+        });
+        let name = self.name(waiter);
+        Some(
+            text(format!(
+                "{} takes {} arrivals, {brought} came ({}), and {name} waits for the rest",
+                self.instance().cell_name(op.cell),
+                brought.saturating_add(*pending),
+                self.names(&came),
+            ))
+            .line(self.line(op))
+            .text(": whoever arrives there has arrived in this phase already"),
+        )
+    }
+
+    /// Whether those who come to a barrier are too few for a phase if each comes as often as it has come in one.
+    fn too_few(&self, op: &Op) -> Option<bool> {
         let needed = match (self.instance().cells[op.cell.0 as usize], self.cell(op)) {
             (CellStart::Mbarrier(expected) | CellStart::Barrier(expected), _) => expected,
             (CellStart::Named, CellState::Named { count, .. }) => count / 32,
@@ -106,12 +145,7 @@ impl Teller<'_> {
             let each = self.each(helper.member, op);
             sum.saturating_add(most.unwrap_or(0).max(each))
         });
-        let absent = self.absent(waiter, op);
-        let absent: Vec<Absent> = absent
-            .into_iter()
-            .filter(|absent| absent.reason != Reason::Elsewhere)
-            .collect();
-        (supply < needed && !absent.is_empty()).then_some(absent)
+        Some(supply < needed)
     }
 
     /// How many arrivals one operation of a member is at most.
