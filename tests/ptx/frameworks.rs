@@ -339,6 +339,33 @@ fn clusters_that_are_taken_over() {
     );
 }
 
+/// CTAs that take turns at words of memory, as the launch gives each its tile: their rings and barriers are proved apart from the
+/// words.
+#[test]
+fn turns_in_mlir() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mlir/turns.mlir");
+    let right = std::fs::read_to_string(path).unwrap();
+    // Each CTA waits for one addition more than those before it make.
+    let late = "%next = arith.addi %tile, %c1 : i32\n    %first = arith.cmpi eq, %tid";
+    let wrong = right
+        .replacen("%first = arith.cmpi eq, %tid", late, 1)
+        .replacen("ne, %seen, %tile", "ne, %seen, %next", 1);
+    let folder = Folder::new();
+    folder.file("turns.mlir", &right);
+    folder.file("late.mlir", wrong);
+    let proved = folder.run(&["check", "-q", "turns.mlir"]);
+    assert!(
+        proved.contains("deadlock: PROVED for every rounds"),
+        "{proved}"
+    );
+    // That the tiles are what they are taken to be says no launch.
+    let late = folder.run(&["check", "-q", "late.mlir"]);
+    assert!(
+        late.contains("a counterexample that may be one of no launch"),
+        "{late}"
+    );
+}
+
 /// The MLIR of a ring that goes on from tile to tile, and with a producer that waits for the wrong phase first.
 #[test]
 fn a_ring_in_mlir() {

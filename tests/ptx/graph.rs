@@ -93,6 +93,22 @@ fn frees(ranks: &[u32]) -> String {
     ranks.iter().map(arrive).collect()
 }
 
+/// CTAs that add to a row of words of memory in the order of their numbers.
+#[test]
+fn ctas_take_turns_at_words_of_memory() {
+    insta::assert_snapshot!(check("backward.ptx", "backward_dense"), @r"
+    exit 0
+    --- stdout
+    backward.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming R >= nctaid_x
+    ");
+    insta::assert_snapshot!(check("backward.ptx", "backward_off_by_one"), @r"
+    exit 1
+    --- stdout
+    backward.ptx: deadlock: REFUTED at param_4 = 1, nctaid_x = 1, R = 1: warp0[0] waits for at_param_2[0] == 1 (backward.cu:12, line 524), but at_param_2[0] stays 0 and nobody adds to it: only warp0[0] itself would, after that wait
+    --- stderr
+    ");
+}
+
 #[test]
 fn bytes_that_another_cta_expects() {
     insta::assert_snapshot!(copied_by_another("pair", &frees(&[0, 1])), @r"

@@ -220,7 +220,7 @@ impl Warp {
         clippy::too_many_arguments,
         reason = "the parts of one operation and its context"
     )]
-    fn load(
+    pub(super) fn load(
         &mut self,
         results: &[Option<RegisterId>],
         (space, width, signed): (Space, u16, bool),
@@ -382,7 +382,7 @@ impl Warp {
         clippy::too_many_arguments,
         reason = "the parts of one operation and its context"
     )]
-    fn atomic(
+    pub(super) fn atomic(
         &mut self,
         (operation, space, width, order): (AtomicOperation, Space, u16, MemoryOrder),
         result: Option<RegisterId>,

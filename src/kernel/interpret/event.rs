@@ -151,6 +151,15 @@ pub enum EventKind {
         order: MemoryOrder,
         value: u64,
     },
+    /// A wait until a word of memory has a value, or at least that. The value has its sign.
+    CounterWait {
+        value: i64,
+        at_least: bool,
+    },
+    /// An addition to a word that such waits may be for.
+    CounterAdd {
+        value: i64,
+    },
     /// What may synchronize and is not understood.
     Unsupported,
     /// The header of a loop is entered; only where the launch asks for it.

@@ -19,6 +19,7 @@ mod access;
 mod address;
 mod barriers;
 mod compute;
+mod counters;
 mod event;
 mod execute;
 mod fold;

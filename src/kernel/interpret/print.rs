@@ -413,6 +413,11 @@ fn words(kind: EventKind) -> String {
                 format!("{order:?}").to_lowercase()
             )
         }
+        EventKind::CounterWait { value, at_least } => {
+            let more = if at_least { ">=" } else { "==" };
+            format!("wait {more} {value}")
+        }
+        EventKind::CounterAdd { value } => format!("add {value}"),
         EventKind::Unsupported => "something that is not understood".to_owned(),
         EventKind::LoopHeader(block) => format!("loop {}", block.0),
     }

@@ -127,6 +127,12 @@ impl<'k> Program<'k> {
         Some((index, self.spins.get(index)?))
     }
 
+    /// The smallest spin loop with this block in it.
+    pub fn spin_around(&self, block: BlockId) -> Option<&Spin> {
+        let around = self.spins.iter().filter(|spin| spin.contains(block));
+        around.min_by_key(|spin| spin.blocks.len())
+    }
+
     /// Whether a block is in a spin loop with this header.
     pub fn in_same_spin(&self, header: BlockId, block: BlockId) -> bool {
         let mut of = self.spins.iter().filter(|spin| spin.header == header);
@@ -232,7 +238,9 @@ fn spin(kernel: &Kernel, header: BlockId, blocks: Vec<BlockId>) -> Option<Spin> 
     let looks = |operation: &Operation| match &operation.kind {
         OperationKind::Load { space, .. } => is_common(*space),
         OperationKind::Atomic { .. }
-        | OperationKind::Synchronization(Synchronization::MbarrierTest { .. }) => true,
+        | OperationKind::Synchronization(
+            Synchronization::MbarrierTest { .. } | Synchronization::CounterLook { .. },
+        ) => true,
         _ => false,
     };
     let harmless = |operation: &Operation| match &operation.kind {
@@ -241,6 +249,7 @@ fn spin(kernel: &Kernel, header: BlockId, blocks: Vec<BlockId>) -> Option<Spin> 
         OperationKind::Synchronization(operation) => matches!(
             operation,
             Synchronization::MbarrierTest { .. }
+                | Synchronization::CounterLook { .. }
                 | Synchronization::Sleep
                 | Synchronization::Fence { .. }
                 | Synchronization::WarpSync { .. }
@@ -258,7 +267,9 @@ fn spin(kernel: &Kernel, header: BlockId, blocks: Vec<BlockId>) -> Option<Spin> 
     let mut polled = FxHashSet::default();
     for id in &blocks {
         for (index, operation) in of(id)?.operations.iter().enumerate() {
-            let (OperationKind::Load { address, .. } | OperationKind::Atomic { address, .. }) =
+            let (OperationKind::Load { address, .. }
+            | OperationKind::Atomic { address, .. }
+            | OperationKind::Synchronization(Synchronization::CounterLook { address, .. })) =
                 &operation.kind
             else {
                 continue;

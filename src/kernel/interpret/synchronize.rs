@@ -212,6 +212,22 @@ impl Warp {
                 self.passed((*address, *token), false, at, lanes, control, world)?;
             }
             Synchronization::MbarrierNumber { .. } => {}
+            Synchronization::CounterLook {
+                result,
+                address,
+                width,
+            } => {
+                let form = (*address, *result, *width);
+                self.look_at_counter(form, at, lanes, control, world)?;
+            }
+            Synchronization::CounterAdd {
+                address,
+                value,
+                width,
+            } => {
+                let form = (*address, *value, *width);
+                self.add_to_counter(form, at, lanes, control, world)?;
+            }
             Synchronization::MbarrierPending { result, token } => {
                 let mut taint = self.joined(&[*token], lanes, control, world);
                 if !simulates {

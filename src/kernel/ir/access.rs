@@ -139,6 +139,7 @@ impl Synchronization {
                 .collect(),
             Self::MbarrierArrive { token, .. } => token.iter().copied().collect(),
             Self::MbarrierTest { result, .. }
+            | Self::CounterLook { result, .. }
             | Self::MbarrierPending { result, .. }
             | Self::Vote { result, .. }
             | Self::Reduce { result, .. }
@@ -202,6 +203,8 @@ impl Synchronization {
             Self::MbarrierNumber {
                 address, number, ..
             } => vec![*address, *number],
+            Self::CounterLook { address, .. } => vec![*address],
+            Self::CounterAdd { address, value, .. } => vec![*address, *value],
             Self::MbarrierPending { token, .. } => vec![*token],
             Self::Copy { destination, .. } => vec![*destination],
             Self::BulkCopy {

@@ -196,6 +196,13 @@ fn synchronization(event: &mut Synchronization, change: Change<'_>) {
             operand(address, change);
             token(state, change);
         }
+        Synchronization::CounterLook {
+            result, address, ..
+        } => {
+            change(result);
+            operand(address, change);
+        }
+        Synchronization::CounterAdd { address, value, .. } => operands([address, value], change),
         Synchronization::MbarrierPending { result, token } => {
             change(result);
             operand(token, change);

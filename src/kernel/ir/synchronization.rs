@@ -156,6 +156,23 @@ pub enum Synchronization {
         number: Operand,
         class: u32,
     },
+    /// A look at a word of global memory in a loop that goes on until the word has some value. Recovery puts it in the place of
+    /// the load.
+    CounterLook {
+        result: RegisterId,
+        /// 64 bits.
+        address: Operand,
+        /// Of the word, in bits.
+        width: u16,
+    },
+    /// An addition to a word of global memory that may be one that such loops look at, in place of `red` or `atom`.
+    CounterAdd {
+        /// 64 bits.
+        address: Operand,
+        /// As wide as the word.
+        value: Operand,
+        width: u16,
+    },
     /// `mbarrier.pending_count` of a state.
     MbarrierPending {
         result: RegisterId,

@@ -18,9 +18,11 @@ use crate::recover::parameters;
 use crate::recover::recycle;
 use crate::recover::roles;
 use crate::recover::settle;
+use crate::recover::shared;
 use crate::recover::text;
 use crate::recover::together;
 use crate::recover::vanished;
+use crate::recover::with_counters;
 use crate::recover::with_numbers;
 use crate::recover::with_phases;
 use crate::recover::without_completed;
@@ -61,7 +63,12 @@ pub struct Launched {
 /// Recovers the protocol of a kernel, unless the time is over before. One that differs from the kernel in a run is an obstacle,
 /// too.
 pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, Obstacle> {
+    let counted = with_counters(kernel)?;
+    let kernel = counted.as_ref().unwrap_or(kernel);
     let numbered = with_numbers(kernel)?;
+    if counted.is_some() && numbered.is_some() {
+        return Err(uncombined());
+    }
     let kernel = numbered.as_ref().unwrap_or(kernel);
     let phased = with_phases(kernel, shape)?;
     let original = kernel;
@@ -104,7 +111,10 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     }
     let alike = meet_alike(&roles, shape.warps());
     let refutes = alike && without_passed(&mut roles, shape.warps());
-    let exact = refutes && are_free(&roles, &inputs, &arena.terms);
+    let grid = shared(kernel, shape, &mut roles, &mut inputs, &arena)?;
+    let of_launches = grid.as_ref().is_none_or(|grid| grid.exact);
+    let index = grid.as_ref().and_then(|grid| grid.turn);
+    let exact = refutes && of_launches && are_free(&roles, &inputs, &arena.terms, index);
     for role in &mut roles {
         behind_expectations(&mut role.lines);
     }
@@ -113,13 +123,29 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
     let checked = validation.to_string();
-    let launches = match refutes {
+    let launches = match refutes && grid.is_none() {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
     };
-    let by_warp = by_warp(&roles, &rings, &inputs)
-        .and_then(|roles| text(kernel, shape, &roles, &inputs, registers, &checked).ok());
-    let Text { text, lines } = text(kernel, shape, &roles, &inputs, registers, &checked)?;
+    let by_warp = by_warp(&roles, &rings, &inputs).and_then(|roles| {
+        text(
+            kernel,
+            shape,
+            (&roles, grid.as_ref()),
+            &inputs,
+            registers,
+            &checked,
+        )
+        .ok()
+    });
+    let Text { text, lines } = text(
+        kernel,
+        shape,
+        (&roles, grid.as_ref()),
+        &inputs,
+        registers,
+        &checked,
+    )?;
     Ok(Lift {
         text,
         lines,
@@ -129,6 +155,15 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         looks_ahead: arena.looked_ahead,
         validation,
     })
+}
+
+/// States of arrivals are counted by warps that keep in step, which CTAs that wait for each other need not.
+fn uncombined() -> Obstacle {
+    Obstacle {
+        reason: "a kernel that waits for states of arrivals and for global memory is not followed"
+            .to_owned(),
+        location: Location::default(),
+    }
 }
 
 /// Nothing is said of a protocol that no run of the kernel has confirmed.
@@ -175,6 +210,8 @@ fn launches(validation: &Validation, parameters: &[(u32, String)]) -> Vec<Launch
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_counters;
 #[cfg(test)]
 mod tests_loops;
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::Lift;
 use super::lift;
 use crate::mlir;
 use crate::ptx;
+use crate::recover::Obstacle;
 use crate::recover::Shape;
 
 const RING: &str = include_str!("../../../tests/mlir/ring.mlir");
@@ -140,6 +141,22 @@ pub(super) fn entry(cluster: u32, code: &str) -> Result<Lift, String> {
          ld.param.u32 %r3, [n];\n{code}\nret;\n}}\n"
     );
     first_of(&text, cluster)
+}
+
+/// The first kernel of a text of PTX or MLIR, by two warps of one CTA.
+pub(super) fn lifted(source: &str) -> Result<Lift, Obstacle> {
+    let kernels = if source.starts_with(".version") {
+        let module = ptx::read(source).unwrap_or_else(|errors| panic!("{errors:?}"));
+        module.kernels
+    } else {
+        let module = mlir::read(source).unwrap_or_else(|error| panic!("{error}"));
+        module.kernels
+    };
+    let shape = Shape {
+        threads: [64, 1, 1],
+        cluster: [1; 3],
+    };
+    lift(&kernels[0], shape, || false)
 }
 
 /// The first kernel of a text, by two warps of each CTA of a cluster.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::meaning::Binary;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::Origin;
+use crate::recover::lower::counter::ADDRESSES;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::rewrite::conditions;
@@ -38,7 +39,11 @@ pub fn used(roles: &[Role]) -> BTreeSet<u32> {
 /// that its words give it, which is said where these occur.
 pub fn vanished(roles: &[Role], inputs: &Inputs, terms: &Terms) -> Vec<String> {
     let used = used(roles);
-    let is_choice = |input: &u32| inputs.all[*input as usize].range == (0, 1);
+    // Neither choices nor addresses are taken to lie anywhere.
+    let is_choice = |input: &u32| {
+        let range = inputs.all[*input as usize].range;
+        range == (0, 1) || range == ADDRESSES
+    };
     let shown: BTreeSet<Atom> = used
         .iter()
         .filter(|input| !is_choice(input))
@@ -64,10 +69,11 @@ pub fn vanished(roles: &[Role], inputs: &Inputs, terms: &Terms) -> Vec<String> {
 }
 
 /// Whether every choice of values of the inputs that occur is one of a launch: no word of the launch is behind two of
-/// them, and each takes every value.
-pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms) -> bool {
+/// them, and each takes every value. `index` is one that the launch does not choose, as each CTA has its own.
+pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms, index: Option<u32>) -> bool {
     let mut seen: BTreeSet<Atom> = BTreeSet::new();
-    used(roles).into_iter().all(|input| {
+    let used = used(roles).into_iter();
+    used.filter(|input| Some(*input) != index).all(|input| {
         takes_all(&inputs.origins[input as usize], inputs, terms)
             && inputs.words[input as usize].iter().all(|word| match word {
                 Atom::Parameter { .. } => seen.insert(*word),

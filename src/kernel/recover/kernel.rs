@@ -1,5 +1,7 @@
 //! The roles of a kernel: every warp of every CTA of a cluster, put together.
 
+use std::collections::BTreeSet;
+
 use crate::ir::Block;
 use crate::ir::Kernel;
 use crate::ir::Location;
@@ -12,6 +14,7 @@ use crate::recover::ends;
 use crate::recover::graph::Graph;
 use crate::recover::lives;
 use crate::recover::lower::Inputs;
+use crate::recover::lower::counter;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
 use crate::recover::number::Atomic;
@@ -116,6 +119,11 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
         .collect();
     simplify(&mut arena, &mut all);
     let mut inputs = Inputs::default();
+    let mut factors = BTreeSet::new();
+    for (_, _, statements) in &trees {
+        counter::register(statements, &arena.terms, &mut inputs, &mut factors);
+    }
+    arena.factors = factors;
     inputs
         .assumptions
         .extend(kernel.assumptions.iter().cloned());

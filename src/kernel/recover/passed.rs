@@ -204,10 +204,12 @@ fn may_block(action: &Action) -> bool {
         | Action::Complete { .. }
         | Action::Copy { .. }
         | Action::Commit { .. }
+        | Action::CounterAdd { .. }
         | Action::BarrierArrive { .. }
         | Action::GiveBack { .. } => false,
         Action::Invalidate { .. }
         | Action::Wait { .. }
+        | Action::CounterWait { .. }
         | Action::WaitOwn { .. }
         | Action::Numbered { .. }
         | Action::Round { .. }

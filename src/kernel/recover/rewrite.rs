@@ -119,6 +119,10 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
                 Action::Copy { bytes: number, .. } | Action::Round { before: number, .. } => {
                     number.iter_mut().for_each(&mut *with);
                 }
+                Action::CounterWait { word, value, .. } | Action::CounterAdd { word, value } => {
+                    with(&mut word.index);
+                    with(value);
+                }
                 Action::Sync { barrier, threads } | Action::BarrierArrive { barrier, threads } => {
                     with(barrier);
                     with(threads);

@@ -18,6 +18,21 @@ pub struct Object {
     pub offset: Number,
 }
 
+/// A word of global memory: at the address `base + stride * index`, as far as that is not the same in all rounds.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Word {
+    /// Where in the parameter space the pointer is that the address begins with.
+    pub pointer: u32,
+    /// The inputs that are the address without the part that loops change, and what the launch multiplies that part by.
+    pub base: u32,
+    pub factor: Option<u32>,
+    /// In bytes, to be multiplied by the factor.
+    pub stride: i128,
+    pub index: Number,
+    /// In bits.
+    pub width: u16,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     Init {
@@ -75,6 +90,16 @@ pub enum Action {
     },
     Commit {
         object: Object,
+    },
+    /// Waits until a word has a value, or at least that.
+    CounterWait {
+        word: Word,
+        value: Number,
+        at_least: bool,
+    },
+    CounterAdd {
+        word: Word,
+        value: Number,
     },
     Sync {
         barrier: Number,

@@ -317,7 +317,7 @@ pub fn bases(
 }
 
 /// Where a loop reads the memory that decides how long it goes on, if no way out counts instead.
-fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Option<Location> {
+pub fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Option<Location> {
     let mut found = None;
     for block in &natural.blocks {
         let leaves = graph

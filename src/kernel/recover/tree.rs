@@ -1,5 +1,7 @@
 //! The program of a warp, as a tree of statements over terms.
 
+use std::collections::BTreeSet;
+
 use crate::ir::Location;
 use crate::ir::Synchronization;
 use crate::recover::shared_words::SharedWords;
@@ -100,6 +102,16 @@ pub enum EventKind {
         number: TermId,
         class: u32,
     },
+    /// Waits until a word of global memory has a value, or at least that.
+    CounterWait {
+        address: TermId,
+        value: TermId,
+        at_least: bool,
+    },
+    CounterAdd {
+        address: TermId,
+        value: TermId,
+    },
     /// Bytes are `None` where only the tensor map knows them.
     Copy {
         object: TermId,
@@ -179,6 +191,9 @@ impl EventKind {
             Self::Wait { object, parity } => vec![object, parity],
             Self::WaitOwn { object, number, .. } | Self::Numbered { object, number, .. } => {
                 vec![object, number]
+            }
+            Self::CounterWait { address, value, .. } | Self::CounterAdd { address, value } => {
+                vec![address, value]
             }
             Self::Copy {
                 object,
@@ -284,6 +299,8 @@ pub struct Arena {
     pub shared_words: SharedWords,
     /// The conditions of branches, and where they are.
     pub branches: Vec<(TermId, Location)>,
+    /// What the launch multiplies by where loops change addresses of words of global memory: none where that is a constant.
+    pub factors: BTreeSet<Option<TermId>>,
     /// A condition that is taken to hold, or to fail.
     pub given: Option<(TermId, bool)>,
 }

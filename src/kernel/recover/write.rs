@@ -10,6 +10,7 @@ use crate::recover::family::Families;
 use crate::recover::family::count_in_units;
 use crate::recover::family::each;
 use crate::recover::family::families;
+use crate::recover::grid::Grid;
 use crate::recover::inputs::used;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Atomic;
@@ -25,21 +26,27 @@ use crate::recover::sketch::LIFE;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
+use crate::recover::sketch::Word;
 use crate::recover::sketch::counts;
 use crate::recover::transactions::few_bytes;
 use crate::recover::tree::Obstacle;
 use crate::recover::written::Names;
 use crate::recover::written::written;
 use crate::recover::written::written_condition;
+use crate::recover::written_grid;
 
 /// How inputs, indices and variables are called in a role.
 struct Called<'a> {
     inputs: &'a Inputs,
+    grid: Option<&'a Grid>,
 }
 
 impl Names for Called<'_> {
     fn name(&self, atomic: &Atomic) -> String {
         match atomic {
+            Atomic::Input(input) if self.grid.is_some_and(|grid| grid.turn == Some(*input)) => {
+                self.grid.map(|grid| grid.name.clone()).unwrap_or_default()
+            }
             Atomic::Input(input) => identifier(&self.inputs.all[*input as usize].name),
             Atomic::Index(index) => match ["i", "j", "k"].get(*index as usize) {
                 Some(name) => (*name).to_owned(),
@@ -76,11 +83,15 @@ pub struct Text {
 pub fn text(
     kernel: &Kernel,
     shape: Shape,
-    roles: &[Role],
+    (roles, grid): (&[Role], Option<&Grid>),
     inputs: &Inputs,
     registers: Registers,
     checked: &str,
 ) -> Result<Text, Obstacle> {
+    if let Some(grid) = grid {
+        let pools = matches!(registers.counted, Counted::Pool { .. });
+        written_grid::check(grid, &parameters(roles, inputs), pools)?;
+    }
     let all: Vec<_> = roles.iter().map(|role| counts(&role.lines)).collect();
     let mut roles = roles.to_vec();
     let declared = |variable: VariableId| {
@@ -117,7 +128,7 @@ pub fn text(
         kernel,
         shape,
         registers,
-        names: Called { inputs },
+        names: Called { inputs, grid },
         family_names: Vec::new(),
         families,
         text: String::new(),
@@ -139,7 +150,7 @@ pub fn parameters(roles: &[Role], inputs: &Inputs) -> Vec<(u32, String)> {
 }
 
 /// A name as the language takes it.
-fn identifier(name: &str) -> String {
+pub fn identifier(name: &str) -> String {
     let mut text: String = name
         .chars()
         .map(|c| {
@@ -246,7 +257,12 @@ impl Writer<'_> {
             "//! Assumed: lanes of a warp that take different ways meet again behind them"
         );
         let _ = writeln!(self.text, "protocol {}\n", identifier(&name));
+        let grid = self.names.grid;
+        let turn = grid.and_then(|grid| grid.turn);
         for (number, name) in parameters(roles, inputs) {
+            if turn == Some(number) {
+                continue;
+            }
             let input = &inputs.all[number as usize];
             let meaning = if input.meaning == input.name {
                 String::new()
@@ -259,13 +275,12 @@ impl Writer<'_> {
                 input.range.0, input.range.1
             );
         }
+        self.text
+            .extend(self.names.grid.map(written_grid::parameters));
         self.text.push('\n');
         for (family, name) in self.families.all.iter().zip(&self.family_names) {
-            let extent = if family.elements > 1 {
-                format!("[{}]", family.elements)
-            } else {
-                String::new()
-            };
+            let elements = (family.elements > 1).then(|| family.elements.to_string());
+            let extent = written_grid::extents(self.names.grid, elements);
             let explicit = if family.explicit {
                 ", init: explicit"
             } else {
@@ -287,13 +302,17 @@ impl Writer<'_> {
         if named {
             for rank in 0..self.shape.ctas() {
                 let name = self.named(rank);
-                let _ = writeln!(self.text, "named {name}[16]");
+                let extent = written_grid::extents(self.names.grid, Some("16".to_owned()));
+                let _ = writeln!(self.text, "named {name}{extent}");
             }
         }
         if cluster {
             let warps = self.shape.warps() * self.shape.ctas();
             let _ = writeln!(self.text, "barrier cluster_bar {{ arrivals: {warps} }}");
         }
+        let grid = self.names.grid;
+        self.text
+            .extend(grid.map(|grid| written_grid::words(grid, &self.names)));
         self.pools();
     }
 
@@ -387,7 +406,10 @@ impl Writer<'_> {
         } else {
             String::new()
         };
-        let _ = writeln!(self.text, "role {name}{index} warp {{");
+        let ctas = self.names.grid.map_or_else(String::new, |grid| {
+            format!("[{} in 0..{}]", grid.name, grid.count)
+        });
+        let _ = writeln!(self.text, "role {name}{ctas}{index} warp {{");
         self.lines(&role.lines, 1, role.rank, range)?;
         self.text.push_str("}\n");
         Ok(())
@@ -467,13 +489,16 @@ impl Writer<'_> {
         let family = self.families.of(object, range).ok_or_else(refuse)?;
         let name = &self.family_names[family];
         let family = &self.families.all[family];
-        if family.elements == 1 {
-            return Ok(name.clone());
-        }
-        let index = family.index(object).ok_or_else(refuse)?;
+        let element = match family.elements {
+            1 => None,
+            _ => {
+                let index = family.index(object).ok_or_else(refuse)?;
+                Some(unwrapped(&written(&index, &self.names, false)).to_owned())
+            }
+        };
         Ok(format!(
-            "{name}[{}]",
-            unwrapped(&written(&index, &self.names, false))
+            "{name}{}",
+            written_grid::indices(self.names.grid, element)
         ))
     }
 
@@ -486,6 +511,8 @@ impl Writer<'_> {
     ) -> Result<Option<String>, Obstacle> {
         let number = |number: &Number| written(number, &self.names, true);
         let object = |object: &Object| self.object(object, range, location);
+        let word_of =
+            |word: &Word| written_grid::word(self.names.grid, word, &self.names, location);
         Ok(Some(match action {
             // What nobody uses is not declared.
             Action::Init { object: at, .. } if self.families.of(at, range).is_none() => {
@@ -520,19 +547,32 @@ impl Writer<'_> {
                 format!("async copy tile completes {} {bytes}", object(at)?)
             }
             Action::Commit { object: at } => format!("commit {}", object(at)?),
+            Action::CounterWait {
+                word,
+                value,
+                at_least,
+            } => {
+                let more = if *at_least { ">=" } else { "==" };
+                format!("wait {} {more} {}", word_of(word)?, number(value))
+            }
+            Action::CounterAdd { word, value } => {
+                format!("{} += {}", word_of(word)?, number(value))
+            }
             Action::Sync { barrier, threads } => {
+                let barrier = Some(written(barrier, &self.names, false));
                 format!(
-                    "sync {}[{}] {}",
+                    "sync {}{} {}",
                     self.named(rank),
-                    written(barrier, &self.names, false),
+                    written_grid::indices(self.names.grid, barrier),
                     number(threads)
                 )
             }
             Action::BarrierArrive { barrier, threads } => {
+                let barrier = Some(written(barrier, &self.names, false));
                 format!(
-                    "arrive {}[{}] {}",
+                    "arrive {}{} {}",
                     self.named(rank),
-                    written(barrier, &self.names, false),
+                    written_grid::indices(self.names.grid, barrier),
                     number(threads)
                 )
             }
@@ -560,7 +600,7 @@ impl Writer<'_> {
 }
 
 /// Without parentheses around the whole.
-fn unwrapped(text: &str) -> &str {
+pub fn unwrapped(text: &str) -> &str {
     let Some(inner) = text
         .strip_prefix('(')
         .and_then(|text| text.strip_suffix(')'))

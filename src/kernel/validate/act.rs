@@ -22,6 +22,9 @@ pub enum Kind {
     /// Bytes are `None` where only the tensor map knows them.
     Copy(Target, Option<i128>),
     Commit(Target),
+    /// A word of global memory by its address, the value, and whether more will do.
+    CounterWait(u64, i128, bool),
+    CounterAdd(u64, i128),
     Sync {
         barrier: i128,
         threads: i128,
@@ -52,6 +55,10 @@ impl Kind {
             (Self::Copy(a, x), Self::Copy(b, y)) => {
                 a == b && (x == y || x.is_none() || y.is_none())
             }
+            // No word is below 0.
+            (Self::CounterWait(a, x, true), Self::CounterWait(b, y, true)) => {
+                a == b && *x.max(&0) == *y.max(&0)
+            }
             _ => self == other,
         }
     }
@@ -77,6 +84,11 @@ impl fmt::Display for Act {
             Kind::Copy(at, Some(bytes)) => write!(formatter, "copy {bytes} bytes to {at}"),
             Kind::Copy(at, None) => write!(formatter, "copy to {at}"),
             Kind::Commit(at) => write!(formatter, "commit to {at}"),
+            Kind::CounterWait(at, value, at_least) => {
+                let more = if *at_least { "at least " } else { "" };
+                write!(formatter, "wait until [{at:#x}] is {more}{value}")
+            }
+            Kind::CounterAdd(at, value) => write!(formatter, "add {value} to [{at:#x}]"),
             Kind::Sync { barrier, threads } => {
                 write!(formatter, "sync at barrier {barrier} of {threads} threads")
             }

@@ -16,6 +16,7 @@ use crate::recover::lower::Inputs;
 use crate::recover::sketch::Role;
 use crate::recover::tree::Arena;
 use crate::recover::used;
+use crate::recover::words_of;
 
 /// Values that words have. Sizes count in elements, so rounds of a loop need multiples of a tile.
 const VALUES: [u32; 24] = [
@@ -69,7 +70,8 @@ pub fn choose(
     arena: &mut Arena,
     (least, most): (usize, usize),
 ) -> Vec<Chosen> {
-    let wanted = words::closure(inputs, &used(roles));
+    let mut wanted = words::closure(inputs, &used(roles));
+    wanted.extend(words_of(roles));
     let mut varied = words::behind(inputs, &wanted);
     let parameters: Vec<u32> = varied
         .iter()

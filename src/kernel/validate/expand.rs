@@ -15,6 +15,7 @@ use crate::recover::sketch::LIFE;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
+use crate::recover::sketch::Word;
 use crate::recover::sketch::every_line;
 
 /// How many lines a role may have when it is expanded, iterations included.
@@ -183,6 +184,20 @@ impl<'a> Expander<'a> {
         })
     }
 
+    /// The address of a word of global memory.
+    fn address(&self, word: &Word) -> Option<u64> {
+        let of = |input: u32| self.values.get(input as usize).copied().flatten();
+        let factor = match word.factor {
+            Some(input) => of(input)?,
+            None => 1,
+        };
+        let index = self.value(&word.index)?.checked_mul(word.stride)?;
+        // Addresses have 64 bits.
+        let low = |number: i128| u64::try_from(number & i128::from(u64::MAX)).ok();
+        let inner = low(index)?.wrapping_mul(low(factor)?);
+        Some(low(of(word.base)?)?.wrapping_add(inner))
+    }
+
     fn kind(&self, action: &Action, layout: &Layout) -> Option<Kind> {
         let at = |object: &Object| self.target(object, layout);
         Some(match action {
@@ -202,6 +217,14 @@ impl<'a> Expander<'a> {
                 Kind::Copy(at(object)?, bytes)
             }
             Action::Commit { object } => Kind::Commit(at(object)?),
+            Action::CounterWait {
+                word,
+                value,
+                at_least,
+            } => Kind::CounterWait(self.address(word)?, self.value(value)?, *at_least),
+            Action::CounterAdd { word, value } => {
+                Kind::CounterAdd(self.address(word)?, self.value(value)?)
+            }
             Action::Sync { barrier, threads } => Kind::Sync {
                 barrier: self.value(barrier)?,
                 threads: self.value(threads)?,

@@ -133,6 +133,20 @@ fn kinds_of(
         | EventKind::LoopHeader(_)
         | EventKind::Invalidate
         | EventKind::Copy { group: true, .. } => {}
+        EventKind::CounterWait { value, at_least } => {
+            let Some(Object::Global { address }) = event.object else {
+                return false;
+            };
+            out.push(Kind::CounterWait(address, value.into(), at_least));
+        }
+        EventKind::CounterAdd { value } => {
+            let (Some(Object::Global { address }), Some(all)) =
+                (event.object, i128::from(value).checked_mul(lanes))
+            else {
+                return false;
+            };
+            out.push(Kind::CounterAdd(address, all));
+        }
         EventKind::Copy { .. } if event.object.is_none() => {}
         EventKind::Unsupported => return false,
         EventKind::ClusterLaunchTryCancel { multicast } => {

@@ -222,6 +222,20 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
         Action::Sync { barrier, threads } | Action::BarrierArrive { barrier, threads } => {
             more(barrier, 1, site) || more(threads, 32, site)
         }
+        Action::CounterWait {
+            word,
+            value,
+            at_least,
+        } => {
+            if taken(site) {
+                *at_least = !*at_least;
+                return true;
+            }
+            more(value, 1, site) || more(&mut word.index, 1, site)
+        }
+        Action::CounterAdd { word, value } => {
+            more(value, 1, site) || more(&mut word.index, 1, site)
+        }
         Action::SetMaxRegisters { count, .. } => {
             if taken(site) {
                 *count += 8;
@@ -340,6 +354,46 @@ fn every_change_of_tiles_in_a_cluster_is_found() {
     let (count, missed) = changes(&tiles(), PAIR);
     assert_eq!(missed, Vec::<String>::new());
     assert_eq!(count, 84);
+}
+
+/// Words of global memory that are waited for, exactly and at least, and added to.
+fn turns() -> Kernel {
+    let kernel = kernel(
+        ".param .u64 lock, .param .u32 n",
+        "mov.u32 %r1, %tid.x;
+         ld.param.u64 %d1, [lock];
+         ld.param.u32 %r2, [n];
+         mov.u32 %r3, %ctaid.x;
+         setp.ne.u32 %p1, %r1, 0;
+         @%p1 bra END;
+         FIRST:
+         ld.acquire.gpu.global.u32 %r5, [%d1+64];
+         setp.lt.u32 %p2, %r5, %r2;
+         @%p2 bra FIRST;
+         mov.u32 %r6, 0;
+         setp.eq.u32 %p3, %r2, 0;
+         @%p3 bra END;
+         ROUND:
+         mad.wide.u32 %d2, %r6, 4, %d1;
+         LOOK:
+         ld.acquire.gpu.global.u32 %r5, [%d2];
+         setp.ne.u32 %p2, %r5, %r3;
+         @%p2 bra LOOK;
+         red.release.gpu.global.add.u32 [%d2], 1;
+         add.u32 %r6, %r6, 1;
+         setp.lt.u32 %p4, %r6, %r2;
+         @%p4 bra ROUND;
+         END: ret;",
+    );
+    let counted = crate::recover::with_counters(&kernel).unwrap_or_else(|o| panic!("{o:?}"));
+    counted.expect("words that are waited for")
+}
+
+#[test]
+fn every_change_of_waits_for_memory_is_found() {
+    let (count, missed) = changes(&turns(), ONE);
+    assert_eq!(missed, Vec::<String>::new());
+    assert_eq!(count, 17);
 }
 
 /// What a difference says, and where.

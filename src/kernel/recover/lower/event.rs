@@ -133,6 +133,10 @@ impl Lowerer<'_> {
 
     /// A condition in an operand that has no form: of the launch if there is one, else of counters.
     pub(super) fn choice_in(&mut self, kind: &EventKind) -> Option<TermId> {
+        // Which of several numbers a CTA waits for is one number of the CTA.
+        if let EventKind::CounterWait { .. } | EventKind::CounterAdd { .. } = kind {
+            return None;
+        }
         for term in kind.terms() {
             if self.has_form(term) {
                 continue;
@@ -289,6 +293,24 @@ impl Lowerer<'_> {
                     number,
                     class: *class,
                 });
+            }
+            EventKind::CounterWait {
+                address,
+                value,
+                at_least,
+            } => {
+                let word = self.word(*address, *value, location)?;
+                let value = self.operand(*value, location)?;
+                push(Action::CounterWait {
+                    word,
+                    value,
+                    at_least: *at_least,
+                });
+            }
+            EventKind::CounterAdd { address, value } => {
+                let word = self.word(*address, *value, location)?;
+                let value = self.added(*value, lanes, location)?;
+                push(Action::CounterAdd { word, value });
             }
             EventKind::Copy {
                 object,

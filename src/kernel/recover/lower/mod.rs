@@ -4,6 +4,7 @@ mod called;
 mod carried;
 mod clipped;
 mod condition;
+pub mod counter;
 mod event;
 mod guarded;
 mod indexed;

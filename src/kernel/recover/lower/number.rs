@@ -14,6 +14,7 @@ use super::MOST;
 use super::Origin;
 use super::meanings::Meaning;
 use super::spread::stepped_through;
+use super::spread::taken_for_a_size;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
@@ -26,6 +27,8 @@ use crate::recover::sketch::Input;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
+
+const SIZES: &str = "numbers that the launch computes and that are not negative are at most 1,073,741,823, as sizes are";
 
 /// The largest step of a loop's counter that is tried as one that does not wrap around.
 const MOST_STEP: i128 = 1 << 16;
@@ -407,6 +410,10 @@ impl Lowerer<'_> {
     pub(super) fn input(&mut self, term: TermId) -> Option<Number> {
         if let Some(number) = self.inputs.of_term.get(&term) {
             return Some(Number::of(Atomic::Input(*number)));
+        }
+        if let Some(range) = taken_for_a_size(&self.arena.terms, term) {
+            self.inputs.assumptions.insert(SIZES.to_owned());
+            return Some(self.input_within(term, range));
         }
         let range = stepped_through(&self.arena.terms, term)?;
         Some(self.input_within(term, range))

@@ -4,12 +4,14 @@
 //! form as a number is an input of its own. Its range has to hold all that the computation gives, or launches would be left
 //! out that nobody is told of: `-x` of a size `x` is not 0 or more.
 //!
-//! Products of 32 bits of numbers that are not negative are an exception: like sizes, they are taken to be at most `MOST`.
+//! Products of 32 bits of numbers that are not negative are an exception: like sizes, they are taken to be at most `MOST`. So are
+//! other numbers of 32 bits that are not negative, such as the greater of 0 and a difference of sizes. That is printed.
 
 use std::collections::BTreeMap;
 
 use super::MOST;
 use crate::meaning::Binary;
+use crate::meaning::Relation;
 use crate::meaning::Word;
 use crate::recover::number::Range;
 use crate::recover::term::Atom;
@@ -29,6 +31,13 @@ const MOST_ABOVE: i128 = (1 << 32) - 1;
 pub fn stepped_through(terms: &Terms, term: TermId) -> Option<Range> {
     let (least, most) = spread(terms, term);
     (least >= -MOST_BELOW && most <= MOST_ABOVE).then_some((least, most))
+}
+
+/// The range of a term of 32 bits that is not negative and that nothing else bounds: it is taken to be at most `MOST`.
+pub fn taken_for_a_size(terms: &Terms, term: TermId) -> Option<Range> {
+    let (least, most) = spread(terms, term);
+    let is_size = terms.width_of(term) == SIZE_BITS && least >= 0 && most > MOST;
+    is_size.then_some((least, MOST))
 }
 
 /// The least and the greatest value of a term that the launch fixes, as a signed number.
@@ -132,9 +141,37 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
             }
             Binary::Add | Binary::Subtract => None,
         },
-        Node::Select(_, a, b) => {
-            let ((a0, a1), (b0, b1)) = (within(terms, *a, known), within(terms, *b, known));
-            Some((a0.min(b0), a1.max(b1)))
+        Node::Select(condition, a, b) => {
+            let (mut one, mut other) = (within(terms, *a, known), within(terms, *b, known));
+            let (holds, inner) = match terms.node(*condition) {
+                Node::Not(inner) => (false, *inner),
+                _ => (true, *condition),
+            };
+            // Each side is chosen where the comparison comes out so: the greater of two numbers is at least either.
+            if let Node::Relation(Relation::LessSigned, x, y) = *terms.node(inner) {
+                let (low, high) = (within(terms, x, known), within(terms, y, known));
+                let (less, not) = if holds {
+                    ((*a, &mut one), (*b, &mut other))
+                } else {
+                    ((*b, &mut other), (*a, &mut one))
+                };
+                if less.0 == x {
+                    less.1.1 = less.1.1.min(high.1 - 1);
+                } else if less.0 == y {
+                    less.1.0 = less.1.0.max(low.0 + 1);
+                }
+                if not.0 == x {
+                    not.1.0 = not.1.0.max(high.0);
+                } else if not.0 == y {
+                    not.1.1 = not.1.1.min(low.1);
+                }
+            }
+            // A side that is never chosen.
+            match [one, other].map(|(low, high)| low <= high) {
+                [true, false] => Some(one),
+                [false, true] => Some(other),
+                _ => Some((one.0.min(other.0), one.1.max(other.1))),
+            }
         }
         Node::Extend {
             term: inner,
@@ -199,6 +236,34 @@ mod tests {
             t.extend(&byte, 32, true)
         };
         assert_eq!(of(byte), (-128, 127));
+    }
+
+    #[test]
+    fn the_greater_of_a_number_and_0_is_not_negative() {
+        let greater = |swapped: bool| {
+            move |t: &mut Terms, n| {
+                let less = t.sum(0, &[(n, (1 << 32) - 1)], 32);
+                let zero = t.constant(0, 32);
+                let below = t.relation(Relation::LessSigned, &less, &zero);
+                match swapped {
+                    false => t.select(&below, &zero, &less),
+                    true => {
+                        let not = t.not(&below);
+                        t.select(&not, &zero, &less)
+                    }
+                }
+            }
+        };
+        assert_eq!(of(greater(false)), (0, 0));
+        assert_eq!(of(greater(true)), (-MOST, 0));
+        let above = |t: &mut Terms, n| {
+            let (least, most) = (t.constant(5, 32), t.constant(9, 32));
+            let below = t.relation(Relation::LessSigned, &n, &least);
+            let n = t.select(&below, &least, &n);
+            let over = t.relation(Relation::LessSigned, &most, &n);
+            t.select(&over, &most, &n)
+        };
+        assert_eq!(of(above), (5, 9));
     }
 
     #[test]

@@ -157,6 +157,18 @@ impl Walker<'_> {
                     }
                 })?;
             }
+            Synchronization::CounterLook {
+                result, address, ..
+            } => {
+                self.look(*result, *address, mask, path, location)?;
+            }
+            Synchronization::CounterAdd {
+                address,
+                value,
+                width,
+            } => {
+                self.add_to_counter(*address, (*value, *width), mask, path, out, location)?;
+            }
             Synchronization::MbarrierTest {
                 result,
                 address,

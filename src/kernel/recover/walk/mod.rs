@@ -9,6 +9,7 @@
 //! Sound because every step is exact for all values of the atoms, or gives an atom of which nothing is known,
 //! or is refused.
 
+mod counters;
 mod events;
 mod exchanges;
 mod lanes;
@@ -171,6 +172,8 @@ struct Walker<'a> {
     blocks: u32,
     /// While a spin loop is walked: what its test gives, and the waits that were met.
     spinning: Option<(bool, Vec<Look>)>,
+    /// While a loop that looks at memory is walked: the looks that were met.
+    looking: Option<Vec<counters::Look>>,
 }
 
 type Result<T> = std::result::Result<T, Obstacle>;
@@ -213,6 +216,7 @@ pub fn walk(
         frames: Vec::new(),
         blocks: 0,
         spinning: None,
+        looking: None,
     };
     let path = Path {
         state: vec![None; kernel.registers.len()],
@@ -683,6 +687,8 @@ impl Walker<'_> {
         // Lanes may take such a branch differently, so that both sides doing the same is not the same.
         if self.purpose == Purpose::Together {
             *self.trusts_memory |= self.is_opaque(term);
+        } else if self.looking.is_some() && !first.iter().chain(&second).any(acts) {
+            // What a look has found may end the loop around it.
         } else if self.is_opaque(term) && !(first.is_empty() && second.is_empty()) {
             return refuse(
                 "whether this is done depends on a value that is read from memory or not followed",
@@ -951,6 +957,9 @@ impl Walker<'_> {
                     OperationKind::Synchronization(Synchronization::MbarrierTest { .. })
                 )
             });
+        if self.looks_at_memory(natural) {
+            return self.await_counter(natural, path, out, depth);
+        }
         if spins && self.spinning.is_none() {
             let Some(follow) = follow else {
                 return refuse("a loop of tests of an mbarrier never ends", location);
@@ -1643,6 +1652,7 @@ fn may_block(statement: &Statement) -> bool {
             event.kind,
             EventKind::Wait { .. }
                 | EventKind::WaitOwn { .. }
+                | EventKind::CounterWait { .. }
                 | EventKind::BarrierSync { .. }
                 | EventKind::ClusterWait
                 | EventKind::SetMaxRegisters { .. }

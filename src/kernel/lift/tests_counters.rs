@@ -1,0 +1,240 @@
+//! CTAs that wait for each other through words of global memory.
+
+use super::tests::lifted;
+
+/// Each CTA takes its turn at every word: `lock[m] == ctaid.x` is awaited, and 1 added behind a barrier.
+const TURNS: &str = "\
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry turns(.param .u64 lock, .param .u64 data, .param .u32 n)
+.reqntid 64, 1, 1
+{
+.reg .pred %p<8>;
+.reg .b32 %r<16>;
+.reg .b64 %rd<8>;
+ld.param.u64 %rd1, [lock];
+cvta.to.global.u64 %rd2, %rd1;
+ld.param.u64 %rd3, [data];
+cvta.to.global.u64 %rd4, %rd3;
+ld.param.u32 %r1, [n];
+mov.u32 %r2, %tid.x;
+mov.u32 %r3, %ctaid.x;
+mov.u32 %r4, 0;
+setp.eq.u32 %p1, %r1, 0;
+@%p1 bra END;
+ROUND:
+mul.wide.u32 %rd5, %r4, 4;
+add.u64 %rd6, %rd2, %rd5;
+setp.ne.u32 %p2, %r2, 0;
+@%p2 bra MEET;
+LOOK:
+ld.acquire.gpu.global.u32 %r5, [%rd6];
+setp.ne.u32 %p3, %r5, %r3;
+@%p3 bra LOOK;
+MEET:
+bar.sync 0;
+st.global.u32 [%rd4], %r2;
+bar.sync 0;
+@%p2 bra NEXT;
+red.release.gpu.global.add.u32 [%rd6], 1;
+NEXT:
+add.u32 %r4, %r4, 1;
+setp.lt.u32 %p4, %r4, %r1;
+@%p4 bra ROUND;
+END:
+ret;
+}
+";
+
+/// A CTA works on one tile of a row, as a scheduler of tiles says. Before the first round it makes do with what it knows
+/// without a look.
+const TILES: &str = include_str!("../../../tests/mlir/turns.mlir");
+
+fn text(source: &str) -> String {
+    match lifted(source) {
+        Ok(recovered) => {
+            assert!(recovered.validation.compared.len() >= 6);
+            recovered.text
+        }
+        Err(obstacle) => format!("line {}: {}", obstacle.location.line, obstacle.reason),
+    }
+}
+
+fn lines(source: &str, with: &str) -> String {
+    let text = text(source);
+    let found: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains(with) || line.starts_with("line "))
+        .map(str::trim)
+        .collect();
+    found.join("\n")
+}
+
+#[test]
+fn the_ctas_of_a_grid_take_turns_at_words_of_memory() {
+    insta::assert_snapshot!(text(TURNS), @r"
+    //! Recovered from the kernel `turns`.
+    //! 64 x 1 x 1 threads per CTA.
+    //! Checked against the kernel at 9 launches, 378 events.
+    //! Assumed: counters in memory are 0 at launch
+    //! Assumed: counters in memory do not wrap around
+    //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
+    //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
+    //! Assumed: words of memory at different addresses that CTAs compute do not overlap
+    //! Assumed: lanes of a warp that take different ways meet again behind them
+    protocol turns
+
+    param n in 0..=1073741823
+    param nctaid_x in 1..=1073741823
+    param R in 1..
+    assume R >= nctaid_x  // all CTAs are resident at once
+
+    named cta_bar[nctaid_x, 16]
+    semaphore at_lock[n] = 0  // taken to be cleared before the launch
+
+    role warp0[ctaid_x in 0..nctaid_x] warp {
+        for i in 0..n {  // line 24
+            wait at_lock[i] == ctaid_x  // line 26
+            sync cta_bar[ctaid_x, 0] 64  // line 30
+            sync cta_bar[ctaid_x, 0] 64  // line 32
+            at_lock[i] += 1  // line 34
+        }
+    }
+
+    role warp1[ctaid_x in 0..nctaid_x] warp {
+        for i in 0..n {  // line 24
+            sync cta_bar[ctaid_x, 0] 64  // line 30
+            sync cta_bar[ctaid_x, 0] 64  // line 32
+        }
+    }
+    ");
+}
+
+/// What is changed in the kernel is changed in what is awaited and added.
+#[test]
+fn what_is_awaited_is_what_ends_the_loop() {
+    let changed = |from: &str, to: &str| lines(&TURNS.replace(from, to), "lock");
+    insta::assert_snapshot!(changed("setp.ne.u32 %p3, %r5, %r3", "setp.lt.u32 %p3, %r5, %r3"), @r"
+    semaphore at_lock[n] = 0  // taken to be cleared before the launch
+    wait at_lock[i] >= ctaid_x  // line 26
+    at_lock[i] += 1  // line 34
+    ");
+    insta::assert_snapshot!(changed("setp.ne.u32 %p3, %r5, %r3", "setp.le.s32 %p3, %r5, %r3"), @r"
+    semaphore at_lock[n] = 0  // taken to be cleared before the launch
+    wait at_lock[i] >= (ctaid_x + 1)  // line 26
+    at_lock[i] += 1  // line 34
+    ");
+    insta::assert_snapshot!(changed("setp.ne.u32 %p3, %r5, %r3", "setp.eq.u32 %p3, %r5, 0"), @r"
+    semaphore at_lock[n] = 0  // taken to be cleared before the launch
+    wait at_lock[i] >= 1  // line 26
+    at_lock[i] += 1  // line 34
+    ");
+    insta::assert_snapshot!(changed("add.u32 [%rd6], 1", "add.u32 [%rd6], 2"), @r"
+    semaphore at_lock[n] = 0  // taken to be cleared before the launch
+    wait at_lock[i] == ctaid_x  // line 26
+    at_lock[i] += 2  // line 34
+    ");
+    insta::assert_snapshot!(changed("[%rd6], 1", "[%rd6+4], 1"), @r"
+    semaphore at_lock[n + 1] = 0  // taken to be cleared before the launch
+    wait at_lock[i] == ctaid_x  // line 26
+    at_lock[i + 1] += 1  // line 34
+    ");
+    // A look until the word is other than something is no wait for a value.
+    insta::assert_snapshot!(changed("setp.ne.u32 %p3, %r5, %r3", "setp.eq.u32 %p3, %r5, %r3"), @"line 26: a loop waits for more than one word of memory, or for other than that it is some value or at least that");
+    insta::assert_snapshot!(changed("setp.ne.u32 %p3, %r5, %r3", "setp.gt.u32 %p3, %r5, %r3"), @"line 26: a loop waits for more than one word of memory, or for other than that it is some value or at least that");
+}
+
+#[test]
+fn what_else_reaches_the_words_is_refused() {
+    let changed = |from: &str, to: &str| lines(&TURNS.replace(from, to), "line ");
+    // Other CTAs need not see it.
+    insta::assert_snapshot!(changed("red.release.gpu", "red.release.cta"), @"line 34: other CTAs wait for this memory, and need not see what is done in this scope");
+    insta::assert_snapshot!(changed("ld.acquire.gpu", "ld.acquire.cta"), @"line 26: other CTAs wait for this memory, and need not see what is done in this scope");
+    // Nothing says that such a load looks again.
+    insta::assert_snapshot!(changed("ld.acquire.gpu.global", "ld.global"), @"line 26: a loop goes on until memory changes, which is not followed, or for ever");
+    insta::assert_snapshot!(changed("red.release.gpu.global.add", "red.release.gpu.global.max"), @"line 34: it may write to memory that the kernel waits for, other than by an addition");
+    insta::assert_snapshot!(changed("red.release.gpu.global.add", "red.relaxed.gpu.global.xor"), @"line 34: it may write to memory that the kernel waits for, other than by an addition");
+    insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", "st.global.u32 [%rd6], %r2"), @"line 31: it may write to memory that the kernel waits for, other than by an addition");
+    insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", "st.global.u32 [%rd2+64], %r2"), @"line 31: it may write to memory that the kernel waits for, other than by an addition");
+    // By a pointer that is read from memory.
+    insta::assert_snapshot!(
+        changed("st.global.u32 [%rd4], %r2", "ld.global.u64 %rd7, [%rd4];\nred.global.add.u32 [%rd7], 1"), @"line 32: which word of memory this is has no form"
+    );
+    // What no parameter says where it is may be written elsewhere only.
+    let elsewhere = "ld.global.u64 %rd7, [%rd4];\nst.global.u32 [%rd7], %r2";
+    let taken = TURNS.replace("st.global.u32 [%rd4], %r2", elsewhere);
+    insta::assert_snapshot!(lines(&taken, "addresses in global memory"), @"//! Assumed: stores and copies to addresses in global memory that are not followed do not reach words that are waited for");
+    // Less than what is there before.
+    insta::assert_snapshot!(changed("add.u32 [%rd6], 1", "add.s32 [%rd6], -1"), @"line 34: what is added to the counter may be negative, or more than 2^31 - 1");
+    // Somebody else has to add.
+    insta::assert_snapshot!(changed("red.release.gpu.global.add.u32 [%rd6], 1;", ""), @"line 26: the kernel waits for memory that it never adds to: somebody else has to");
+    // The barrier of a cluster is not one of each CTA.
+    insta::assert_snapshot!(
+        changed("bar.sync 0;\nst", "barrier.cluster.arrive;\nbarrier.cluster.wait;\nst"), @"line 26: CTAs of clusters wait for words of global memory: that is not followed"
+    );
+    // Lanes wait for different words.
+    insta::assert_snapshot!(
+        changed("setp.ne.u32 %p2, %r2, 0", "mad.wide.u32 %rd6, %r2, 4, %rd6;\nsetp.gt.u32 %p2, %r2, 1"), @"line 27: lanes of a warp wait for different words of memory"
+    );
+    // CTAs begin at places of their own.
+    insta::assert_snapshot!(
+        changed("mul.wide.u32 %rd5, %r4, 4", "add.u32 %r6, %r4, %r3;\nmul.wide.u32 %rd5, %r6, 4"), @"line 27: the numbers of the words of memory that this may mean have no greatest one"
+    );
+}
+
+#[test]
+fn a_number_that_the_launch_computes_may_be_that_of_a_cta() {
+    insta::assert_snapshot!(text(TILES), @r"
+    //! Recovered from the kernel `turns`.
+    //! 64 x 1 x 1 threads per CTA.
+    //! Checked against the kernel at 11 launches, 623 events.
+    //! Assumed: a comparison of ctaid_x and all comes out alike in all CTAs that use the same words of memory
+    //! Assumed: all lies in 0..=1073741823
+    //! Assumed: counters in memory are 0 at launch
+    //! Assumed: counters in memory do not wrap around
+    //! Assumed: ctaid_x lies in 0..=1073741823
+    //! Assumed: in the CTAs that use the same words of memory, computed from tiles is 0, 1, 2, and so on, each once
+    //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
+    //! Assumed: words of memory at different addresses that CTAs compute do not overlap
+    //! Assumed: lanes of a warp that take different ways meet again behind them
+    protocol turns
+
+    param rounds in 0..=1073741823
+    param takes_part in 0..=1  // a comparison of ctaid_x and all
+    param ctas in 1..=1073741823
+    param R in 1..
+    assume R >= ctas  // all CTAs are resident at once
+
+    named cta_bar[ctas, 16]
+    semaphore at_words_0[rounds] = 0  // taken to be cleared before the launch
+
+    role warp0[cta in 0..ctas] warp {
+        if takes_part != 0 {  // line 13
+            for i in 0..rounds {  // line 16
+                if 0 != cta {  // line 23
+                    wait at_words_0[i] == cta  // line 26
+                }
+                sync cta_bar[cta, 0] 64  // line 30
+                at_words_0[i] += 1  // line 33
+            }
+        }
+    }
+
+    role warp1[cta in 0..ctas] warp {
+        if takes_part != 0 {  // line 13
+            for i in 0..rounds {  // line 16
+                sync cta_bar[cta, 0] 64  // line 30
+            }
+        }
+    }
+    ");
+}
+
+/// That other things differ between CTAs is refused, as the text has one program for all of them.
+#[test]
+fn ctas_that_take_turns_differ_in_one_number() {
+    let changed = |from: &str, to: &str| lines(&TILES.replace(from, to), "line ");
+    insta::assert_snapshot!(changed("to %rounds step", "to %row step"), @"line 26: CTAs that wait for each other differ here in more than one number: also in computed from tiles");
+    insta::assert_snapshot!(changed("%seen, %tile : i32", "%seen, %ctaid : i32"), @"line 26: the words of memory that are waited for begin at several places, so that it is not known which of them are the same");
+}

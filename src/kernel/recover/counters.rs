@@ -1,0 +1,264 @@
+//! Words of global memory that warps wait for.
+//!
+//! A loop that goes on until a load from global memory gives some value waits for what others add there, as
+//! `while (acquire(&lock[m]) != n);` does before `red.release.add [lock + 4 * m], 1` elsewhere. Here such loads become looks,
+//! and additions become additions to words, so that recovery and interpreter read one text. What is awaited and added, and
+//! where, the walk finds out.
+//!
+//! Which memory an address is of is told by the pointers that it begins with: parameters of 8 bytes that are terms of its
+//! sum. That different parameters point to different memory is an assumption. Whatever else writes to memory
+//! that is waited for is refused: a store, another atomic operation, a copy, or one that reaches less than the whole GPU. A
+//! store or copy to an address that begins with no parameter as far as it is followed is taken to go elsewhere, and that is printed.
+//! An atomic operation on integers at such an address is refused.
+
+use std::collections::BTreeSet;
+
+use crate::cfg::Loop;
+use crate::ir::AtomicOperation;
+use crate::ir::Compute;
+use crate::ir::Kernel;
+use crate::ir::MemoryOrder;
+use crate::ir::Operand;
+use crate::ir::Operation;
+use crate::ir::OperationKind;
+use crate::ir::RegisterId;
+use crate::ir::Scope;
+use crate::ir::Space;
+use crate::ir::Synchronization;
+use crate::recover::graph::Graph;
+use crate::recover::slice::definitions;
+use crate::recover::slice::is_event;
+use crate::recover::slice::memory_decides;
+use crate::recover::tree::Obstacle;
+use crate::recover::tree::refuse;
+
+/// What is taken for granted of words that are waited for.
+pub const ASSUMPTIONS: [&str; 3] = [
+    "counters in memory are 0 at launch",
+    "counters in memory do not wrap around",
+    "pointers that are different parameters, and what tensor maps describe, do not overlap",
+];
+
+const ELSEWHERE: &str = "stores and copies to addresses in global memory that are not followed do not reach words that are waited for";
+
+const OTHERWISE: &str =
+    "it may write to memory that the kernel waits for, other than by an addition";
+const NEAR: &str = "other CTAs wait for this memory, and need not see what is done in this scope";
+
+type Result<T> = std::result::Result<T, Obstacle>;
+
+/// Stands for the first variable, as a base of addresses. Parameters have less than this many bytes.
+const VARIABLES: u32 = 1 << 31;
+
+/// Where the parameters begin that an address may begin with, or which variables those are. `None` stands for others.
+type Bases = BTreeSet<Option<u32>>;
+
+struct Pointers<'k> {
+    kernel: &'k Kernel,
+    definitions: Vec<Vec<(usize, usize)>>,
+}
+
+/// The kernel with looks at words and additions to them; none where nothing waits for global memory.
+pub fn with_counters(kernel: &Kernel) -> Result<Option<Kernel>> {
+    let graph = Graph::new(kernel);
+    let pointers = Pointers {
+        kernel,
+        definitions: definitions(kernel),
+    };
+    let mut looks: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut awaited = Bases::new();
+    for (_, natural) in graph.loops() {
+        for (place, bases) in pointers.looks_of(natural, &graph)? {
+            looks.insert(place);
+            awaited.extend(bases);
+        }
+    }
+    if looks.is_empty() {
+        return Ok(None);
+    }
+    let mut changed = kernel.clone();
+    let mut unknown = false;
+    for (at, block) in kernel.blocks.iter().enumerate() {
+        for (index, operation) in block.operations.iter().enumerate() {
+            let slot = &mut changed.blocks[at].operations[index].kind;
+            if looks.contains(&(at, index)) {
+                let OperationKind::Load {
+                    results,
+                    address,
+                    width,
+                    ..
+                } = &operation.kind
+                else {
+                    continue;
+                };
+                let [Some(result)] = results.as_slice() else {
+                    continue;
+                };
+                *slot = OperationKind::Synchronization(Synchronization::CounterLook {
+                    result: *result,
+                    address: *address,
+                    width: *width,
+                });
+            } else if let Some(address) = written(operation) {
+                let bases = pointers.bases(address);
+                let followed = bases.iter().any(Option::is_some);
+                let adds = matches!(
+                    operation.kind,
+                    OperationKind::Atomic { operation, .. } if operation != AtomicOperation::Other
+                );
+                if !bases.is_disjoint(&awaited) || !followed && adds {
+                    *slot = OperationKind::Synchronization(addition(operation)?);
+                } else if !followed {
+                    unknown = true;
+                }
+            }
+        }
+    }
+    if unknown {
+        changed.assumptions.push(ELSEWHERE.to_owned());
+    }
+    Ok(Some(changed))
+}
+
+/// The addition that an operation is which may write to a word that is waited for.
+fn addition(operation: &Operation) -> Result<Synchronization> {
+    let OperationKind::Atomic {
+        operation: AtomicOperation::Add,
+        result: None,
+        address,
+        operands,
+        width: width @ (32 | 64),
+        scope,
+        ..
+    } = &operation.kind
+    else {
+        return refuse(OTHERWISE, &operation.location);
+    };
+    let [value] = operands.as_slice() else {
+        return refuse(OTHERWISE, &operation.location);
+    };
+    if !matches!(scope, Scope::Gpu | Scope::System) {
+        return refuse(NEAR, &operation.location);
+    }
+    Ok(Synchronization::CounterAdd {
+        address: *address,
+        value: *value,
+        width: *width,
+    })
+}
+
+/// Where an operation writes to what may be global memory.
+fn written(operation: &Operation) -> Option<Operand> {
+    let write = operation.kind.write()?;
+    matches!(write.space, Space::Global | Space::Generic).then_some(write.address)
+}
+
+impl Pointers<'_> {
+    /// The loads of a loop that goes on until they give some value, and where they begin.
+    fn looks_of(&self, natural: &Loop, graph: &Graph) -> Result<Vec<((usize, usize), Bases)>> {
+        let none = Ok(Vec::new());
+        let operations = || {
+            natural.blocks.iter().flat_map(|block| {
+                let at = block.0 as usize;
+                let numbered = self.kernel.blocks[at].operations.iter().enumerate();
+                numbered.map(move |(index, operation)| ((at, index), operation))
+            })
+        };
+        let waits = memory_decides(self.kernel, graph, natural).is_some();
+        if !waits || operations().any(|(_, operation)| is_event(operation)) {
+            return none;
+        }
+        let mut found = Vec::new();
+        for (place, operation) in operations() {
+            if operation.kind.write().is_some() {
+                return none;
+            }
+            let OperationKind::Load {
+                results,
+                space,
+                address,
+                width,
+                order,
+                scope,
+                ..
+            } = &operation.kind
+            else {
+                continue;
+            };
+            if !matches!(space, Space::Global | Space::Generic) {
+                continue;
+            }
+            let bases = self.bases(*address);
+            // Loads of other memory than that of a parameter, and those that need not look again, are no waits that are followed.
+            let of_parameter = |base: &Option<u32>| base.is_some_and(|base| base < VARIABLES);
+            let known = !bases.is_empty() && bases.iter().all(of_parameter);
+            let looks = *order != MemoryOrder::Weak && matches!(width, 32 | 64);
+            let [Some(_)] = results.as_slice() else {
+                return none;
+            };
+            if !known || !looks || operation.guard.is_some() {
+                return none;
+            }
+            let near =
+                !matches!(scope, Scope::Gpu | Scope::System) && *order != MemoryOrder::Volatile;
+            if near {
+                return refuse(NEAR, &operation.location);
+            }
+            found.push((place, bases));
+        }
+        Ok(found)
+    }
+
+    /// What an address may begin with.
+    fn bases(&self, address: Operand) -> Bases {
+        let mut found = Bases::new();
+        let mut seen: BTreeSet<RegisterId> = BTreeSet::new();
+        let mut work = vec![address];
+        while let Some(operand) = work.pop() {
+            let Operand::Register(register) = operand else {
+                continue;
+            };
+            if !seen.insert(register) {
+                continue;
+            }
+            let wide = self.kernel.registers[register.0 as usize].width == 64;
+            let all = self.definitions.get(register.0 as usize);
+            for (at, index) in all.into_iter().flatten() {
+                match &self.kernel.blocks[*at].operations[*index].kind {
+                    OperationKind::Load {
+                        space: Space::Parameter,
+                        address: Operand::Constant(offset),
+                        width: 64,
+                        ..
+                    } => {
+                        found.insert(u32::try_from(*offset).ok());
+                    }
+                    OperationKind::Compute {
+                        compute, operands, ..
+                    } => match compute {
+                        // A product is no pointer, and neither is what is extended from fewer bits.
+                        Compute::Multiply
+                        | Compute::MultiplyHigh { .. }
+                        | Compute::MultiplyWide { .. }
+                        | Compute::ShiftLeft
+                        | Compute::ShiftRight { .. }
+                        | Compute::Divide { .. }
+                        | Compute::Remainder { .. } => {}
+                        Compute::Select => work.extend(operands.iter().skip(1).copied()),
+                        _ => work.extend(operands.iter().copied()),
+                    },
+                    OperationKind::ConvertAddress { address, .. } => work.push(*address),
+                    OperationKind::AddressOf { variable, .. } => {
+                        found.insert(VARIABLES.checked_add(variable.0));
+                    }
+                    OperationKind::Special { .. } => {}
+                    _ if wide => {
+                        found.insert(None);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found
+    }
+}

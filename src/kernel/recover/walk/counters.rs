@@ -1,0 +1,451 @@
+//! Loops that go on until a word of global memory has some value, and additions to such words.
+//!
+//! `seen = 0; while (seen != n) seen = load(word);` becomes `if n != 0 { wait until word == n }`: the first test asks for
+//! what was there before, every other one for what the load before has found.
+//!
+//! The first round is walked by itself, and one that stands for all others. Registers that the first one has changed hold in
+//! the latter nothing that is known, unless they are what the load has found. That round has to end in what it
+//! began with, with what its own load found in the place of what the load before found. So every round is like it.
+//! Each round looks once, at the same address, and what leaves the loop depends on what was found alone: the loop is left
+//! by the first look that finds such a value, and by no other.
+
+use std::collections::BTreeSet;
+
+use super::Frame;
+use super::Path;
+use super::Purpose;
+use super::Result;
+use super::Value;
+use super::Walker;
+use super::acts;
+use super::lane_of;
+use super::refuse;
+use crate::cfg::Loop;
+use crate::ir::BlockId;
+use crate::ir::Location;
+use crate::ir::Operand;
+use crate::ir::OperationKind;
+use crate::ir::RegisterId;
+use crate::ir::Synchronization;
+use crate::meaning::Binary;
+use crate::meaning::Domain;
+use crate::meaning::Relation;
+use crate::meaning::Word;
+use crate::recover::slice::is_event;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::tree::Event;
+use crate::recover::tree::EventKind;
+use crate::recover::tree::Statement;
+
+/// A look at a word: where, what stands for what it finds, and which operation it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Look {
+    address: TermId,
+    found: TermId,
+    location: Location,
+}
+
+/// What a round comes to: what it has looked at, what leaves the loop, and what begins the next round.
+struct Walked {
+    looks: Vec<Look>,
+    left: Option<Path>,
+    again: Option<Path>,
+}
+
+/// What is awaited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Awaited {
+    value: TermId,
+    at_least: bool,
+}
+
+const SEVERAL: &str = "a loop waits for more than one word of memory, or for other than that it is some value or at least \
+                       that";
+
+/// How often what changes from round to round is given up.
+const MOST_ROUNDS: u32 = 8;
+
+impl Walker<'_> {
+    /// Whether a loop does nothing but look at global memory.
+    pub(super) fn looks_at_memory(&self, natural: &Loop) -> bool {
+        if self.purpose != Purpose::Events {
+            return false;
+        }
+        let blocks = natural.blocks.iter();
+        let mut events = blocks
+            .flat_map(|block| &self.kernel.blocks[block.0 as usize].operations)
+            .filter(|operation| is_event(operation))
+            .peekable();
+        events.peek().is_some()
+            && events.all(|operation| {
+                matches!(
+                    operation.kind,
+                    OperationKind::Synchronization(Synchronization::CounterLook { .. })
+                )
+            })
+    }
+
+    /// What a look finds is not known. Where it stands in a loop that waits, that it is there is noted.
+    pub(super) fn look(
+        &mut self,
+        result: RegisterId,
+        address: Operand,
+        mask: u32,
+        path: &mut Path,
+        location: &Location,
+    ) -> Result<()> {
+        let address = self.operand(address, 64, &path.state);
+        let width = self.width_of(result);
+        let found = self.unknown_of(width);
+        let mut lanes = (0..32).filter(|lane| mask >> lane & 1 == 1);
+        let first = lanes.next().map_or(found, |lane| lane_of(&address, lane));
+        if lanes.any(|lane| lane_of(&address, lane) != first) {
+            return refuse(
+                "lanes of a warp wait for different words of memory",
+                location,
+            );
+        }
+        if let Some(looks) = &mut self.looking {
+            looks.push(Look {
+                address: first,
+                found,
+                location: location.clone(),
+            });
+        }
+        self.set(result, Value::Uniform(found), mask, path);
+        Ok(())
+    }
+
+    /// An addition to a word, once for each group of lanes that add the same to the same word.
+    pub(super) fn add_to_counter(
+        &mut self,
+        address: Operand,
+        (value, width): (Operand, u16),
+        mask: u32,
+        path: &Path,
+        out: &mut Vec<Statement>,
+        location: &Location,
+    ) -> Result<()> {
+        if self.purpose == Purpose::Together {
+            return Ok(());
+        }
+        self.in_order(mask, path, location)?;
+        let address = self.operand(address, 64, &path.state);
+        let value = self.operand(value, width, &path.state);
+        let mut groups: Vec<((TermId, TermId), u32)> = Vec::new();
+        for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+            let terms = (lane_of(&address, lane), lane_of(&value, lane));
+            match groups.iter_mut().find(|(other, _)| *other == terms) {
+                Some((_, lanes)) => *lanes += 1,
+                None => groups.push((terms, 1)),
+            }
+        }
+        for ((address, value), lanes) in groups {
+            *self.events += 1;
+            out.push(Statement::Event(Event {
+                kind: EventKind::CounterAdd { address, value },
+                lanes,
+                location: location.clone(),
+            }));
+        }
+        Ok(())
+    }
+
+    /// A loop that does nothing but look at global memory: a wait.
+    pub(super) fn await_counter(
+        &mut self,
+        natural: &Loop,
+        path: Path,
+        out: &mut Vec<Statement>,
+        depth: u32,
+    ) -> Result<Option<(BlockId, Path)>> {
+        let header = natural.header;
+        let location = self.kernel.blocks[header.0 as usize].location.clone();
+        let Some(follow) = self.graph.follow(natural) else {
+            return refuse(SEVERAL, &location);
+        };
+        let first = self.round(header, follow, &path, depth, &location)?;
+        let Some(again) = first.again else {
+            // It is left before the first look is judged, always.
+            return match first.left {
+                Some(left) if first.looks.is_empty() => Ok(Some((follow, left))),
+                _ => refuse(SEVERAL, &location),
+            };
+        };
+        let [look] = first.looks.as_slice() else {
+            return refuse(SEVERAL, &location);
+        };
+        let (later, left) = self.later(natural, &path, again, look, depth, &location)?;
+        let awaited = self.awaited(later, look)?;
+        // What leaves the loop in its first round: it asks for what was found there, or for what was known before.
+        let mut before = None;
+        let left = match first.left {
+            None => left,
+            Some(early) => {
+                let condition = early.condition;
+                if self.mentions(condition, look.found) {
+                    if condition != later {
+                        return refuse(SEVERAL, &location);
+                    }
+                    self.either_way(early, &left)
+                } else {
+                    if self.is_opaque(condition) {
+                        return refuse(
+                            "whether this is done depends on a value that is read from memory or not followed",
+                            &location,
+                        );
+                    }
+                    before = Some(condition);
+                    self.chosen(condition, early, left)
+                }
+            }
+        };
+        *self.events += 1;
+        let wait = Statement::Event(Event {
+            kind: EventKind::CounterWait {
+                address: look.address,
+                value: awaited.value,
+                at_least: awaited.at_least,
+            },
+            lanes: path.mask.count_ones(),
+            location: look.location.clone(),
+        });
+        match before {
+            None => out.push(wait),
+            Some(condition) => out.push(Statement::If {
+                condition,
+                then: Vec::new(),
+                otherwise: vec![wait],
+                location,
+            }),
+        }
+        let mut left = left;
+        left.mask = path.mask;
+        left.condition = path.condition;
+        left.position = path.position.clone();
+        left.waited = self.waited_by(left.mask, &left);
+        Ok(Some((follow, left)))
+    }
+
+    /// The condition under which any later round leaves the loop, over what `look` stands for, and what leaves it then.
+    fn later(
+        &mut self,
+        natural: &Loop,
+        path: &Path,
+        again: Path,
+        look: &Look,
+        depth: u32,
+        location: &Location,
+    ) -> Result<(TermId, Path)> {
+        let (header, Some(follow)) = (natural.header, self.graph.follow(natural)) else {
+            return refuse(SEVERAL, location);
+        };
+        let mask = path.mask;
+        let mut start = again;
+        start.condition = path.condition;
+        let mut given_up = BTreeSet::new();
+        for register in 0..start.state.len() {
+            let now = start.state[register].as_ref();
+            if !alike(now, path.state[register].as_ref(), mask) && !is_found(now, look, mask) {
+                given_up.insert(register);
+                self.give_up(&mut start, register);
+            }
+        }
+        for _ in 0..MOST_ROUNDS {
+            let walked = self.round(header, follow, &start, depth, location)?;
+            let ([next], Some(left), Some(again)) =
+                (walked.looks.as_slice(), &walked.left, &walked.again)
+            else {
+                return refuse(SEVERAL, location);
+            };
+            if next.address != look.address {
+                return refuse(SEVERAL, location);
+            }
+            let before = given_up.len();
+            for register in 0..start.state.len() {
+                let (then, now) = (
+                    start.state[register].as_ref(),
+                    again.state[register].as_ref(),
+                );
+                let same = alike(then, now, mask)
+                    || is_found(then, look, mask) && is_found(now, next, mask)
+                    || given_up.contains(&register);
+                if !same {
+                    given_up.insert(register);
+                    self.give_up(&mut start, register);
+                }
+            }
+            if given_up.len() > before {
+                continue;
+            }
+            // Tested before the look, as what the one before has found, or behind it.
+            let old = self.mentions(left.condition, look.found);
+            let new = self.mentions(left.condition, next.found);
+            let condition = match (old, new) {
+                (true, false) => left.condition,
+                (false, true) => {
+                    let (from, to) = (self.terms.node(next.found).clone(), look.found);
+                    let Node::Atom(from) = from else {
+                        return refuse(SEVERAL, location);
+                    };
+                    self.terms
+                        .substitute(left.condition, &|atom| (atom == from).then_some(to))
+                }
+                _ => return refuse(SEVERAL, location),
+            };
+            return Ok((condition, left.clone()));
+        }
+        refuse(SEVERAL, location)
+    }
+
+    /// One round: with what leaves the loop and what goes on, each under its condition.
+    fn round(
+        &mut self,
+        header: BlockId,
+        follow: BlockId,
+        start: &Path,
+        depth: u32,
+        location: &Location,
+    ) -> Result<Walked> {
+        let outer = self.looking.replace(Vec::new());
+        self.frames.push(Frame {
+            header,
+            started: false,
+            follow: Some(follow),
+            continues: Vec::new(),
+            breaks: Vec::new(),
+        });
+        let mut ignored = Vec::new();
+        let mut path = start.clone();
+        path.condition = self.terms.constant(1, 1);
+        let walked = self.region(header, None, path, &mut ignored, depth + 1);
+        let frame = self.frames.pop();
+        let looks = std::mem::replace(&mut self.looking, outer).unwrap_or_default();
+        walked?;
+        let Some(mut frame) = frame else {
+            return refuse(SEVERAL, location);
+        };
+        let whole = |path: &Path| path.mask == start.mask;
+        if ignored.iter().any(acts)
+            || frame.breaks.len() > 1
+            || frame.continues.len() > 1
+            || !frame.breaks.iter().chain(&frame.continues).all(whole)
+        {
+            return refuse(SEVERAL, location);
+        }
+        Ok(Walked {
+            looks,
+            left: frame.breaks.pop(),
+            again: frame.continues.pop(),
+        })
+    }
+
+    /// What is awaited where a loop is left under a condition on what was found.
+    fn awaited(&mut self, condition: TermId, look: &Look) -> Result<Awaited> {
+        let found = self.predicate(condition, look.found);
+        let usable = found.filter(|awaited| !self.is_opaque(awaited.value));
+        match usable {
+            Some(awaited) => Ok(awaited),
+            None => refuse(SEVERAL, &look.location),
+        }
+    }
+
+    /// A condition as one that a word is a value or at least that.
+    fn predicate(&mut self, condition: TermId, found: TermId) -> Option<Awaited> {
+        let width = self.terms.width_of(found);
+        let exactly = |value: TermId| Awaited {
+            value,
+            at_least: false,
+        };
+        let at_least = |value: TermId| Awaited {
+            value,
+            at_least: true,
+        };
+        match *self.terms.node(condition) {
+            Node::Relation(Relation::Equal, a, b) if self.terms.width_of(a) == width => {
+                // `found - value == 0`, or `value - found == 0`.
+                let difference = self.terms.difference(a, b);
+                let (constant, parts) = self.terms.linear(difference);
+                let (_, factor) = *parts.iter().find(|(part, _)| *part == found)?;
+                let sign = Word::new(factor, width).signed();
+                let rest: Vec<_> = parts
+                    .iter()
+                    .copied()
+                    .filter(|(part, _)| *part != found)
+                    .collect();
+                let rest = self.terms.sum(constant, &rest, width);
+                let value = match sign {
+                    1 => {
+                        let zero = self.terms.constant(0, width);
+                        self.terms.difference(zero, rest)
+                    }
+                    -1 => rest,
+                    _ => return None,
+                };
+                (!self.mentions(value, found)).then(|| exactly(value))
+            }
+            Node::Not(inner) => match *self.terms.node(inner) {
+                // Words begin at 0 and only grow.
+                Node::Relation(Relation::Equal, a, b) => {
+                    let other = if a == found { b } else { a };
+                    let is_zero = self.terms.value(other) == Some(0);
+                    let one = self.terms.constant(1, width);
+                    (is_zero && (a == found || b == found)).then(|| at_least(one))
+                }
+                Node::Relation(Relation::LessSigned | Relation::LessUnsigned, a, b)
+                    if a == found && !self.mentions(b, found) =>
+                {
+                    Some(at_least(b))
+                }
+                _ => None,
+            },
+            Node::Relation(Relation::LessSigned | Relation::LessUnsigned, a, b)
+                if b == found && !self.mentions(a, found) =>
+            {
+                let one = self.terms.constant(1, width);
+                let value = self.terms.binary(Binary::Add, &a, &one);
+                Some(at_least(value))
+            }
+            _ => None,
+        }
+    }
+
+    fn mentions(&self, term: TermId, atom: TermId) -> bool {
+        let Node::Atom(atom) = self.terms.node(atom) else {
+            return true;
+        };
+        self.terms.atoms(term).contains(atom)
+    }
+
+    fn give_up(&mut self, path: &mut Path, register: usize) {
+        let width = self.kernel.registers[register].width;
+        let term = self.unknown_of(width);
+        path.state[register] = Some(Value::Uniform(term));
+    }
+
+    /// What is left of two ways out: nothing is known where they differ.
+    fn either_way(&mut self, mut one: Path, other: &Path) -> Path {
+        for register in 0..one.state.len() {
+            if one.state[register] != other.state[register] {
+                self.give_up(&mut one, register);
+            }
+        }
+        one
+    }
+}
+
+/// Whether a register is the same in some lanes.
+fn alike(one: Option<&Value>, other: Option<&Value>, mask: u32) -> bool {
+    let (Some(one), Some(other)) = (one, other) else {
+        return one == other;
+    };
+    let mut lanes = (0..32).filter(|lane| mask >> lane & 1 == 1);
+    lanes.all(|lane| lane_of(one, lane) == lane_of(other, lane))
+}
+
+/// Whether a register is what a look has found, in some lanes.
+fn is_found(value: Option<&Value>, look: &Look, mask: u32) -> bool {
+    let mut lanes = (0..32).filter(|lane| mask >> lane & 1 == 1);
+    value.is_some_and(|value| lanes.all(|lane| lane_of(value, lane) == look.found))
+}
