@@ -2,7 +2,7 @@
 //!
 //! A look stands in a loop that goes on until it finds some value. Which one that is, the loop itself is asked: the rest
 //! of a round is executed for one lane with a value in the place of what the look finds, and either leaves the loop or comes back
-//! to the look. Values that are tried are those that the loop compares with, and their neighbours. The loop waits for `v` if it
+//! to the look. Values that are tried are those that the loop compares with, 0, the least and the greatest, and their neighbours. The loop waits for `v` if it
 //! is left at `v` and at no other one of them, and for at least `v` if it is left at those from `v` on, of those that are not below 0.
 
 use std::collections::BTreeSet;
@@ -105,7 +105,8 @@ impl Warp {
             let value = Word::new(number, width).signed();
             tried.extend([value.saturating_sub(1), value, value.saturating_add(1)]);
         };
-        for number in [0, 1 << (width - 1), u128::MAX >> 1] {
+        let highest = 1 << (width - 1);
+        for number in [0, highest, highest - 1] {
             note(number);
         }
         for id in &spin.blocks {
