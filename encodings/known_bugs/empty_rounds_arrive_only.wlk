@@ -1,7 +1,7 @@
 //! vLLM #26026: for a work item without keys the compute warps return early, arriving at a barrier at
 //! which the load warps arrive and wait. Nothing keeps the compute warps from arriving again in the
-//! next such item: two registrations of one warp in one generation, undefined in PTX and a hang on the
-//! machine, where the second round is then short of arrivals.
+//! next such item. Each of their arrivals counts, so they complete the first round without the load warps,
+//! and the second round is then short of arrivals.
 protocol empty_rounds_arrive_only
 
 param W in 1..  // compute warps
@@ -22,6 +22,7 @@ role compute[w in 0..W] warp {
     }
 }
 
-expect deadlock: unknown
+expect deadlock: refuted at W = 1, L = 1, N = 2
 expect deadlock: proved assuming N <= 1
-expect over_arrival: refuted at W = 1, L = 1, N = 2
+expect early_completion: refuted
+expect over_arrival: proved assuming N <= 1

@@ -73,7 +73,7 @@ pub enum CellState {
     Named {
         /// Threads that complete the open generation; 0 when none is open.
         count: i64,
-        /// Who registered in it, ascending by member.
+        /// Who registered in it, ascending by member: a member as often as it has.
         registered: Vec<Registration>,
     },
     /// An mbarrier that is not initialised yet.
@@ -124,7 +124,7 @@ impl Progress {
     }
 }
 
-/// A warp's part in the open generation of a named barrier.
+/// One part of a warp in the open generation of a named barrier. Of several parts of one warp only the last blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Registration {
     /// The member.
@@ -198,9 +198,6 @@ pub enum ViolationKind {
         /// The generation's.
         open: i64,
     },
-    /// A warp registers twice in one generation.
-    #[error("a second registration of one warp in one generation")]
-    RegisteredTwice,
     /// A member arrives at a split-phase barrier and has not waited since its last arrival.
     #[error("a second arrival without a wait in between")]
     ArrivedTwice,

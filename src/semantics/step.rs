@@ -15,10 +15,12 @@
 //! undefined. A wait for parity `p` passes iff the phase bit is not `p`, and changes nothing.
 //!
 //! **Named barrier.** Counted in threads; each registration is a warp of 32. The first one
-//! opens a generation and fixes its count; another count in an open generation is undefined,
-//! and so is a second registration of one member. At the count the generation closes within
-//! the same step: everybody who blocked in it goes on and the barrier can be used again.
-//! A count is a multiple of 32, so a generation never takes more than it expects.
+//! opens a generation and fixes its count; another count in an open generation is undefined.
+//! Each registration counts, whoever makes it: a warp that arrives and then syncs in the same
+//! generation brings 64 threads. A warp that is blocked in a generation does nothing, so of one
+//! member's registrations in a generation only the last can block. At the count the generation
+//! closes within the same step: everybody who blocked in it goes on and the barrier can be used
+//! again. A count is a multiple of 32, so a generation never takes more than it expects.
 //!
 //! **Transactions.** An mbarrier also counts bytes: `tx` is 0 at first, `expect_tx` adds to it
 //! and delivered bytes are subtracted. A phase completes exactly when `pending` and `tx` are
@@ -490,15 +492,13 @@ fn step(instance: &Instance, state: &mut State, member: usize, op: &Op) -> Resul
                 let open = *open;
                 return violation(ViolationKind::CountMismatch { count, open });
             }
-            let own = registered.binary_search_by_key(&(member as u32), |r| r.member);
-            let Err(place) = own else {
-                return violation(ViolationKind::RegisteredTwice);
-            };
             let blocked = matches!(op.kind, OpKind::Sync(_));
             if (registered.len() as i64 + 1) * WARP < count {
                 *open = count;
                 let member = member as u32;
-                registered.insert(place, Registration { member, blocked });
+                let new = Registration { member, blocked };
+                let place = registered.partition_point(|r| *r < new);
+                registered.insert(place, new);
                 if blocked {
                     return Ok(());
                 }

@@ -77,7 +77,8 @@
 //! so iff number `j` is done.
 //!
 //! *Nothing is undefined.* No arrival is one too many; a member registers at a barrier only after its last generation
-//! there has completed (5), and at a split-phase one after it has waited; counts of a named barrier agree (1);
+//! there has completed (5: at a named barrier a member may register several times in one generation, and each time counts; that it
+//! does so once is shown here, and whoever does so twice is refused), and at a split-phase one after it has waited; counts of a named barrier agree (1);
 //! numbers of bytes and arrivals are in range; elements exist (3).
 //!
 //! *Progress.* Suppose that nothing can happen and somebody has not finished. Everything in flight has landed, and

@@ -8,6 +8,7 @@
 
 use crate::support::agreement;
 use crate::support::language;
+use crate::support::registrations;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -88,15 +89,28 @@ pub(super) fn fits(verdict: &Verdict, small: &Small) -> Result<&'static str, Str
 
 #[test]
 fn verdicts_at_fixed_values_are_those_of_the_search() {
+    verdicts_fit(&|seed| {
+        let case = language::protocol(seed)?;
+        Some((case.source, case.edits))
+    });
+}
+
+#[test]
+fn verdicts_of_warps_that_register_again_are_those_of_the_search() {
+    verdicts_fit(&|seed| Some((registrations::protocol(seed), Vec::new())));
+}
+
+/// Compares the verdicts on the protocols of seeds, each with what was changed in it.
+fn verdicts_fit(generate: &dyn Fn(u64) -> Option<(String, Vec<String>)>) {
     let seeds = seeds();
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut failures = Vec::new();
     for seed in seeds.clone() {
-        let Some(case) = language::protocol(seed) else {
+        let Some((source, edits)) = generate(seed) else {
             *counts.entry("no text").or_default() += 1;
             continue;
         };
-        let mut protocol = text::load(case.source.as_bytes()).unwrap();
+        let mut protocol = text::load(source.as_bytes()).unwrap();
         let narrowing = pinned(&protocol, &mut ChaCha8Rng::seed_from_u64(seed));
         text::narrow(&mut protocol, &narrowing).unwrap();
         let small = agreement::small(
@@ -117,8 +131,8 @@ fn verdicts_at_fixed_values_are_those_of_the_search() {
             Ok(word) => *counts.entry(word).or_default() += 1,
             Err(what) => {
                 let failure = format!(
-                    "seed {seed} at {:?}: {what}\n{:#?}\n{}",
-                    narrowing.set, case.edits, case.source
+                    "seed {seed} at {:?}: {what}\n{edits:#?}\n{source}",
+                    narrowing.set
                 );
                 log(&failure);
                 failures.push(failure);

@@ -11,6 +11,8 @@ use crate::support::order_edge_templates;
 use crate::support::order_end_templates;
 use crate::support::order_rings;
 use crate::support::order_templates;
+use crate::support::registration_templates;
+use crate::support::registrations;
 use std::time::Duration;
 
 use warplock::certificate::argument::Argument;
@@ -151,6 +153,27 @@ fn what_it_proves_of_deliveries_apart_from_arrivals_never_goes_wrong() {
     );
 }
 
+/// Protocols in which warps count several times in one generation.
+fn again(seed: u64) -> Option<String> {
+    match seed % 2 {
+        0 => generate(&registration_templates::KERNELS, seed),
+        _ => Some(registrations::protocol(seed)),
+    }
+}
+
+#[test]
+fn what_it_proves_of_warps_that_register_again_never_goes_wrong() {
+    never_wrong(Layer::Order, &again, 10_000_000, CASES);
+}
+
+/// Little is left of these: the rule refuses whoever counts twice.
+#[test]
+fn what_the_cut_rule_proves_of_them_never_goes_wrong() {
+    let layer = Layer::Cuts(Shows::Nothing);
+    let (_, proofs, _) = no_wrong_proofs(layer, &again, 10_100_000, CASES);
+    assert!(proofs > 0);
+}
+
 #[test]
 fn what_it_proves_of_random_rings_never_goes_wrong() {
     never_wrong(Layer::Order, &order_rings::generate, 7_000_000, CASES);
@@ -200,8 +223,9 @@ fn a_delivery_of_nothing_may_take_part_in_another_generation() {
 fn the_order_rule_proves_all_its_templates() {
     let ends = order_end_templates::KERNELS.templates;
     let apart = apart_templates::KERNELS.templates;
+    let again = registration_templates::KERNELS.templates;
     let all = order_templates::KERNELS.templates.iter();
-    for template in all.chain(ends).chain(apart) {
+    for template in all.chain(ends).chain(apart).chain(again) {
         let source = format!("protocol plain\n{template}");
         let protocol = text::load(source.as_bytes()).unwrap();
         // There is time for this, however busy the machine.
@@ -213,6 +237,22 @@ fn the_order_rule_proves_all_its_templates() {
 
 /// No protocol of these seeds is proved wrongly.
 pub fn never_wrong(layer: Layer, generate: &dyn Fn(u64) -> Option<String>, seeds: u64, count: u64) {
+    let (texts, proofs, searched) = no_wrong_proofs(layer, generate, seeds, count);
+    // It would test nothing if hardly anything was proved, or everything.
+    assert!(
+        proofs * 16 >= texts && proofs * 4 < texts * 3 && searched as u64 >= proofs,
+        "{proofs} {texts} {searched}"
+    );
+}
+
+/// The same where little is proved: how many protocols there are, how many of them are proved, and how many searches of these
+/// came to an end.
+fn no_wrong_proofs(
+    layer: Layer,
+    generate: &dyn Fn(u64) -> Option<String>,
+    seeds: u64,
+    count: u64,
+) -> (u64, u64, usize) {
     let first = seeds + number("WARPLOCK_SEED", 0);
     let count = count * number("WARPLOCK_CASES", 1);
     let (mut texts, mut proofs, mut searched) = (0_u64, 0_u64, 0);
@@ -248,9 +288,5 @@ pub fn never_wrong(layer: Layer, generate: &dyn Fn(u64) -> Option<String>, seeds
         failures.len()
     ));
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
-    // It would test nothing if hardly anything was proved, or everything.
-    assert!(
-        proofs * 16 >= texts && proofs * 4 < texts * 3 && searched as u64 >= proofs,
-        "{proofs} {texts} {searched}"
-    );
+    (texts, proofs, searched)
 }

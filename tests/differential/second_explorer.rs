@@ -66,6 +66,7 @@ pub fn random(seed: u64) -> Option<String> {
         &support::cluster_templates::KERNELS,
         &support::order_templates::KERNELS,
         &support::sharing_templates::KERNELS,
+        &support::registration_templates::KERNELS,
     ];
     let at = usize::try_from(seed / 6).unwrap();
     match seed % 6 {
@@ -229,6 +230,40 @@ fn both_explorers_agree_on_results_of_atomic_operations() {
         assert!(run * 2 >= count, "{run} of {count}");
         assert!(stuck * 8 >= run && stuck * 8 <= 7 * run, "{stuck} of {run}");
         assert!(undefined * 20 >= run, "{undefined} of {run}");
+    }
+}
+
+#[test]
+fn both_explorers_agree_on_warps_that_register_again() {
+    let first = number("WARPLOCK_SEED", 0);
+    let count = 150 * number("WARPLOCK_CASES", 1);
+    let mut requests = Vec::new();
+    for seed in first..first + count {
+        let source = support::registrations::protocol(seed);
+        let protocol = text::load(source.as_bytes()).unwrap_or_else(|found| {
+            panic!("{}", text::render(&found, "p.wlk", &source, false));
+        });
+        let params = [i64::try_from(seed % 4).unwrap()];
+        requests.extend(request(
+            &format!("seed {seed}"),
+            &source,
+            &protocol,
+            &params,
+        ));
+    }
+    let again = |r: &&Value| support::registrations::again(r["source"].as_str().unwrap());
+    let again = requests.iter().filter(again).count() as u64;
+    let of = |what: &str| requests.iter().filter(|r| r[what] == true).count() as u64;
+    let (run, stuck, undefined) = (of("runs"), of("stuck"), of("undefined"));
+    log(&format!(
+        "{count}: {run} run, {stuck} hang, {undefined} do something undefined; in {again} a warp comes again at once"
+    ));
+    if let Some((report, agree)) = compare(&requests) {
+        assert!(agree, "{report}");
+        // It would test nothing if all were alike, or nobody came again.
+        assert!(run * 10 >= count * 9, "{run} of {count}");
+        assert!(stuck * 5 >= run && stuck * 5 <= 4 * run, "{stuck} of {run}");
+        assert!(again * 3 >= run, "{again} of {run}");
     }
 }
 

@@ -10,6 +10,7 @@ use crate::support::cut_templates;
 use crate::support::edited;
 use crate::support::generator;
 use crate::support::interactions;
+use crate::support::registrations;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
@@ -48,7 +49,12 @@ const INPUTS: usize = 40;
 /// How many compare at once.
 const WORKERS: u64 = 2;
 
-const KINDS: &[&str] = &["semaphores", "edited kernels", "interactions"];
+const KINDS: &[&str] = &[
+    "semaphores",
+    "edited kernels",
+    "interactions",
+    "registrations",
+];
 
 /// What a search says: whether something hangs, and whether something undefined happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +67,7 @@ fn source(kind: &str, seed: u64) -> Option<String> {
     match kind {
         "semaphores" => Some(generator::protocol(seed)),
         "edited kernels" => edited::generate(&cut_templates::KERNELS, seed),
+        "registrations" => Some(registrations::protocol(seed)),
         _ => Some(interactions::protocol(seed)),
     }
 }

@@ -171,13 +171,14 @@ class Machine:
             new = (value[0], value[1], value[2], True)
         elif word == "arrive_named":
             threads, who, generation = value
-            if m in who or who and threads != op[2]:
+            if who and threads != op[2]:
                 raise Undefined("over_arrival")
             self.events.append(("part", event, generation))
-            who = who | {m}
+            # A warp counts as often as it comes.
+            who = who + 1
             new = (op[2], who, generation)
-            if 32 * len(who) == op[2]:
-                new = (0, frozenset(), generation + 1)
+            if 32 * who == op[2]:
+                new = (0, 0, generation + 1)
             if op[3]:
                 open = open | {(cell, generation)}
         elif word == "wait_generation":

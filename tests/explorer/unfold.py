@@ -148,7 +148,7 @@ class Unfolding:
                     into.places[cell] = self.place(place, dict(zip(names, indices)))
         elif word == "named":
             for indices in self.tuples(item[2]):
-                into.cell("named", item[1], indices, (0, frozenset(), 0))
+                into.cell("named", item[1], indices, (0, 0, 0))
         elif word == "pool":
             for indices in self.tuples(item[2]):
                 capacity = self.value(item[3])

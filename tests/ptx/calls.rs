@@ -38,9 +38,9 @@ fn a_function_of_registers() {
     --- stderr
     ");
     insta::assert_snapshot!(code("or.b32"), @"
-    exit 4
+    exit 1
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN a run does something undefined: warp1: a second registration of one warp in one generation
+    kernel.ptx: deadlock: REFUTED cta_bar[2] takes 64 threads, 32 came (warp0), and nobody else comes (line 28): 5 warps come in all, 2 for each completion, and warp0 and warp1 completed 2 before
     --- stderr
     ");
 }

@@ -40,6 +40,8 @@ pub mod ordered_templates;
 pub mod program;
 pub mod race_templates;
 pub mod reference;
+pub mod registration_templates;
+pub mod registrations;
 pub mod reset_templates;
 pub mod rewrite;
 pub mod separation_templates;

@@ -45,7 +45,9 @@
 //! fails. Before it both agree, so 4 and 5 hold in its state: a wait by parity finds generation
 //! `g - 1` or `g` completed and nothing else, so it passes iff `g` has (3). A strict wait finds at
 //! most its value. A registration finds exactly `g - 1` completed, so it joins generation `g`, and
-//! it is the member's only one there. Single arrivals cannot overshoot a phase. So the step is a
+//! it is the member's only one there, as its registrations are numbered apart. (That is shown, not taken for granted: at a
+//! named barrier a second registration of a member in one generation counts like any other. It would find `g - 2` completed, so 4
+//! does not hold of a member that makes one, and the rule refuses it.) Single arrivals cannot overshoot a phase. So the step is a
 //! step of the unwrapped protocol, and nothing undefined happens.
 //!
 //! (c) Suppose a run gets stuck. By (b) its places `X` have everybody blocked or finished in the

@@ -181,7 +181,9 @@ impl Used {
                 }
             }
             CellStart::Named => {
-                declare("byte", "registered", 0);
+                // One warp may come any number of times.
+                let most = self.counts.last().map_or(0, |count| count / 32);
+                declare(up_to(most), "registered", 0);
                 if self.counts.len() > 1 {
                     declare("int", "open", 0);
                 }

@@ -205,23 +205,28 @@ impl Used {
 
     fn register(&self, member: usize, op: &Op, count: i64) -> Step {
         let name = &self.name;
-        let part = self.part(member);
         let needed = count / 32;
-        let mut fits = format!("!{part}");
-        let mut effect = vec![format!("{part} = 1"), format!("{name}_registered++")];
+        let mut effect = vec![format!("{name}_registered++")];
+        // A warp may have arrived before in the same generation. What it waits for is kept apart from that.
+        let blocks = matches!(op.kind, OpKind::Sync(_));
+        let part = self.part(member);
+        if blocks {
+            effect.push(format!("{part} = 1"));
+        }
+        let mut fits = None;
         if self.counts.len() > 1 {
             let open = format!("{name}_open");
-            fits = format!("({open} == 0 || {open} == {count}) && {fits}");
+            fits = Some(format!("{open} == 0 || {open} == {count}"));
             effect.push(format!("{open} = {count}"));
         }
         effect.push(format!(
             "if :: {name}_registered >= {needed} -> {name}_complete() :: else fi"
         ));
         Step {
-            undefined: Some(format!("!({fits})")),
-            guard: Some(fits),
+            undefined: fits.as_ref().map(|fits| format!("!({fits})")),
+            guard: fits,
             effect,
-            then: matches!(op.kind, OpKind::Sync(_)).then(|| format!("!{part}")),
+            then: blocks.then(|| format!("!{part}")),
         }
     }
 }

@@ -104,7 +104,7 @@ impl<'i> Obstacles<'i> {
                 }
                 let Some(own) = all.last_mut() else { continue };
                 own.planned = own.planned.saturating_add(amount);
-                // A warp that is registered at a barrier has already arrived there.
+                // A warp that is blocked at a barrier has already arrived there.
                 let is_ahead = place > next || (place == next && !registered(state, number, op));
                 if is_ahead {
                     own.ahead = own.ahead.saturating_add(amount);
@@ -343,7 +343,8 @@ fn help(kind: OpKind) -> Option<(i64, i64, bool)> {
 fn registered(state: &State, member: usize, op: &Op) -> bool {
     match (op.kind, &state.cells[op.cell.0 as usize]) {
         (OpKind::Sync(_), CellState::Named { registered, .. }) => {
-            registered.iter().any(|r| r.member as usize == member)
+            let mut own = registered.iter().filter(|r| r.member as usize == member);
+            own.any(|r| r.blocked)
         }
         _ => false,
     }

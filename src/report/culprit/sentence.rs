@@ -312,10 +312,23 @@ impl Teller<'_> {
                 }
             }
             (OpKind::Sync(count), CellState::Named { registered, .. }, _) => {
-                let there: Vec<usize> = registered.iter().map(|r| r.member as usize).collect();
+                let mut there: Vec<usize> = registered.iter().map(|r| r.member as usize).collect();
+                let came = 32 * there.len();
+                let times = |member: usize| there.iter().filter(|m| **m == member).count();
+                let mut again: Vec<(usize, usize)> =
+                    there.iter().map(|m| (*m, times(*m))).collect();
+                again.dedup();
+                again.retain(|(_, times)| *times > 1);
+                let again: String = again
+                    .iter()
+                    .map(|(m, times)| {
+                        let times = times_word(*times as i64);
+                        format!(", {} {times}", self.names(&[*m]))
+                    })
+                    .collect();
+                there.dedup();
                 let head = text(format!(
-                    "{cell} takes {count} threads, {} came ({}), and nobody else comes",
-                    32 * there.len(),
+                    "{cell} takes {count} threads, {came} came ({}{again}), and nobody else comes",
                     self.names(&there)
                 ))
                 .line(line);

@@ -10,7 +10,7 @@
 //! | `early_completion` | two runs in which one operation takes part in different generations |
 //! | `early_pass` | two runs in which one wait by parity passes after different numbers of completions: one of them passed on a stale phase |
 //! | `lapped_wait` | a run in which a wait by parity or for `== v` could pass, its member standing before it, and no longer can; or in which the counter has passed `v` and is never set |
-//! | `over_arrival` | a run with an arrival too many, another thread count than the open generation's, or a member arriving twice or waiting without having arrived |
+//! | `over_arrival` | a run with an arrival too many, another thread count than the open generation's, or a member arriving at a split-phase barrier twice or waiting there without having arrived |
 //! | `tx_mismatch` | a run with a delivery that completes a phase with a part of its bytes; or one at whose end an mbarrier has bytes outstanding, or too many, and nobody is left who would make up for it |
 //! | `uninitialized` | a run that comes to the use of an mbarrier that is not initialised, or initialises one twice; or a state in which a member of another CTA is about to use an mbarrier whose CTA has exited, see [`Exits`] |
 //! | `race` | a reachable state in which two accesses to one slot by different actors are both next or under way, one of them a write, see [`super::data`] |

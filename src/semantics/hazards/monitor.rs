@@ -149,11 +149,9 @@ impl<'i> Monitor<'i> {
     pub fn undefined(&self, violation: &Violation) -> Option<Hazard> {
         use ViolationKind::*;
         let property = match violation.kind {
-            OverArrival { .. }
-            | CountMismatch { .. }
-            | RegisteredTwice
-            | ArrivedTwice
-            | WaitWithoutArrival => Property::OverArrival,
+            OverArrival { .. } | CountMismatch { .. } | ArrivedTwice | WaitWithoutArrival => {
+                Property::OverArrival
+            }
             Reinitialized => Property::Uninitialized,
             OverRelease { .. } => Property::Resources,
             TxOverflow => Property::TxMismatch,
