@@ -20,7 +20,14 @@ use crate::protocol::VarId;
 /// The proof, one sentence per line.
 pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
     let protocol = &quotients::named(protocol);
-    let Ok(rule) = Rule::new(protocol, &order.unguarded, &order.ends, &order.unfilled) else {
+    let rule = Rule::new(
+        protocol,
+        &order.unguarded,
+        &order.ends,
+        &order.unfilled,
+        &order.again,
+    );
+    let Ok(rule) = rule else {
         return Vec::new();
     };
     let mut lines = vec![
@@ -92,6 +99,12 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
             "{} has nothing but waits after it, and is for the last arrivals at its element: it passes once \
              everybody has arrived there.",
             rule.words(end.class, end.site)
+        ));
+    }
+    for again in &order.again {
+        lines.push(format!(
+            "{} counts for one member more, and is numbered by itself.",
+            rule.words(again.class, again.site)
         ));
     }
     for chain in &order.chains {

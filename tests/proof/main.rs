@@ -21,6 +21,7 @@ mod kernel_text;
 mod loops;
 mod nested;
 mod order;
+mod order_again;
 mod order_ends;
 mod races;
 mod shared;

@@ -32,6 +32,21 @@ pub struct Order {
     /// Last arrivals whose bytes nobody delivers: class and operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfilled: Vec<(usize, usize)>,
+    /// Registrations that are numbered by themselves, since their members make others in the same generations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<Again>,
+}
+
+/// A registration at a named barrier that counts as one of a shadow of its class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Again {
+    /// The class, by position.
+    pub class: usize,
+    /// The operation, by position.
+    pub site: usize,
+    /// Which shadow of the class, from 0.
+    pub shadow: usize,
 }
 
 /// A wait after which its member only waits. The number of the arrival that it is for is what its

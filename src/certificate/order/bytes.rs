@@ -18,6 +18,7 @@
 use super::cases::Env;
 use super::cases::fits;
 use super::lanes::Lane;
+use super::lanes::together;
 use super::rule::Claim;
 use super::rule::Rule;
 use super::rule::equal;
@@ -198,24 +199,4 @@ fn open(run: &[&Site]) -> Expr {
         };
     }
     open
-}
-
-/// The operations at the same element that a member does without waiting in between, under the same conditions.
-pub(super) fn together(sites: &[Site], at: usize) -> Vec<usize> {
-    let this = &sites[at];
-    let same = |other: &usize| {
-        let other = &sites[*other];
-        other.object == this.object && other.index == this.index
-    };
-    run(sites, at).filter(same).collect()
-}
-
-/// The operations around one that a member does without waiting, under the same conditions.
-fn run(sites: &[Site], at: usize) -> std::ops::Range<usize> {
-    let waits = |site: &Site| matches!(site.kind, Kind::WaitParity { .. } | Kind::Await);
-    let together = |other: &Site| other.path == sites[at].path && !waits(other);
-    let before = sites[..at].iter().rev().take_while(|s| together(s)).count();
-    let after = sites[at..].iter().take_while(|s| together(s)).count();
-    let first = at.checked_sub(before).unwrap_or(at);
-    first..exact::together(at, after)
 }

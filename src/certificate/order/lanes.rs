@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::bytes;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
+use crate::certificate::cut::flow::Site;
 use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Expr;
@@ -78,7 +78,7 @@ fn of(uses: &[(usize, usize)], class: usize) -> impl Iterator<Item = usize> {
 }
 
 /// The lanes of a protocol, and the classes that have a shadow (see `bytes.rs`). The first of these is numbered as if it came
-/// behind the last class.
+/// behind the last class. Registrations are those of classes; `again.rs` moves some to shadows.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ pub fn lanes(
         lane.bringing.dedup();
         brought.retain(|(class, site)| {
             let class = member(*class, classes.len(), &shadows);
-            bytes::together(&classes[class].flow.sites, *site).last() == Some(site)
+            together(&classes[class].flow.sites, *site).last() == Some(site)
         });
         lane.arrivals.extend(brought);
         lane.arrivals.sort_unstable();
@@ -123,7 +123,7 @@ fn shadows(lanes: &mut [Lane], classes: &[Class]) -> Vec<usize> {
         for (class, site) in &mut lane.deliveries {
             let sites = &classes[*class].flow.sites;
             let arrives = |at: &usize| matches!(sites[*at].kind, Kind::Arrive { .. });
-            let at_once = bytes::together(sites, *site);
+            let at_once = together(sites, *site);
             let arrives_at_all = arriving.contains(class);
             if arrives_at_all && at_once.iter().any(arrives) {
                 continue;
@@ -144,20 +144,22 @@ fn shadows(lanes: &mut [Lane], classes: &[Class]) -> Vec<usize> {
             let number = earlier.count().checked_sub(usize::from(!arrives_at_all));
             apart.insert((*class, last));
             let Some(number) = number else { continue };
-            let mut own = (0..shadows.len()).filter(|nth| shadows[*nth] == *class);
-            let nth = match own.nth(number) {
-                Some(nth) => nth,
-                None => {
-                    let nth = shadows.len();
-                    shadows.push(*class);
-                    nth
-                }
-            };
+            let nth = shadow(&mut shadows, *class, number);
             *class = exact::together(classes.len(), nth);
         }
         lane.deliveries.sort_unstable();
     }
     shadows
+}
+
+/// The position of a class's `number`th shadow, or of the next one if it has no more than that yet.
+pub(super) fn shadow(shadows: &mut Vec<usize>, class: usize, number: usize) -> usize {
+    let mut own = (0..shadows.len()).filter(|nth| shadows[*nth] == class);
+    own.nth(number).unwrap_or_else(|| {
+        let nth = shadows.len();
+        shadows.push(class);
+        nth
+    })
 }
 
 /// The lanes, with deliveries that are among no arrivals.
@@ -233,10 +235,28 @@ fn of_uses(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsuppor
     Ok(lanes.into_values().collect())
 }
 
+/// The operations at the same element that a member does without waiting in between, under the same conditions.
+pub(super) fn together(sites: &[Site], at: usize) -> Vec<usize> {
+    let this = &sites[at];
+    let same = |other: &usize| {
+        let other = &sites[*other];
+        other.object == this.object && other.index == this.index
+    };
+    run(sites, at).filter(same).collect()
+}
+
+/// The operations around one that a member does without waiting, under the same conditions.
+fn run(sites: &[Site], at: usize) -> std::ops::Range<usize> {
+    let waits = |site: &Site| matches!(site.kind, Kind::WaitParity { .. } | Kind::Await);
+    let together = |other: &Site| other.path == sites[at].path && !waits(other);
+    let before = sites[..at].iter().rev().take_while(|s| together(s)).count();
+    let after = sites[at..].iter().take_while(|s| together(s)).count();
+    let first = at.checked_sub(before).unwrap_or(at);
+    first..exact::together(at, after)
+}
+
 /// Every operation, with its class and position.
-fn uses(
-    classes: &[Class],
-) -> impl Iterator<Item = (usize, usize, &crate::certificate::cut::flow::Site)> {
+fn uses(classes: &[Class]) -> impl Iterator<Item = (usize, usize, &Site)> {
     let numbered = classes.iter().enumerate();
     numbered.flat_map(|(class, this)| {
         let sites = this.flow.sites.iter().enumerate();

@@ -12,7 +12,8 @@
 //!    resident, and local variables have their closed forms ([`Rule::declarations`],
 //!    [`Rule::programs`](rule::Rule::programs));
 //! 2. *(count)* as many members arrive at a lane as a generation takes, one arrival each
-//!    ([`Rule::counts`](rule::Rule::counts));
+//!    ([`Rule::counts`](rule::Rule::counts)); a member that counts several times in each generation of a named
+//!    barrier is taken for as many members (`again.rs`);
 //! 3. *(turn)* arrival `v` of a member is at element `v mod size`, so that it belongs to generation
 //!    `v div size + 1` of that element; bytes are expected by a member in the same breath as it
 //!    arrives, before, and then delivered, at least one by each delivery; or others bring them (`bytes.rs`)
@@ -50,7 +51,8 @@
 //! It is not an arrival: by 6 the member has waited, or somebody has, for generation `g - 1` of its
 //! element before it makes its arrival for `g`; in a tidy state what has been awaited is complete.
 //! Hence all arrivals that land while `g - 1` generations are complete are for `g`, at most one of
-//! each member. By 2 the generation completes when everybody has made one, so that nothing arrives
+//! each member. (This is what *in turn* shows, and nothing else in the rule says it: at a named barrier every
+//! registration counts, also a second one of a member.) By 2 the generation completes when everybody has made one, so that nothing arrives
 //! that is not expected; by 3 bytes are expected before the own arrival and the same number is
 //! delivered, so that the count of bytes is never below 0, and while everybody has arrived it is 0
 //! exactly when every delivery has landed. So it is not a completion either.
@@ -78,11 +80,13 @@
 //! Everything is stated as inequalities between polynomials ([`polynomial`]) over parameters and
 //! iteration numbers, and shown by multipliers ([`positivity`]).
 
+mod again;
 pub mod artefact;
 mod bytes;
 pub mod cases;
 mod chains;
 mod closed;
+mod counts;
 pub mod ends;
 pub mod guards;
 pub mod lanes;
@@ -169,7 +173,13 @@ pub fn claims(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsuppor
 
 /// The same, where quotients are named already.
 fn claims_of_named(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsupported> {
-    let rule = Rule::new(protocol, &order.unguarded, &order.ends, &order.unfilled)?;
+    let rule = Rule::new(
+        protocol,
+        &order.unguarded,
+        &order.ends,
+        &order.unfilled,
+        &order.again,
+    )?;
     let mut all = rule.declarations()?;
     all.extend(rule.programs()?);
     all.extend(rule.counts()?);

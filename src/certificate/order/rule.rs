@@ -1,5 +1,7 @@
 //! The obligations of the order rule.
 
+use super::again;
+use super::artefact::Again;
 use super::artefact::Behind;
 use super::artefact::End;
 use super::cases::Bit;
@@ -30,9 +32,6 @@ use crate::protocol::Protocol;
 use crate::protocol::Resident;
 use crate::protocol::Span;
 
-/// How many threads a registration at a named barrier stands for.
-const WARP: i64 = 32;
-
 /// A statement that has to hold.
 #[derive(Debug, Clone)]
 pub struct Claim {
@@ -51,7 +50,7 @@ pub struct Rule<'p> {
     pub classes: Vec<Class>,
     /// What they meet at.
     pub lanes: Vec<Lane>,
-    /// Which classes have a shadow: see [`super::bytes`].
+    /// Which classes have a shadow: see [`super::bytes`] and [`super::again`].
     shadows: Vec<usize>,
     /// What is known of the parameters.
     pub(super) scene: Scene,
@@ -63,7 +62,7 @@ pub struct Rule<'p> {
 
 impl<'p> Rule<'p> {
     /// Splits a protocol into classes and lanes, with these waits counted under any condition, and these
-    /// at the ends of programs looked at alone, and with these arrivals unfilled.
+    /// at the ends of programs looked at alone, with these arrivals unfilled, and these numbered by themselves.
     ///
     /// # Errors
     ///
@@ -73,6 +72,7 @@ impl<'p> Rule<'p> {
         unguarded: &[(usize, usize)],
         ends: &[End],
         unfilled: &[(usize, usize)],
+        registrations: &[Again],
     ) -> Result<Rule<'p>, Unsupported> {
         if let Some(pattern) = protocol.patterns.first() {
             return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
@@ -90,7 +90,8 @@ impl<'p> Rule<'p> {
         }
         let mut classes = class::classes(protocol, &[])?;
         let guards = guards::unguard(&mut classes, unguarded)?;
-        let (lanes, shadows) = lanes::lanes(protocol, &classes)?;
+        let (mut lanes, mut shadows) = lanes::lanes(protocol, &classes)?;
+        again::share_out(protocol, &classes, &mut lanes, &mut shadows, registrations)?;
         let mut scene = Scene::new(protocol)?;
         if let Some(extent) = copies.extent {
             // Without a copy there is nobody, and nothing to show.
@@ -312,49 +313,6 @@ impl<'p> Rule<'p> {
         }
     }
 
-    /// As many members arrive at a lane's elements as a generation takes.
-    pub fn counts(&self) -> Result<Vec<Claim>, Unsupported> {
-        let mut all = Vec::new();
-        for (nth, lane) in self.lanes.iter().enumerate() {
-            let object = &self.protocol.objects[lane.object];
-            let name = format!("count_l{nth}");
-            let what = format!("as many arrive at `{}` as it expects", object.name);
-            let mut sum = Expr::Int(0);
-            for class in lane.arriving() {
-                if lane.brings(class) {
-                    continue;
-                }
-                sum = Expr::binary(BinaryOp::Add, sum, self.classes[class].size.clone());
-            }
-            match &object.kind {
-                ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
-                    if lane.arrivals.is_empty() && lane.waits.is_empty() {
-                        continue;
-                    }
-                    let missing = Expr::binary(BinaryOp::Sub, arrivals.clone(), sum);
-                    for (scene, missing) in self.scene.value(&missing, &Env::new())? {
-                        equal(&mut all, &name, &what, &scene, &missing)?;
-                    }
-                }
-                _ => {
-                    let threads = Expr::binary(BinaryOp::Mul, Expr::Int(WARP), sum);
-                    for (class, site) in &lane.arrivals {
-                        let Kind::Register { count } = &self.site(*class, *site).kind else {
-                            continue;
-                        };
-                        let missing = Expr::binary(BinaryOp::Sub, count.clone(), threads.clone());
-                        for at in self.scene.at(&self.classes[*class], *site)? {
-                            for (at, missing) in at.value(&missing)? {
-                                equal(&mut all, &name, &what, &at.scene, &missing)?;
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        Ok(all)
-    }
-
     /// Every arrival is at the element whose turn it is, and brings one.
     pub fn arrivals(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
@@ -471,7 +429,14 @@ impl<'p> Rule<'p> {
                             return Err(Unsupported::at(of.span, "a lag at such a barrier"));
                         }
                         // It is for the generation that the member has just joined.
-                        for (at, joined) in at.done(this.arrivals_of(class))? {
+                        let by = match self.protocol.objects[this.object].kind {
+                            ObjectKind::Named => {
+                                let member = |class| self.member(class);
+                                again::joined(this, &self.classes[class], (class, site), &member)?
+                            }
+                            _ => class,
+                        };
+                        for (at, joined) in at.done(this.arrivals_of(by))? {
                             let last = fits(joined.less(1))?;
                             let apart = fits(last.plus(-1, &number))?;
                             equal(&mut all, &name, &what, &at.scene, &apart)?;

@@ -3,6 +3,7 @@
 //! Lags are tried out, chains are searched from short to long, and ranks are the least that rise wherever they have to
 //! (`ranks`). How much may be tried is limited by an amount of work, so that what is found does not depend on the machine.
 
+mod again;
 mod chains;
 mod deviation;
 mod least;
@@ -22,6 +23,7 @@ use super::Guess;
 use super::uncovered;
 use crate::certificate::argument::Argument;
 use crate::certificate::order;
+use crate::certificate::order::artefact::Again;
 use crate::certificate::order::artefact::Behind;
 use crate::certificate::order::artefact::End;
 use crate::certificate::order::artefact::Lag;
@@ -65,11 +67,12 @@ pub fn guess(
     let search = || {
         // What is known of sequents holds in every way.
         let prover = &Prover::new(WORK);
-        let plain = |unguarded: &[(usize, usize)], unfilled: &[(usize, usize)]| {
-            let rule = Rule::new(protocol, unguarded, &[], unfilled).map_err(uncovered)?;
+        let plain = |unguarded: &[(usize, usize)], parts: &Parts| {
+            let (unfilled, again) = (&parts.unfilled, &parts.again);
+            let rule = Rule::new(protocol, unguarded, &[], unfilled, again).map_err(uncovered)?;
             Ok::<_, String>(Search {
                 rule,
-                unfilled: unfilled.to_vec(),
+                parts: parts.clone(),
                 protocol,
                 deadline,
                 cancel,
@@ -77,12 +80,17 @@ pub fn guess(
                 prover,
             })
         };
-        let mut search = plain(&[], &[])?;
+        let mut parts = Parts::default();
+        let mut search = plain(&[], &parts)?;
+        parts.again = search.again()?;
+        if !parts.again.is_empty() {
+            search = plain(&[], &parts)?;
+        }
         let last = unfilled::candidates(&search.rule);
         if !last.is_empty() && search.all_of(&search.rule.arrivals()).is_err() {
-            search = plain(&[], &last)?;
+            parts.unfilled = last;
+            search = plain(&[], &parts)?;
         }
-        let unfilled = search.unfilled.clone();
         let first = match search.run(&[], &[]) {
             Ok(order) => return Ok(order),
             Err(reason) => reason,
@@ -93,7 +101,7 @@ pub fn guess(
             ways.insert(0, &guarded);
         }
         for unguarded in ways {
-            let mut search = plain(unguarded, &unfilled)?;
+            let mut search = plain(unguarded, &parts)?;
             if !unguarded.is_empty()
                 && let Ok(order) = search.run(unguarded, &[])
             {
@@ -101,8 +109,9 @@ pub fn guess(
             }
             let ends = search.ends(unguarded)?;
             if !ends.is_empty() {
+                let (unfilled, again) = (&parts.unfilled, &parts.again);
                 search.rule =
-                    Rule::new(protocol, unguarded, &ends, &unfilled).map_err(uncovered)?;
+                    Rule::new(protocol, unguarded, &ends, unfilled, again).map_err(uncovered)?;
                 if let Ok(order) = search.run(unguarded, &ends) {
                     return Ok(order);
                 }
@@ -116,10 +125,18 @@ pub fn guess(
     }
 }
 
-struct Search<'p> {
-    rule: Rule<'p>,
+/// What is read off the protocol before the search.
+#[derive(Debug, Clone, Default)]
+struct Parts {
     /// The arrivals that are taken to be unfilled.
     unfilled: Vec<(usize, usize)>,
+    /// The registrations that are numbered by themselves.
+    again: Vec<Again>,
+}
+
+struct Search<'p> {
+    rule: Rule<'p>,
+    parts: Parts,
     protocol: &'p Protocol,
     deadline: Instant,
     cancel: Option<&'p AtomicBool>,
@@ -145,7 +162,9 @@ impl Search<'_> {
             let mut shown = BTreeMap::new();
             for rounds in ROUNDS {
                 let ends = with(rounds);
-                let Ok(rule) = Rule::new(self.protocol, unguarded, &ends, &self.unfilled) else {
+                let (unfilled, again) = (&self.parts.unfilled, &self.parts.again);
+                let rule = Rule::new(self.protocol, unguarded, &ends, unfilled, again);
+                let Ok(rule) = rule else {
                     break;
                 };
                 for (lane, end) in &rule.ends {
@@ -180,7 +199,8 @@ impl Search<'_> {
             lags: self.lags()?,
             unguarded: unguarded.to_vec(),
             ends: ends.to_vec(),
-            unfilled: self.unfilled.clone(),
+            unfilled: self.parts.unfilled.clone(),
+            again: self.parts.again.clone(),
             ..Order::default()
         };
         order.chains = self.chains(&order.lags)?;

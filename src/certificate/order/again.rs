@@ -1,0 +1,91 @@
+//! Members that count several times in one generation of a named barrier.
+//!
+//! ```text
+//! for i in 0..N { arrive bar 96  sync bar 96 }      // one warp
+//! for i in 0..N { sync bar 96 }                     // another one
+//! ```
+//!
+//! Every registration counts a warp's threads, whoever makes it. So a class may have *shadows* at a named barrier, as at an
+//! mbarrier to which it delivers bytes (`bytes.rs`): the certificate says which of the class's registrations are those of which
+//! shadow ([`Again`]). A shadow has the same members, with the same waits and ranks. Only the registrations at this lane are its own.
+//! Above, the class of the first warp makes the `sync`, and its shadow the `arrive`.
+//!
+//! The rule does not change. Each registration is of one class or shadow (no entry is listed twice, and each is moved once). A class
+//! and each of its shadows number their registrations from 0, and count (2) adds the members of each. In turn (6) is shown for every
+//! registration, by its own number; so no class or shadow has two in a generation, and a member has as many as its class and
+//! shadows together. A wait is for the generation that the registration before it has joined, by the number that this one has. A member
+//! that is missing at a generation as one of a shadow is stuck in front of that registration, as for any other arrival (8).
+//!
+//! Which registrations are whose does not matter to that: any way to share them out is as sound.
+
+use super::artefact::Again;
+use super::lanes::Lane;
+use super::lanes::shadow;
+use crate::certificate::cut::class::Class;
+use crate::certificate::cut::flow::Kind;
+use crate::certificate::exact;
+use crate::certificate::program::Unsupported;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
+
+/// Gives registrations to shadows of their classes.
+///
+/// # Errors
+///
+/// Refuses what is no registration at a named barrier, and one that is listed twice.
+pub(super) fn share_out(
+    protocol: &Protocol,
+    classes: &[Class],
+    lanes: &mut [Lane],
+    shadows: &mut Vec<usize>,
+    registrations: &[Again],
+) -> Result<(), Unsupported> {
+    let none = || Unsupported::whole("a registration for a shadow that is none");
+    for again in registrations {
+        let sites = classes.get(again.class).map(|class| class.flow.sites.len());
+        // No more shadows than there are operations: whoever comes first has the first one.
+        if sites.is_none_or(|sites| again.shadow >= sites) {
+            return Err(none());
+        }
+        let of = (again.class, again.site);
+        let mut arrivals = lanes
+            .iter_mut()
+            .filter(|lane| protocol.objects[lane.object].kind == ObjectKind::Named)
+            .flat_map(|lane| lane.arrivals.iter_mut());
+        // One that was moved before is not found again.
+        let arrival = arrivals.find(|arrival| **arrival == of).ok_or_else(none)?;
+        let nth = shadow(shadows, again.class, again.shadow);
+        arrival.0 = exact::together(classes.len(), nth);
+    }
+    for lane in lanes {
+        lane.arrivals.sort_unstable();
+    }
+    Ok(())
+}
+
+/// The class or shadow whose registration a wait at a named barrier is for: one half of a `sync` of this class. `member` gives the
+/// class of which the members of a shadow are.
+///
+/// # Errors
+///
+/// Refuses a wait that is no such half.
+pub(super) fn joined(
+    lane: &Lane,
+    this: &Class,
+    (class, wait): (usize, usize),
+    member: &dyn Fn(usize) -> usize,
+) -> Result<usize, Unsupported> {
+    let waits = &this.flow.sites[wait];
+    let registers = wait.checked_sub(1).filter(|at| {
+        let before = &this.flow.sites[*at];
+        let registers = matches!(before.kind, Kind::Register { .. });
+        registers && before.stmt == waits.stmt && before.path == waits.path
+    });
+    let of = registers.and_then(|registers| {
+        let mut arrivals = lane.arrivals.iter();
+        arrivals.find(|(by, site)| *site == registers && member(*by) == class)
+    });
+    let (by, _) =
+        of.ok_or_else(|| Unsupported::at(waits.span, "a wait without its registration"))?;
+    Ok(*by)
+}

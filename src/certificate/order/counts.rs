@@ -1,0 +1,67 @@
+//! As many come to an element as a generation takes.
+
+use super::cases::Env;
+use super::rule::Claim;
+use super::rule::Rule;
+use super::rule::equal;
+use crate::certificate::cut::flow::Kind;
+use crate::certificate::program::Unsupported;
+use crate::protocol::BinaryOp;
+use crate::protocol::Expr;
+use crate::protocol::ObjectKind;
+
+/// How many threads a registration at a named barrier stands for.
+const WARP: i64 = 32;
+
+impl Rule<'_> {
+    /// As many members arrive at a lane's elements as a generation takes.
+    pub fn counts(&self) -> Result<Vec<Claim>, Unsupported> {
+        let mut all = Vec::new();
+        for lane in 0..self.lanes.len() {
+            all.extend(self.counted(lane)?);
+        }
+        Ok(all)
+    }
+
+    /// The same for one lane, by position.
+    pub fn counted(&self, nth: usize) -> Result<Vec<Claim>, Unsupported> {
+        let mut all = Vec::new();
+        let lane = &self.lanes[nth];
+        let object = &self.protocol.objects[lane.object];
+        let name = format!("count_l{nth}");
+        let what = format!("as many arrive at `{}` as it expects", object.name);
+        let mut sum = Expr::Int(0);
+        for class in lane.arriving() {
+            if lane.brings(class) {
+                continue;
+            }
+            sum = Expr::binary(BinaryOp::Add, sum, self.class(class).size.clone());
+        }
+        match &object.kind {
+            ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
+                if lane.arrivals.is_empty() && lane.waits.is_empty() {
+                    return Ok(all);
+                }
+                let missing = Expr::binary(BinaryOp::Sub, arrivals.clone(), sum);
+                for (scene, missing) in self.scene.value(&missing, &Env::new())? {
+                    equal(&mut all, &name, &what, &scene, &missing)?;
+                }
+            }
+            _ => {
+                let threads = Expr::binary(BinaryOp::Mul, Expr::Int(WARP), sum);
+                for (class, site) in &lane.arrivals {
+                    let Kind::Register { count } = &self.site(*class, *site).kind else {
+                        continue;
+                    };
+                    let missing = Expr::binary(BinaryOp::Sub, count.clone(), threads.clone());
+                    for at in self.scene.at(self.class(*class), *site)? {
+                        for (at, missing) in at.value(&missing)? {
+                            equal(&mut all, &name, &what, &at.scene, &missing)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+}
