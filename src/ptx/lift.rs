@@ -30,6 +30,7 @@ use crate::ptx::cta::left::who_differs;
 use crate::ptx::cta::lifetimes::end_lives;
 use crate::ptx::cta::memory::Memory;
 use crate::ptx::cta::program::Followed;
+use crate::ptx::cta::program::Full;
 use crate::ptx::cta::program::Program;
 use crate::ptx::cta::program::each;
 use crate::ptx::cta::program::follow;
@@ -322,6 +323,7 @@ pub(super) fn settle(
     launch: &Launch,
 ) -> Result<(), Obstacle> {
     let unknowns = &followed.unknowns;
+    let full = Full::new(followed, launch);
     for family in families.iter_mut() {
         let mut initialised: Vec<(u32, i128)> = Vec::new();
         let mut ready = true;
@@ -344,7 +346,7 @@ pub(super) fn settle(
                 let meets = if remote {
                     matches!(statement.action, Action::ClusterWait)
                 } else {
-                    of_all(&statement.action, launch)
+                    full.is_met(&statement.action)
                         || matches!(statement.action, Action::ClusterWait)
                 };
                 if before && meets {

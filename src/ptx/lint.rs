@@ -2,6 +2,7 @@
 //! a place worth looking at, not a verdict: `check` says whether it matters.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::cta::program::of_all;
 use super::lift::Failure;
@@ -314,8 +315,20 @@ impl Search<'_, '_> {
             let statement = first.statement.clone();
             // A barrier with several counts serves several purposes.
             let count = comings.iter().map(|c| c.count).min().unwrap_or(0);
-            let own: BTreeMap<_, _> = comings.iter().map(|c| (&c.warps, c.threads)).collect();
-            let come: i128 = own.values().sum();
+            // A warp counts as often as it comes: once for each place that it certainly comes to, and once more for all others.
+            let mut own: BTreeMap<_, i128> = BTreeMap::new();
+            let mut perhaps: BTreeMap<_, i128> = BTreeMap::new();
+            for c in &comings {
+                match c.branch {
+                    true => perhaps.insert(&c.warps, c.threads),
+                    false => {
+                        *own.entry(&c.warps).or_default() += c.threads;
+                        None
+                    }
+                };
+            }
+            let come: i128 = own.values().chain(perhaps.values()).sum();
+            let warps: BTreeSet<_> = comings.iter().map(|c| &c.warps).collect();
             if comings
                 .iter()
                 .any(|c| matches!(c.statement.action, Action::Sync(_, _, false)))
@@ -323,8 +336,8 @@ impl Search<'_, '_> {
                 continue;
             }
             // Whoever comes at several places, or not always, may come as often as is right.
-            let plain =
-                own.len() == comings.len() && comings.iter().all(|c| !c.branch && c.count == count);
+            let plain = warps.len() == comings.len()
+                && comings.iter().all(|c| !c.branch && c.count == count);
             let even = plain && comings.iter().all(|c| c.times == first.times);
             if come < count || even && come > count {
                 let only = if come < count { "only " } else { "" };

@@ -25,6 +25,19 @@ fn a_life_that_the_launch_decides_about() {
         under_a_condition(2, "%r6", "bar.sync 0;", "bar.sync 0;"),
         @"PROVED for every n in 0..=1073741823 and schedule"
     );
+    // The life is followed. That the second warp is lapped is another matter.
+    let met = under_a_condition(1, "%r1", "bar.sync 1, 64;", "");
+    assert!(met.contains("warp1 is lapped"), "{met}");
+    // A warp that arrives and then waits completes the barrier by itself.
+    let alone = "bar.arrive 1, 64;\nbar.sync 1, 64;";
+    let alone = under_a_condition(1, "%r1", alone, "");
+    assert!(
+        alone.contains("the mbarrier may be used behind this"),
+        "{alone}"
+    );
+    let all = "bar.arrive 0, 64;\nbar.sync 0;";
+    let all = under_a_condition(2, "%r6", all, "bar.sync 0;");
+    assert!(all.contains("others wait there for all threads"), "{all}");
     let early = under_a_condition(1, "%r1", "", "");
     assert!(
         early.contains("the mbarrier may be used behind this"),

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod again;
 mod calls;
 mod carried;
 mod control;

@@ -103,7 +103,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     }
     recycle(&mut roles, &inputs, shape)?;
     // What is written differs from here on from what the kernel does, event by event.
-    if come(kernel, shape, &mut roles) {
+    if come(kernel, shape, &mut roles)? {
         inputs.assumptions.insert(ENDED.to_owned());
     }
     if let Some(phased) = &phased {

@@ -7,11 +7,17 @@
 //! A barrier that names a number of threads waits for that many, ended or not. Where one may name as many as the CTA has, no role
 //! is changed.
 //!
+//! A warp that arrives at a barrier and goes on may count there in the place of another one, and may end while that one has yet to come.
+//! If others wait there for all threads, without a number, the kernel is refused.
+//!
 //! That is the same for the others. A phase of the barrier counts the warp as soon as the phase before is complete, as it
 //! counts one that has ended: before that it could not be complete anyway. And what is added waits for nobody else than the
 //! others wait for.
 
+use std::collections::BTreeSet;
+
 use crate::ir::Kernel;
+use crate::ir::Location;
 use crate::ir::Operand;
 use crate::ir::OperationKind;
 use crate::ir::Synchronization;
@@ -19,16 +25,32 @@ use crate::recover::alike::only;
 use crate::recover::meet::is_meeting;
 use crate::recover::meet::meetings;
 use crate::recover::shape::Shape;
+use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
+use crate::recover::sketch::every_line;
+use crate::recover::tree::Obstacle;
+
+const ARRIVES: &str = "a warp arrives here and goes on, and others wait there for all threads: what that means once warps have ended is \
+     not followed";
 
 /// What is taken for granted of warps that end early.
 pub const ASSUMPTION: &str = "a barrier of all threads does not wait for warps that have ended";
 
 /// Lets warps that end come to the meetings that are left; whether there are any.
-pub fn come(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> bool {
+///
+/// # Errors
+///
+/// Some arrive where others wait for all threads, and go on.
+pub fn come(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<bool, Obstacle> {
+    if let Some(location) = arrives_for_all(kernel, roles) {
+        return Err(Obstacle {
+            reason: ARRIVES.to_owned(),
+            location,
+        });
+    }
     if counts_all(kernel, shape) {
-        return false;
+        return Ok(false);
     }
     let which = is_meeting(shape.warps());
     let met: Vec<Vec<Line>> = roles
@@ -56,6 +78,37 @@ pub fn come(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> bool {
             roles[at].lines.extend(left);
             found = true;
         }
+    }
+    Ok(found)
+}
+
+/// Where a warp arrives at a barrier at which others wait for all threads.
+fn arrives_for_all(kernel: &Kernel, roles: &[Role]) -> Option<Location> {
+    let operations = kernel.blocks.iter().flat_map(|block| &block.operations);
+    let waits: BTreeSet<i128> = operations
+        .filter_map(|operation| match &operation.kind {
+            OperationKind::Synchronization(Synchronization::BarrierSync {
+                barrier: Operand::Constant(barrier),
+                threads: None,
+                ..
+            }) => i128::try_from(*barrier).ok(),
+            _ => None,
+        })
+        .collect();
+    let mut found = None;
+    for role in roles {
+        every_line(&role.lines, &mut |line| {
+            if let Line::Action {
+                action: Action::BarrierArrive { barrier, .. },
+                location,
+            } = line
+                && barrier
+                    .as_constant()
+                    .is_some_and(|barrier| waits.contains(&barrier))
+            {
+                found.get_or_insert_with(|| location.clone());
+            }
+        });
     }
     found
 }

@@ -14,6 +14,9 @@
 //! many. The other warp comes to one of them behind each of its uses ([`unmet`]). A cluster barrier stands in no loop and
 //! under no condition, and the use comes before its arrival.
 //!
+//! A barrier at which somebody only arrives is no such meeting, however many threads it counts: a warp that arrives twice
+//! stands for another one.
+//!
 //! Where no such meeting stands between, phases may order the two: behind its last use the other warp arrives at an mbarrier, or
 //! comes to a barrier of some warps, for which this warp waits before the life ends. That it waits for the last of these
 //! phases is an assumption then. Without any such phase, and where the same warp uses the mbarrier further down, the
@@ -38,6 +41,7 @@ use crate::recover::cases::cases;
 use crate::recover::family::object_of;
 use crate::recover::family::places;
 use crate::recover::lower::Inputs;
+use crate::recover::meet::Full;
 use crate::recover::number::Atomic;
 use crate::recover::number::Range;
 use crate::recover::recycled::recycled;
@@ -112,8 +116,8 @@ pub(super) struct Life<'a> {
     pub(super) uses: Vec<Use<'a>>,
     pub(super) of_cta: Vec<Meeting>,
     of_cluster: Vec<Meeting>,
-    /// How many threads a CTA has.
-    threads: i128,
+    /// Where they meet.
+    full: Full,
 }
 
 /// Refuses lives that begin twice or end too early, and takes out what marks their ends. Gives what it takes for granted.
@@ -190,8 +194,8 @@ fn settle_case(
 
 /// What roles do to mbarriers.
 pub(super) fn lives<'a>(roles: &'a [Role], inputs: &Inputs, shape: Shape) -> Vec<Life<'a>> {
-    let threads = i128::from(shape.warps()) * 32;
-    let lives = roles.iter().map(|role| Life::new(role, inputs, threads));
+    let full = Full::new(roles, shape);
+    let lives = roles.iter().map(|role| Life::new(role, inputs, &full));
     lives.collect()
 }
 
@@ -243,7 +247,7 @@ fn begin_once(lives: &[Life<'_>], anew: &BTreeSet<Place>) -> Result<(), Obstacle
 }
 
 impl<'a> Life<'a> {
-    fn new(role: &'a Role, inputs: &Inputs, threads: i128) -> Self {
+    fn new(role: &'a Role, inputs: &Inputs, full: &Full) -> Self {
         let rounds = counts(&role.lines);
         let range = |atomic: &Atomic| inputs.range_of(atomic, &rounds);
         let mut uses = Vec::new();
@@ -257,7 +261,7 @@ impl<'a> Life<'a> {
             if returns(line) {
                 break;
             }
-            let Some(bare) = bare(line, &|action| full(action, threads).is_some()) else {
+            let Some(bare) = bare(line, &|action| full.is_met(action)) else {
                 continue;
             };
             if !is_launched(&bare) {
@@ -296,7 +300,7 @@ impl<'a> Life<'a> {
             uses,
             of_cta,
             of_cluster,
-            threads,
+            full: full.clone(),
         }
     }
 
@@ -373,6 +377,7 @@ impl<'a> Life<'a> {
                         && let (Some(barrier), Some(threads)) =
                             (barrier.as_constant(), threads.as_constant())
                         && lines(number)
+                        && self.full.all_wait(barrier)
                     {
                         found.insert((barrier, threads));
                     }
@@ -418,28 +423,28 @@ impl<'a> Life<'a> {
         }
         let before = &self.role.lines[..=self.of_cta[at].behind];
         let mut left = Vec::new();
-        unmet(before, self.threads, &mut left);
+        unmet(before, &self.full, &mut left);
         !left.iter().any(|action| std::ptr::eq(*action, one.action))
     }
 }
 
 /// The actions behind which no meeting of all threads may stand in these lines. Whether they certainly have a meeting.
-fn unmet<'a>(lines: &'a [Line], threads: i128, left: &mut Vec<&'a Action>) -> bool {
+fn unmet<'a>(lines: &'a [Line], full: &Full, left: &mut Vec<&'a Action>) -> bool {
     lines.iter().rev().any(|line| match line {
         Line::Action { action, .. } => {
             left.push(action);
-            full(action, threads).is_some()
+            full.is_met(action)
         }
         Line::For { body, .. } => {
-            unmet(body, threads, left);
+            unmet(body, full, left);
             // It may have no round.
             false
         }
         Line::If {
             then, otherwise, ..
         } => {
-            let met = unmet(then, threads, left);
-            unmet(otherwise, threads, left) && met
+            let met = unmet(then, full, left);
+            unmet(otherwise, full, left) && met
         }
         Line::Let { .. } | Line::Assign { .. } | Line::Return => false,
     })
@@ -475,17 +480,6 @@ pub(super) fn is_launched(line: &Line) -> bool {
         launched &= !number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_)));
     });
     launched
-}
-
-/// The barrier at which all threads of the CTA meet.
-pub(super) fn full(action: &Action, threads: i128) -> Option<i128> {
-    match action {
-        Action::Sync {
-            barrier,
-            threads: counted,
-        } if counted.as_constant() == Some(threads) => barrier.as_constant(),
-        _ => None,
-    }
 }
 
 /// What a line of a role does to mbarriers.

@@ -1,13 +1,72 @@
-//! Whether the warps of a CTA come to its barriers alike.
+//! Whether the warps of a CTA come to its barriers alike, and where all of them meet.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::ir::Location;
 use crate::recover::alike::only;
+use crate::recover::shape::Shape;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
+use crate::recover::sketch::every_line;
 use crate::recover::sketch::every_line_mut;
+
+/// The barriers at which all threads of a CTA meet: who goes on behind one knows that everybody has come.
+///
+/// A barrier at which somebody arrives and goes on is none. Every arrival counts, so a warp that arrives twice completes it in
+/// the place of another one. Where everybody waits each warp is there once, as a warp that waits does not come again.
+#[derive(Debug, Clone)]
+pub struct Full {
+    /// How many threads a CTA has, in whole warps.
+    threads: i128,
+    /// Where somebody only arrives; `None` if it may be anywhere.
+    arrived: Option<BTreeSet<i128>>,
+}
+
+impl Full {
+    pub fn new(roles: &[Role], shape: Shape) -> Self {
+        let mut arrived = Some(BTreeSet::new());
+        for role in roles {
+            every_line(&role.lines, &mut |line| {
+                let Line::Action {
+                    action: Action::BarrierArrive { barrier, .. },
+                    ..
+                } = line
+                else {
+                    return;
+                };
+                match (barrier.as_constant(), &mut arrived) {
+                    (Some(barrier), Some(arrived)) => {
+                        arrived.insert(barrier);
+                    }
+                    _ => arrived = None,
+                }
+            });
+        }
+        Self {
+            threads: i128::from(shape.warps()) * 32,
+            arrived,
+        }
+    }
+
+    /// Whether an action comes to such a barrier.
+    pub fn is_met(&self, action: &Action) -> bool {
+        let Action::Sync { barrier, threads } = action else {
+            return false;
+        };
+        threads.as_constant() == Some(self.threads)
+            && barrier
+                .as_constant()
+                .is_some_and(|barrier| self.all_wait(barrier))
+    }
+
+    /// Whether whoever comes to the barrier of a number waits there.
+    pub fn all_wait(&self, barrier: i128) -> bool {
+        let arrived = self.arrived.as_ref();
+        arrived.is_some_and(|arrived| !arrived.contains(&barrier))
+    }
+}
 
 /// Whether all warps of a CTA come to the barriers of all its threads alike, where a CTA has so many warps, and all warps of
 /// the cluster to its barrier.

@@ -20,11 +20,11 @@ use crate::recover::lives::Life;
 use crate::recover::lives::Place;
 use crate::recover::lives::TWICE;
 use crate::recover::lives::bare;
-use crate::recover::lives::full;
 use crate::recover::lives::is_launched;
 use crate::recover::lives::lives;
 use crate::recover::lives::returns;
 use crate::recover::lower::Inputs;
+use crate::recover::meet::Full;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::rewrite::without;
@@ -137,13 +137,13 @@ fn location_of(body: &[Line], place: Place) -> Location {
 }
 
 /// The lines of a block with barriers of all threads in them, and returns: each with its number.
-fn meetings(lines: &[Line], threads: i128) -> Vec<(usize, Line)> {
+fn meetings(lines: &[Line], full: &Full) -> Vec<(usize, Line)> {
     let lines = lines.iter().enumerate();
     lines
         .filter_map(|(number, line)| {
             let bare = match returns(line) {
                 true => Some(line.clone()),
-                false => bare(line, &|action| full(action, threads).is_some()),
+                false => bare(line, &|action| full.is_met(action)),
             };
             Some((number, bare?))
         })
@@ -151,12 +151,12 @@ fn meetings(lines: &[Line], threads: i128) -> Vec<(usize, Line)> {
 }
 
 /// The way to the body of the loop of another role in which its warps are when those of this one are in theirs.
-fn twin(mine: &[Line], theirs: &[Line], way: &[(usize, usize)], threads: i128) -> Option<Way> {
+fn twin(mine: &[Line], theirs: &[Line], way: &[(usize, usize)], full: &Full) -> Option<Way> {
     let Some(((at, number), rest)) = way.split_first() else {
         return Some(Vec::new());
     };
-    let own = meetings(mine, threads);
-    let others = meetings(theirs, threads);
+    let own = meetings(mine, full);
+    let others = meetings(theirs, full);
     let met = own.iter().position(|(line, _)| line == at)?;
     let bare = |all: &[(usize, Line)]| -> Option<Vec<Line>> {
         let all = all.get(..=met)?.iter();
@@ -170,7 +170,7 @@ fn twin(mine: &[Line], theirs: &[Line], way: &[(usize, usize)], threads: i128) -
     let twin_at = others.get(met)?.0;
     let mine = mine.get(*at)?.blocks().nth(*number)?;
     let theirs = theirs.get(twin_at)?.blocks().nth(*number)?;
-    let mut found = twin(mine, theirs, rest, threads)?;
+    let mut found = twin(mine, theirs, rest, full)?;
     found.insert(0, (twin_at, *number));
     Some(found)
 }
@@ -184,7 +184,7 @@ fn ring(
     inputs: &Inputs,
     shape: Shape,
 ) -> Option<Ring> {
-    let threads = i128::from(shape.warps()) * 32;
+    let full = &Full::new(roles, shape);
     let role = &roles[owner];
     if role.warps.len() != 1 || role.rank != place.0 {
         return None;
@@ -206,7 +206,7 @@ fn ring(
     let begin = lines_of(&begun)?.into_iter().max()?;
     let end = lines_of(&ended)?.into_iter().min()?;
     let certain = |lines: &[Line]| -> Vec<usize> {
-        let met = meetings(lines, threads).into_iter();
+        let met = meetings(lines, full).into_iter();
         met.filter_map(|(line, bare)| matches!(bare, Line::Action { .. }).then_some(line))
             .collect()
     };
@@ -227,7 +227,7 @@ fn ring(
         if life.role.rank != ring.rank {
             return None;
         }
-        let found = twin(&role.lines, &life.role.lines, way, threads)?;
+        let found = twin(&role.lines, &life.role.lines, way, full)?;
         let lines = block(&life.role.lines, &found)?;
         let met = certain(lines);
         let mut done = RingUses::new(&ring, &uses, life.role.warps.len());

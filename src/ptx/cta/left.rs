@@ -30,6 +30,9 @@ use crate::ptx::warp::term::Condition;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
 
+const ARRIVES: &str = "a warp arrives here and goes on, and others wait there for all threads: what that means once warps have left is \
+     not followed";
+
 /// Sums with more choices are not compared: that takes several times as long with each one.
 const MOST_CHOICES: usize = 8;
 
@@ -38,6 +41,9 @@ type Meet<'f> = dyn Fn(&Program, &Program) -> bool + 'f;
 
 /// Lets warps that have left go on meeting the others. Returns whether some do.
 pub(in crate::ptx) fn complete(followed: &mut Followed, launch: &Launch) -> Result<bool, Obstacle> {
+    if let Some(at) = arrives_for_all(followed) {
+        return Err(Obstacle::new(at, ARRIVES));
+    }
     let cta = |a: &Action| of_all(a, launch) && matches!(a, Action::Sync(_, _, false));
     let cluster = |a: &Action| matches!(a, Action::ClusterArrive | Action::ClusterWait);
     let kinds: [&dyn Fn(&Action) -> bool; 2] = [&cta, &cluster];
@@ -61,6 +67,22 @@ pub(in crate::ptx) fn complete(followed: &mut Followed, launch: &Launch) -> Resu
         }
         [keep, ..] => Err(refusal(followed, **keep)),
     }
+}
+
+/// Where a warp arrives, and goes on, at a barrier at which others wait for all threads. It may count there in the place of another
+/// one, and leave while that one has yet to come.
+fn arrives_for_all(followed: &Followed) -> Option<usize> {
+    let mut waits = BTreeSet::new();
+    let mut arrives = Vec::new();
+    for program in &followed.programs {
+        each(&program.statements, &mut |s| match &s.action {
+            Action::Sync(id, _, false) => waits.extend(id.as_constant()),
+            Action::ArriveNamed(id, _) => arrives.extend(id.as_constant().map(|id| (id, s.at))),
+            _ => {}
+        });
+    }
+    let mut found = arrives.iter().filter(|(id, _)| waits.contains(id));
+    found.next().map(|(_, at)| *at)
 }
 
 /// Lets warps that leave under a condition come to what they would have come to otherwise. Returns whether then

@@ -13,10 +13,10 @@
 use super::family::barrier;
 use super::family::place;
 use super::program::Followed;
+use super::program::Full;
 use super::program::Program;
 use super::program::each;
 use super::program::numbered;
-use super::program::of_all;
 use super::program::skeleton;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::machine::Unknowns;
@@ -41,9 +41,10 @@ pub(in crate::ptx) fn end_lives(
     followed: &mut Followed,
     launch: &Launch,
 ) -> Result<bool, Obstacle> {
+    let full = Full::new(followed, launch);
     let meets = |action: &Action| match action {
         Action::ClusterArrive | Action::ClusterWait => true,
-        action => launch.ranks() == 1 && of_all(action, launch),
+        action => launch.ranks() == 1 && full.is_met(action),
     };
     let mut events = Vec::new();
     for (number, program) in followed.programs.iter().enumerate() {

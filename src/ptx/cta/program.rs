@@ -383,3 +383,46 @@ pub(in crate::ptx) fn of_all(action: &Action, launch: &Launch) -> bool {
     let all = i128::from(launch.warps() * 32);
     matches!(action, Action::Sync(_, threads, _) if threads.as_constant() == Some(all))
 }
+
+/// The barriers at which all threads of a CTA meet: who goes on behind one knows that everybody has come.
+///
+/// A barrier at which somebody arrives and goes on is none. Every arrival counts, so a warp that arrives twice completes it in
+/// the place of another one. Where everybody waits each warp is there once, as a warp that waits does not come again.
+pub(in crate::ptx) struct Full<'l> {
+    launch: &'l Launch,
+    /// Where somebody only arrives; `None` if it may be anywhere.
+    arrived: Option<BTreeSet<i128>>,
+}
+
+impl<'l> Full<'l> {
+    pub fn new(followed: &Followed, launch: &'l Launch) -> Full<'l> {
+        let mut arrived = Some(BTreeSet::new());
+        for program in &followed.programs {
+            each(&program.statements, &mut |s| {
+                let Action::ArriveNamed(id, _) = &s.action else {
+                    return;
+                };
+                match (id.as_constant(), &mut arrived) {
+                    (Some(id), Some(arrived)) => {
+                        arrived.insert(id);
+                    }
+                    _ => arrived = None,
+                }
+            });
+        }
+        Full { launch, arrived }
+    }
+
+    /// Whether an action comes to such a barrier.
+    pub fn is_met(&self, action: &Action) -> bool {
+        let Action::Sync(id, ..) = action else {
+            return false;
+        };
+        let everybody = match (&self.arrived, id.as_constant()) {
+            (Some(arrived), Some(id)) => !arrived.contains(&id),
+            (Some(arrived), None) => arrived.is_empty(),
+            (None, _) => false,
+        };
+        everybody && of_all(action, self.launch)
+    }
+}

@@ -5,9 +5,9 @@
 //! before it, and a run without it is a run with it in which the others went first.
 
 use super::program::Followed;
+use super::program::Full;
 use super::program::Program;
 use super::program::each;
-use super::program::of_all;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Pool;
@@ -54,6 +54,7 @@ fn drop(followed: &mut Followed, which: &dyn Fn(&Action) -> bool) {
 /// but what does not block: it has not taken anything itself, and of the meetings that it still has to
 /// pass for it none is open. So everything is given back without anybody's help, and suffices for all.
 fn registers(followed: &Followed, launch: &Launch, rank: u32) -> bool {
+    let full = Full::new(followed, launch);
     let mut balance = 0;
     // How many meetings come before the last that is given back, and before the first taken.
     let (mut given, mut taken) = (0, usize::MAX);
@@ -71,7 +72,7 @@ fn registers(followed: &Followed, launch: &Launch, rank: u32) -> bool {
                 Action::Init(..) | Action::ClusterArrive | Action::Touch(..) | Action::Fence(_) => {
                 }
                 meeting @ (Action::ClusterWait | Action::Sync(..))
-                    if *meeting == Action::ClusterWait || of_all(meeting, launch) =>
+                    if *meeting == Action::ClusterWait || full.is_met(meeting) =>
                 {
                     let kind = *meeting == Action::ClusterWait;
                     // Everybody meets in the same order.

@@ -288,6 +288,30 @@ fn named_barriers_count_warps() {
 }
 
 #[test]
+fn a_warp_counts_as_often_as_it_comes() {
+    //! Every warp arrives at a barrier of so many threads, and then syncs there, with that count or without one.
+    let outcome = |threads, count, counts: bool| {
+        let mut b = Builder::new(1);
+        b.sync(
+            0,
+            Synchronization::BarrierArrive {
+                barrier: constant(1),
+                threads: constant(count),
+                aligned: true,
+            },
+        );
+        b.barrier(0, 1, counts.then_some(count), true);
+        b.simulate(threads).outcome
+    };
+    assert_eq!(outcome(32, 64, true), Outcome::Finished);
+    assert_eq!(outcome(64, 64, true), Outcome::Finished);
+    assert_eq!(outcome(64, 128, true), Outcome::Finished);
+    assert_eq!(outcome(64, 64, false), Outcome::Finished);
+    assert!(matches!(outcome(32, 96, true), Outcome::Stuck(_)));
+    assert!(matches!(outcome(96, 128, true), Outcome::Stuck(_)));
+}
+
+#[test]
 fn a_barrier_reduces_what_threads_give() {
     let mut b = Builder::new(1);
     let warp = b.special(0, Special::Warp);
