@@ -298,7 +298,7 @@ impl Draft {
         }
     }
 
-    /// Warps meet at named barriers, or some only arrive.
+    /// Warps meet at named barriers, or some only arrive, or count twice.
     fn named(&mut self) {
         let k = self.fresh();
         let total = self.total();
@@ -315,7 +315,17 @@ impl Draft {
             self.line(1, format!("arrive n{k}[1] {count}"));
             self.line(0, format!("sync n{k}[1] {count}"));
         } else {
+            // One role may arrive before, and so count twice.
+            let again = self.chance(0.4);
+            let again = again.then(|| self.rng.random_range(0..self.roles.len()));
+            let count = match again {
+                Some(role) => format!("32 * ({total} + {})", self.roles[role].members),
+                None => count,
+            };
             for role in 0..self.roles.len() {
+                if again == Some(role) {
+                    self.line(role, format!("arrive n{k}[{index}] {count}"));
+                }
                 self.line(role, format!("sync n{k}[{index}] {count}"));
             }
         }
