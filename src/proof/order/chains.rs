@@ -1,4 +1,7 @@
-//! Looks for chains, from short to long. What has shown one thing is tried first for the next one.
+//! Looks for chains, from short to long. What has shown one thing is tried first for the next one. Of those of a length, only
+//! such are begun as can end at that length: each link leads to members from which few enough links lead to where a chain may end.
+
+use std::collections::BTreeMap;
 
 use super::Search;
 use super::uncovered;
@@ -6,6 +9,7 @@ use crate::certificate::order::artefact::About;
 use crate::certificate::order::artefact::Chain;
 use crate::certificate::order::artefact::Lag;
 use crate::certificate::order::artefact::Link;
+use crate::certificate::order::lanes::Lane;
 
 /// The longest chain that is tried.
 const MAX_LINKS: usize = 4;
@@ -68,10 +72,16 @@ impl Search<'_> {
     /// Whether what a chain is about can be known by the member at its end.
     fn may_end(&self, about: About, links: &[Link]) -> bool {
         let rule = &self.rule;
+        let last = links.last().map_or(about.place().0, |link| link.class);
+        self.ends_at(about, rule.member(last))
+    }
+
+    /// Whether what a chain is about can be known by a class.
+    fn ends_at(&self, about: About, end: usize) -> bool {
+        let rule = &self.rule;
         let Ok((class, lane)) = rule.begins(about) else {
             return false;
         };
-        let end = rule.member(links.last().map_or(class, |link| link.class));
         match about {
             About::NotLapped(..) => end == class,
             _ => rule.lanes[lane].waits_of(end).next().is_some(),
@@ -82,14 +92,22 @@ impl Search<'_> {
     fn links(&self, about: About, known: &[Vec<Link>], lags: &[Lag]) -> Result<Vec<Link>, String> {
         let rule = &self.rule;
         let (class, lane) = rule.begins(about).map_err(uncovered)?;
-        let mut chains: Vec<Vec<Link>> = match about {
+        let first: Vec<Vec<Link>> = match about {
             About::NotLapped(..) => {
                 let first = |class: usize| vec![Link { lane, class }];
                 rule.lanes[lane].arriving().into_iter().map(first).collect()
             }
             _ => vec![Vec::new()],
         };
-        for longer in 0..=MAX_LINKS {
+        let distances = self.distances(about);
+        // Whether the links of a chain hold is asked again for longer ones.
+        let mut holds = BTreeMap::new();
+        for length in 0..=MAX_LINKS {
+            let mut chains = first.clone();
+            for left in (0..length).rev() {
+                let near = |class: usize| distances[class].is_some_and(|links| links <= left);
+                chains = self.longer((about, class), &chains, lags, &near, &mut holds)?;
+            }
             for chain in &chains {
                 if self.may_end(about, chain) {
                     let claims = rule.chain(about, chain, lags).map_err(uncovered)?;
@@ -99,13 +117,10 @@ impl Search<'_> {
                 }
                 self.stop()?;
             }
-            if longer == 0
+            if length == 0
                 && let Some(links) = self.known(about, known, lags)?
             {
                 return Ok(links);
-            }
-            if longer < MAX_LINKS {
-                chains = self.longer(about, class, &chains, lags)?;
             }
         }
         let (class, site) = about.place();
@@ -118,13 +133,38 @@ impl Search<'_> {
         Err(format!("it could not be shown that {words} {what}"))
     }
 
-    /// Chains with one link more, as far as it holds.
+    /// How many links there are at least from each class to one where a chain may end, if not too many.
+    fn distances(&self, about: About) -> Vec<Option<usize>> {
+        let rule = &self.rule;
+        let ends = |class: usize| self.ends_at(about, class);
+        let mut found: Vec<Option<usize>> = (0..rule.classes.len())
+            .map(|class| ends(class).then_some(0))
+            .collect();
+        for links in 0..MAX_LINKS {
+            for class in 0..found.len() {
+                let waited = |lane: &&Lane| lane.waits_of(class).next().is_some();
+                let mut next = rule
+                    .lanes
+                    .iter()
+                    .filter(waited)
+                    .flat_map(Lane::arriving)
+                    .map(|class| rule.member(class));
+                if found[class].is_none() && next.any(|class| found[class] == Some(links)) {
+                    found[class] = Some(links + 1);
+                }
+            }
+        }
+        found
+    }
+
+    /// Chains with one link more, as far as it holds, to classes that are near enough.
     fn longer(
         &self,
-        about: About,
-        class: usize,
+        (about, class): (About, usize),
         chains: &[Vec<Link>],
         lags: &[Lag],
+        near: &dyn Fn(usize) -> bool,
+        holds: &mut BTreeMap<Vec<(usize, usize)>, bool>,
     ) -> Result<Vec<Vec<Link>>, String> {
         let rule = &self.rule;
         let mut all = Vec::new();
@@ -136,13 +176,22 @@ impl Search<'_> {
                 }
                 for class in next.arriving() {
                     let link = Link { lane: at, class };
-                    if chain.contains(&link) {
+                    if chain.contains(&link) || !near(rule.member(class)) {
                         continue;
                     }
                     self.stop()?;
                     let chain = [chain.clone(), vec![link]].concat();
-                    let claims = rule.linked(about, &chain, lags).map_err(uncovered)?;
-                    if self.all_shown(&claims).is_ok() {
+                    let key = chain.iter().map(|link| (link.lane, link.class)).collect();
+                    let held = match holds.get(&key) {
+                        Some(held) => *held,
+                        None => {
+                            let claims = rule.linked(about, &chain, lags).map_err(uncovered)?;
+                            let held = self.all_shown(&claims).is_ok();
+                            holds.insert(key, held);
+                            held
+                        }
+                    };
+                    if held {
                         all.push(chain);
                     }
                 }
