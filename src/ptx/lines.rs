@@ -28,19 +28,19 @@ pub struct Lifted {
     pub proves: Option<Box<Lifted>>,
 }
 
-/// From what a protocol was recovered.
+/// From what a protocol was recovered. `instead` says why not from the other, if that was tried first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recovery {
-    /// Each warp was followed along its instructions.
-    Path,
-    /// From the control-flow graph. `instead` says why not along the instructions, if that was tried.
+    /// From the control-flow graph.
     Graph { instead: Option<Instead> },
+    /// Each warp was followed along its instructions.
+    Path { instead: Option<Instead> },
 }
 
-/// Why a protocol that comes of the instructions is not the one that is decided.
+/// Why a protocol that is recovered in another way is not the one that is decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Instead {
-    /// They cannot be followed, for this reason.
+    /// It cannot be recovered so, for this reason.
     Refused(String),
     /// Nothing is decided of it, for this reason.
     Undecided(String),
@@ -50,8 +50,8 @@ impl Recovery {
     /// Its name, as on the command line.
     pub fn name(&self) -> &'static str {
         match self {
-            Recovery::Path => "path",
             Recovery::Graph { .. } => "graph",
+            Recovery::Path { .. } => "path",
         }
     }
 }
@@ -107,7 +107,7 @@ pub(super) fn unmarked(text: &str) -> Lifted {
         lines: Vec::new(),
         exact: true,
         launches: Vec::new(),
-        recovery: Recovery::Path,
+        recovery: Recovery::Path { instead: None },
         proves: None,
     };
     for line in text.lines() {

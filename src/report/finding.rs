@@ -131,10 +131,10 @@ pub struct Kernel {
 }
 
 impl Finding {
-    /// Says that the protocol was recovered from the control-flow graph, since the one along the instructions was not decided.
-    pub fn decided_instead(&mut self, undecided: &str) {
+    /// Says in which way the protocol was recovered, since the one that is recovered in the other way was not decided.
+    pub fn decided_instead(&mut self, so: &str, otherwise: &str, undecided: &str) {
         self.notes.push(format!(
-            "decided from the control-flow graph, since following the instructions led to no verdict: {undecided}"
+            "decided {so}, since the protocol {otherwise} led to no verdict: {undecided}"
         ));
     }
 

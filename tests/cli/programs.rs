@@ -35,13 +35,14 @@ fn the_kernels_of_a_program_are_checked() {
     let cache = std::fs::read_to_string(folder.path().join("seen")).unwrap();
     let private = std::path::Path::new(cache.trim()).parent().unwrap();
     assert!(!private.exists(), "{} is left", private.display());
-    insta::assert_snapshot!(folder.run(&["run", "--", "sh", "compiles.sh", "meet"]), @r"
+    insta::assert_snapshot!(folder.run(&["run", "--", "sh", "compiles.sh", "meet"]), @"
     exit 0
     --- stdout
     compiling
     triton/ABC/meet.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
       notes: other lines are those of the protocol that `warplock lift` prints
       assumptions:
+        lanes of a warp that take different ways meet again behind them
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
       checked by: rule order

@@ -68,15 +68,15 @@ fn a_pipeline_of_predicated_copies() {
     insta::assert_snapshot!(check("deadlock", entry(PIPELINE)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // The parity turns one round late.
     let late = PIPELINE.replace("mov.b32 %r12, 0;", "mov.b32 %r12, 1;");
-    insta::assert_snapshot!(check("deadlock", entry(&late)), @r"
+    insta::assert_snapshot!(check("deadlock", entry(&late)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 first waits for memory_bar[0] with parity 1 (line 41). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 24). A first wait for a completion uses parity 0
+    kernel.ptx: deadlock: REFUTED at n = 1: warp0 first waits for memory_65536[0] with parity 1 (line 41). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 24). A first wait for a completion uses parity 0
     --- stderr
     ");
     // Nothing is expected in the last round, but it is waited for.
@@ -87,7 +87,7 @@ fn a_pipeline_of_predicated_copies() {
     insta::assert_snapshot!(check("deadlock", entry(&short)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: nobody arrives at memory_bar[1], for which warp0 waits (line 41): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED at n = 2: nobody arrives at memory_65536[1], for which warp0 waits (line 41): no statement is left that arrives there
     --- stderr
     ");
     // The copy has another condition than what expects it.

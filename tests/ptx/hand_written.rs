@@ -94,13 +94,15 @@ fn an_unsigned_comparison_excludes_what_wraps() {
     insta::assert_snapshot!(folder.run(&["lift", "kernel.ptx"]), @"
     exit 0
     --- stdout
-    //! Recovered from the entry `kernel` of a PTX 8.0 text for sm_90.
+    //! Recovered from the kernel `kernel`.
     //! 96 x 1 x 1 threads per CTA.
+    //! Checked against the kernel at 5 launches, 5 events.
+    //! Assumed: lanes of a warp that take different ways meet again behind them
     protocol kernel
 
     named cta_bar[16]
 
-    role warps0_and_1_more[w in 0..2] warp {}
+    role warps0_2[w in 0..2] warp {}
 
     role warp1 warp {
         sync cta_bar[1] 32  // line 16
@@ -199,10 +201,10 @@ fn a_step_of_four() {
         add.u32 %r3, %r3, 4;
         setp.lt.u32 %p1, %r3, %r1;
         @%p1 bra L;";
-    insta::assert_snapshot!(check(64, ".param .u32 n", code), @r"
+    insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n_over_4_up in 0..=268435456 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n_over_4_up in 0..=268435456 and schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -263,7 +265,7 @@ fn a_masked_barrier_id_from_the_launch() {
     insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -526,7 +528,7 @@ fn a_last_warp_with_few_lanes() {
         check_shared(48, "", ".shared .align 8 .b64 b;", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every schedule: by exhaustive search of 10 states of 1 input at 1 point
     --- stderr
     ");
 }
@@ -549,7 +551,7 @@ fn a_predicate_that_is_moved() {
         @%p2 bra L;";
     // Which rule comes first depends on how quick the machine is.
     let found = check(64, ".param .u32 n", code);
-    let proved = "kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all ";
+    let proved = "kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all ";
     assert!(found.contains(proved), "{found}");
 }
 
@@ -585,7 +587,7 @@ fn an_address_that_wraps_around() {
     insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967288")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED nobody arrives at bars_bar, for which warp0 waits (line 24): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED nobody arrives at bars_0, for which warp0 waits (line 24): no statement is left that arrives there
     --- stderr
     ");
 }
@@ -698,7 +700,7 @@ fn the_second_predicate_of_a_combined_comparison() {
     insta::assert_snapshot!(check(64, ".param .u32 n", &code("or")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 18): warp1 has no statement for this barrier
+    kernel.ptx: deadlock: REFUTED at n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 18): warp1 has no statement for this barrier
     --- stderr
     ");
 }
@@ -726,7 +728,7 @@ fn a_branch_before_a_loop_that_would_run_a_negative_number_of_times() {
     insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 19): warp1 never comes, because `for i in 0..if p_n < 5 then 0 else p_n - 5` (line 22) makes no trip
+    kernel.ptx: deadlock: REFUTED at n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 19): warp1 never comes, because `for i in 0..max(n - 5, 0)` (line 23) makes no trip
     --- stderr
     ");
 }

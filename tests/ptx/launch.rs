@@ -236,9 +236,9 @@ fn a_conversion_into_a_wider_register() {
     let cut = "ld.param.u32 %r3, [n];\ncvt.u16.u32 %r4, %r3;\nsetp.ne.u32 %p1, %r4, 3;\n@%p1 bra BEHIND;\n\
                setp.gt.u32 %p2, %r1, 31;\n@%p2 bra BEHIND;\nbar.sync 1, 64;\nBEHIND:";
     insta::assert_snapshot!(checked(&[], "", ".reqntid 64, 1, 1", cut), @"
-    exit 4
+    exit 1
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 15, `@%p1 bra BEHIND`: a branch decides about synchronization, but %p1 is not known here: it is read in more bits than are written to it (line 13, `cvt.u16.u32 %r4, %r3`)
+    kernel.ptx: deadlock: REFUTED at chosen = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 18): warp1 has no statement for this barrier
     --- stderr
     ");
 }
@@ -263,26 +263,31 @@ fn arithmetic_that_no_synchronization_needs_restricts_nothing() {
     let widened = format!("{product}cvt.s64.s32 %rd4, %r4;");
     let in_a_warp =
         format!("setp.lt.u32 %p4, %r1, 32;\n@%p4 bra W;\n{product}shr.s32 %r5, %r4, 3;\nW:");
-    let hangs = "kernel.ptx: deadlock: REFUTED at p_n = 9: cta_bar[1] takes 64 threads, 32 came \
+    let hangs = "kernel.ptx: deadlock: REFUTED at n = 9: cta_bar[1] takes 64 threads, 32 came \
                  (warp0), and nobody else comes";
     for code in [&widened, &in_a_warp] {
         let found = verdicts(&[], code);
         assert!(found.starts_with(hangs), "{found}");
-        let large = verdicts(&["--set", "p_n=4096"], code);
-        assert!(large.contains("REFUTED at p_n = 4096"), "{large}");
+        let large = verdicts(&["--set", "n=4096"], code);
+        assert!(large.contains("REFUTED at n = 4096"), "{large}");
     }
     // Where it decides who comes to a barrier, it is assumed, and said at the top.
     let decides =
         format!("{product}setp.lt.s32 %p4, %r4, 100;\n@%p4 bra E;\nbar.sync 0;\nE:\nret;");
     assert_eq!(
-        verdicts(&[], &decides),
+        verdicts(&["--recovery", "path"], &decides),
         "kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule, assuming 268435456 * p_n < 2147483648: \
          all obligations of [rule] hold"
     );
     assert_eq!(
-        verdicts(&["--set", "p_n=4096"], &decides),
+        verdicts(&["--recovery", "path", "--set", "p_n=4096"], &decides),
         "kernel.ptx: deadlock: UNKNOWN no parameter values satisfy the declared domain and the assumptions: there is \
          nothing to decide about"
+    );
+    // Either way all go, so it need not be assumed.
+    assert_eq!(
+        verdicts(&[], &decides),
+        "kernel.ptx: deadlock: PROVED for every chosen in 0..=1 and schedule: all obligations of [rule] hold"
     );
 }
 

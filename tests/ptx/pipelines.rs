@@ -168,7 +168,7 @@ fn bytes_that_a_parameter_says() {
     insta::assert_snapshot!(check(3, &pipeline(3, "", 0)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_args_128 = 1, p_args_132 = 1: bar_bar[0] expects 1 byte (line 45) that nobody delivers; warp1 waits for it (line 63)
+    kernel.ptx: deadlock: REFUTED at args_at_128 = 1, args_at_132 = 1: bar_0[0] expects 1 byte (line 45) that nobody delivers; warp1 waits for it (line 63)
     --- stderr
     ");
 }
@@ -282,7 +282,7 @@ fn bounds_are_kept_behind_a_branch() {
     insta::assert_snapshot!(check(1, &code("%rd2+16")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_args_136 in 0..=1073741823, p_args_144 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, ctaid_y in 0..=65534, nctaid_y in 1..=65535 and schedule, assuming ctaid_x < nctaid_x, ctaid_y < nctaid_y: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every chosen in 0..=1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // Which argument is read has to be known.
@@ -302,7 +302,7 @@ fn bounds_are_kept_behind_a_branch() {
     insta::assert_snapshot!(check(1, &half), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_args_136 = 1, p_args_144 = 0, ctaid_x = 0, nctaid_x = 1, ctaid_y = 0, nctaid_y = 1: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 50): warp0 never comes, only at cta_bar[0]
+    kernel.ptx: deadlock: REFUTED at chosen = 1: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 50): warp0 never comes, only at cta_bar[0]
     --- stderr
     ");
 }

@@ -218,10 +218,10 @@ fn disjunctions_of_what_moves() {
     --- stderr
     ");
     let sign = "sub.s32 %r9, 0, %r5;\nneg.s32 %r11, %r2;\nor.b32 %r10, %r9, %r11;\nsetp.ge.s32 %p5, %r10, 0;";
-    insta::assert_snapshot!(turns(sign, "lt"), @r"
+    insta::assert_snapshot!(turns(sign, "lt"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // The other way round, the first warp waits in its first round.
@@ -293,7 +293,7 @@ fn comparisons_that_write_numbers() {
     insta::assert_snapshot!(met(twice), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar_4[0] takes 64 threads, 32 came (warp0), and nobody else comes (line 25): warp1 never comes, only at cta_bar_4[1]
+    kernel.ptx: deadlock: REFUTED at n = 0: cta_bar[4] takes 64 threads, 32 came (warp0), and nobody else comes (line 25): warp1 never comes, only at others such as cta_bar[0]
     --- stderr
     ");
 }
@@ -329,26 +329,26 @@ fn rings_that_come_around_after_some_rounds() {
     insta::assert_snapshot!(ahead(2, 6, 3), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(ahead(2, 1, 3), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 4: full_bar[1] completes once, and warp1 waits for one more (line 66): warp0 arrives once and has ended
+    kernel.ptx: deadlock: REFUTED at n = 4: full_bar[1] completes once, and warp1 waits for one more (line 66): warp0 arrives once and has ended
     --- stderr
     ");
     insta::assert_snapshot!(ahead(5, 3, 3), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 7: warp1 waits for full_bar[0] with parity 1 twice in a row (line 66), and full_bar[0] has completed 3 times by then, so this wait needs another completion: warp0 arrives 3 times and has ended
+    kernel.ptx: deadlock: REFUTED at n = 7: warp1 waits for full_bar[0] with parity 1 twice in a row (line 66), and full_bar[0] has completed 3 times by then, so this wait needs another completion: warp0 arrives 3 times and has ended
     --- stderr
     ");
     // One stage: only the parity goes on.
     insta::assert_snapshot!(ahead(0, 1, 1), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 waits for full_bar with parity 0 twice in a row (line 62), and full_bar has completed 2 times by then, so this wait needs another completion: warp0 arrives 2 times and has ended
+    kernel.ptx: deadlock: REFUTED at n = 2: warp1 waits for full_bar with parity 0 twice in a row (line 62), and full_bar has completed 2 times by then, so this wait needs another completion: warp0 arrives 2 times and has ended
     --- stderr
     ");
 }
@@ -380,16 +380,16 @@ fn rounds_that_are_left_out() {
     kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
-    insta::assert_snapshot!(rounds(&first, &skipped("SECOND", &[4, 5])), @r"
+    insta::assert_snapshot!(rounds(&first, &skipped("SECOND", &[4, 5])), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 4: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 44): 7 warps come in all, 2 for each completion, and warp0 and warp1 completed 3 before
+    kernel.ptx: deadlock: REFUTED at n = 4: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 44): 7 warps come in all, 2 for each completion, and warp0 and warp1 completed 3 before
     --- stderr
     ");
-    insta::assert_snapshot!(rounds(&first, &skipped("SECOND", &[3])), @r"
+    insta::assert_snapshot!(rounds(&first, &skipped("SECOND", &[3])), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 6: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 42): 9 warps come in all, 2 for each completion, and warp0 and warp1 completed 4 before
+    kernel.ptx: deadlock: REFUTED at n = 6: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 42): 9 warps come in all, 2 for each completion, and warp0 and warp1 completed 4 before
     --- stderr
     ");
 }
@@ -440,19 +440,19 @@ fn what_is_waited_for_after_half_as_many_rounds() {
     insta::assert_snapshot!(drained(0, "not.b32 %r9, %r6;"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n_over_2_up in 0..=536870912 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n_over_2_up in 0..=536870912 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(drained(1, "not.b32 %r9, %r6;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n_over_2_up = 0: nobody arrives at empty_bar[0], for which warp0 waits (line 92): warp1 never arrives, because `for i in 0..p_n_over_2_up` (line 100) makes no trip
+    kernel.ptx: deadlock: REFUTED at n_over_2_up = 0: nobody arrives at empty_bar[0], for which warp0 waits (line 92): warp1 never arrives, because `for i in 0..n_over_2_up` (line 101) makes no trip
     --- stderr
     ");
     insta::assert_snapshot!(drained(0, "mov.u32 %r9, %r6;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n_over_2_up = 0: nobody arrives at empty_bar[0], for which warp0 waits (line 66): warp1 never arrives, because `for i in 0..p_n_over_2_up` (line 100) makes no trip
+    kernel.ptx: deadlock: REFUTED at n_over_2_up = 0: nobody arrives at empty_bar[0], for which warp0 waits (line 66): warp1 never arrives, because `for i in 0..n_over_2_up` (line 101) makes no trip
     --- stderr
     ");
 }

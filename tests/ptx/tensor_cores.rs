@@ -366,14 +366,14 @@ mad.lo.u32 %r11, %r6, 8, %r2;
     insta::assert_snapshot!(gives_back(&consumer(-1), producer), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // The other three warps may still wait for the stage that is given back.
     insta::assert_snapshot!(gives_back(&consumer(0), producer), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 3: warp0 and warp4 wait for each other: warp0 (line 59) for warp4 to arrive at bar_bar[0], warp4 (line 36) for warp0 to arrive at bar_bar_16[0]
+    kernel.ptx: deadlock: REFUTED at n = 3: warp0 and warp4 wait for each other: warp0 (line 59) for warp4 to arrive at bar_0[0], warp4 (line 36) for warp0 to arrive at bar_16[0]
     --- stderr
     ");
 }

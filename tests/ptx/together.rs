@@ -33,7 +33,7 @@ fn a_multiplication_of_a_warpgroup() {
     insta::assert_snapshot!(check(128, &code("setp.ge.u32 %p1, %r1, 128;", "")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(128, &code("setp.ge.u32 %p1, %r1, 96;", "")), @"

@@ -53,14 +53,14 @@ fn two_buffers_with_tokens() {
     insta::assert_snapshot!(check(64, &double_buffer(64, 64, FILL, FIRST, EMPTY)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // The buffers are not said to be empty at first.
     insta::assert_snapshot!(check(64, &double_buffer(64, 64, FILL, "", EMPTY)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 and warp1 wait for each other: warp0 (line 31) for warp1 to arrive at bar_bar[0], warp1 (line 46) for warp0 to arrive at bar_bar_16[0]: no barrier here has ever completed, so one of these first waits has to be for parity 1
+    kernel.ptx: deadlock: REFUTED at n = 1: warp0 and warp1 wait for each other: warp0 (line 31) for warp1 to arrive at bar_0[0], warp1 (line 46) for warp0 to arrive at bar_16[0]: no barrier here has ever completed, so one of these first waits has to be for parity 1
     --- stderr
     ");
     // Only one of them is.
@@ -68,23 +68,23 @@ fn two_buffers_with_tokens() {
     insta::assert_snapshot!(check(64, &double_buffer(64, 64, FILL, one, EMPTY)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 and warp1 wait for each other: warp0 (line 31) for warp1 to arrive at bar_bar[1], warp1 (line 46) for warp0 to arrive at bar_bar_16[1]: no barrier here has ever completed, so one of these first waits has to be for parity 1
+    kernel.ptx: deadlock: REFUTED at n = 2: warp0 and warp1 wait for each other: warp0 (line 31) for warp1 to arrive at bar_0[1], warp1 (line 46) for warp0 to arrive at bar_16[1]: no barrier here has ever completed, so one of these first waits has to be for parity 1
     --- stderr
     ");
     // One arrival is too few for `filled`.
     insta::assert_snapshot!(check(64, &double_buffer(64, 96, FILL, FIRST, EMPTY)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: bar_bar_16[0] takes 3 arrivals, 2 came (warp0 and warp1), and warp1 waits for the rest (line 47): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED at n = 1: bar_16[0] takes 3 arrivals, 2 came (warp0 and warp1), and warp1 waits for the rest (line 47): no statement is left that arrives there
     --- stderr
     ");
     // The producer does not wait for an empty buffer, and so completes the phase of `filled` by itself.
     let ahead =
         "mbarrier.arrive.shared.b64 %rd1, [%r6];\nmbarrier.arrive.shared.b64 %rd2, [%r6+16];";
-    insta::assert_snapshot!(check(64, &double_buffer(64, 64, ahead, FIRST, EMPTY)), @r"
+    insta::assert_snapshot!(check(64, &double_buffer(64, 64, ahead, FIRST, EMPTY)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 3: warp1 first waits for bar_bar_16[0] with parity 1 (line 44). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 31). A first wait for a completion uses parity 0
+    kernel.ptx: deadlock: REFUTED at n = 3: warp1 first waits for bar_16[0] with parity 1 (line 44). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 31). A first wait for a completion uses parity 0
     --- stderr
     ");
     // More arrive than are expected: whose phase is whose is not known.
@@ -114,13 +114,13 @@ fn lanes_that_arrive_apart() {
     insta::assert_snapshot!(check(64, &code(16, arrive)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(64, &code(32, arrive)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: bar_bar expects 32 bytes (line 24) and gets 16 (line 23): nobody delivers the other 16; warp0 waits for it (line 29)
+    kernel.ptx: deadlock: REFUTED at n = 1: bar expects 32 bytes (line 24) and gets 16 (line 23): nobody delivers the other 16; warp0 waits for it (line 29)
     --- stderr
     ");
     // They arrive elsewhere.
@@ -189,7 +189,7 @@ fn a_warp_that_drops_out() {
     insta::assert_snapshot!(check(64, &code(64, "mbarrier.arrive.shared.b64 _, [%r2];", "")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: bar_bar takes 2 arrivals, 1 came (warp0), and warp0 waits for the rest (line 24): warp1 arrives once and has ended
+    kernel.ptx: deadlock: REFUTED at n = 2: bar takes 2 arrivals, 1 came (warp0), and warp0 waits for the rest (line 24): warp1 arrives once and has ended
     --- stderr
     ");
     // It arrives again.
@@ -324,7 +324,7 @@ fn lives_that_end_behind_a_barrier() {
     insta::assert_snapshot!(check(64, &code("", &format!("{looped}bar.sync 0;\n"))), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     let (arrive, wait) = (
@@ -394,7 +394,7 @@ fn waits_that_sleep() {
     insta::assert_snapshot!(check(64, &code(96, "")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED bar_bar takes 3 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 25): nobody else ever does
+    kernel.ptx: deadlock: REFUTED bar takes 3 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 25): no statement is left that arrives there
     --- stderr
     ");
     // It waits for lanes that may be gone.

@@ -43,21 +43,21 @@ fn strides_over_the_grid() {
     insta::assert_snapshot!(strides(twice, twice, lt), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, p_n_per_cta in 0..=536870912 and schedule, assuming 2 * nctaid_x < 1073741826: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every tiles in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     let flat = "mad.lo.s32 %r4, %r12, %r3, %r2;\nmul.lo.s32 %r5, %r3, %r13;";
     insta::assert_snapshot!(strides(flat, flat, lt), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_y in 1..=65535, p_n_per_cta in 0..=1073741823 and schedule, assuming nctaid_x * nctaid_y < 1073741826: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every tiles in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     let more = "mad.lo.s32 %r4, %r2, 3, 1;\nmad.lo.s32 %r5, %r3, 3, 2;";
     insta::assert_snapshot!(strides(more, more, lt), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, p_n_per_cta in 0..=214748365 and schedule, assuming 3 * nctaid_x < 1073741824: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every tiles in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -71,7 +71,7 @@ fn strides_that_differ() {
     insta::assert_snapshot!(strides(twice, later, lt), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 28): warp1 never comes, because `for i in 0..(p_n - 2 * ctaid_x - 2) / (2 * nctaid_x) + 1` (line 39) makes no trip
+    kernel.ptx: deadlock: REFUTED at tiles = 1, tiles_2 = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 28): warp1 never comes, because `for i in 0..tiles_2` (line 42) makes no trip
     --- stderr
     ");
     let faster = "shl.b32 %r4, %r2, 1;\nmul.lo.s32 %r5, %r3, 3;";
@@ -81,10 +81,10 @@ fn strides_that_differ() {
     kernel.ptx: deadlock: REFUTED at p_n = 3, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 28): 3 warps come in all, 2 for each completion, and warp0 and warp1 completed one before
     --- stderr
     ");
-    insta::assert_snapshot!(strides(twice, twice, ["lt", "le"]), @r"
+    insta::assert_snapshot!(strides(twice, twice, ["lt", "le"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 39): 3 warps come in all, 2 for each completion, and warp0 and warp1 completed one before
+    kernel.ptx: deadlock: REFUTED at tiles = 1, tiles_2 = 2: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 39): 3 warps come in all, 2 for each completion, and warp0 and warp1 completed one before
     --- stderr
     ");
 }
@@ -263,7 +263,7 @@ fn barriers_that_some_come_to_less_often() {
     insta::assert_snapshot!(hand_written(cluster, 64, &code(waits, meet)), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN a run does something undefined at p_n = 1: cta1_warps0_1[1]: a second arrival without a wait in between
+    kernel.ptx: deadlock: UNKNOWN a run does something undefined at n = 1: cta1_warps0_1[1]: a second arrival without a wait in between
     --- stderr
     ");
     let own = "@%p3 bra OWN;\nbar.sync 0;\nbra SKIP;\nOWN:";

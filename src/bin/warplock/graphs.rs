@@ -1,11 +1,9 @@
-//! Kernels that are recovered from the kernel IR: MLIR, and PTX on request.
+//! Kernels that are recovered from the kernel IR: MLIR, and PTX unless another way is asked for.
 
 use std::cell::OnceCell;
 
 use warplock::patience;
-use warplock::ptx::Instead;
 use warplock::ptx::Lifted;
-use warplock::ptx::Recovery;
 use warplock::report::text::visible;
 use warplock_kernel::ir::Kernel;
 use warplock_kernel::ir::OperationKind;
@@ -102,11 +100,19 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
     Ok(found.map(|(lifted, _)| lifted))
 }
 
-/// The protocol of a kernel, and whether it rests on tests that spare waits behind them.
+/// What is taken for granted of a protocol that is not where instructions are followed.
+struct Granted {
+    /// That no phase is overtaken between a test and the wait that the test spares.
+    looks_ahead: bool,
+    /// See [`Lift::leaves_open`].
+    leaves_open: bool,
+}
+
+/// The protocol of a kernel, and what is taken for granted of it.
 fn recovered(
     kernel: &Kernel,
     options: &Kernels,
-) -> Result<Result<(Lifted, bool), String>, Failure> {
+) -> Result<Result<(Lifted, Granted), String>, Failure> {
     let bounds = &kernel.bounds;
     let Some(threads) = bounds
         .required_threads
@@ -134,6 +140,7 @@ fn recovered(
         exact,
         launches,
         looks_ahead,
+        leaves_open,
         by_warp,
         ..
     } = match lift(kernel, shape, patience::over) {
@@ -169,11 +176,35 @@ fn recovered(
     lifted.exact = exact;
     lifted.launches = launches.collect();
     let by_warp = by_warp.and_then(|other| loaded(&other.text, other.lines).ok());
+    assume_launch(&mut lifted, kernel, options);
     lifted.proves = by_warp.map(|mut other| {
+        assume_launch(&mut other, kernel, options);
         other.exact = false;
         Box::new(other)
     });
-    Ok(Ok((lifted, looks_ahead)))
+    let granted = Granted {
+        looks_ahead,
+        leaves_open,
+    };
+    Ok(Ok((lifted, granted)))
+}
+
+/// Takes for granted that as many threads are launched as may be, where nothing says how many are.
+fn assume_launch(lifted: &mut Lifted, kernel: &Kernel, options: &Kernels) {
+    if kernel.bounds.required_threads.or(options.threads).is_some() {
+        return;
+    }
+    let Some([x, y, z]) = kernel.bounds.max_threads else {
+        return;
+    };
+    // The shape matters to who asks for it only.
+    let all = match looks_at_axes(kernel) {
+        true => format!("{x} x {y} x {z}"),
+        false => (u64::from(x) * u64::from(y) * u64::from(z)).to_string(),
+    };
+    lifted.assume(&format!(
+        "the launch has {all} threads per CTA, as many as .maxntid allows"
+    ));
 }
 
 /// The kernels of a text of PTX, read when the first of them is asked for.
@@ -216,32 +247,60 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool) -> Result<Vec<String>, Str
     recover::premises(kernel, has_mbarriers).map_err(words)
 }
 
-/// The protocol of an entry of PTX from its graph, instead of the one along its instructions; `None` if it is not recovered.
-pub fn instead(kernel: &Kernel, options: &Kernels, why: Instead) -> Option<Lifted> {
+/// The protocol of an entry of PTX from its graph, and whether it is decided before what is recovered along the instructions. It is
+/// not where more is taken for granted than there. `None` if it is not recovered.
+pub fn one_way(kernel: &Kernel, options: &Kernels) -> Option<(Lifted, bool)> {
     // Whether an answer of cluster launch control is read where it lands is not followed in the graph.
-    let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
-    if operations.any(|operation| {
+    let asks_for_work = does(kernel, |kind| {
         matches!(
-            operation.kind,
+            kind,
             OperationKind::Synchronization(Synchronization::ClusterLaunchQuery { .. })
         )
-    }) {
+    });
+    if asks_for_work {
         return None;
     }
-    let (mut lifted, looks_ahead) = recovered(kernel, options).ok()?.ok()?;
+    let (lifted, granted) = recovered(kernel, options).ok()?.ok()?;
     // The path looks whether a test may be out of date. Here that would be taken for granted.
-    if looks_ahead {
+    if granted.looks_ahead {
         return None;
     }
-    lifted.recovery = Recovery::Graph { instead: Some(why) };
-    Some(lifted)
+    Some((
+        lifted,
+        !granted.leaves_open && !lies_unknown(kernel, options),
+    ))
+}
+
+/// Whether a kernel looks at how its threads lie, and nothing says it: launch bounds of 512 threads are those of 512 x 1 x 1 and
+/// of 32 x 16 x 1.
+fn lies_unknown(kernel: &Kernel, options: &Kernels) -> bool {
+    let given = kernel.bounds.required_threads.or(options.threads);
+    given.is_none() && looks_at_axes(kernel)
+}
+
+/// Whether a kernel asks where a thread is along the second or third axis of its CTA, or how long these are.
+fn looks_at_axes(kernel: &Kernel) -> bool {
+    does(kernel, |kind| {
+        matches!(
+            kind,
+            OperationKind::Special {
+                special: Special::ThreadIndex(1..) | Special::CtaThreads(1..),
+                ..
+            }
+        )
+    })
+}
+
+fn does(kernel: &Kernel, what: impl Fn(&OperationKind) -> bool) -> bool {
+    let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
+    operations.any(|operation| what(&operation.kind))
 }
 
 /// An obstacle with its place.
 fn words(obstacle: Obstacle) -> String {
-    let place = match obstacle.location.source.first() {
-        Some(source) => format!(" ({}:{})", source.file, source.line),
-        None => String::new(),
+    let place = match obstacle.location.shown() {
+        Some(place) if !obstacle.location.source.is_empty() => format!(" ({place})"),
+        _ => String::new(),
     };
     match obstacle.location.line {
         0 => obstacle.reason,
@@ -251,23 +310,22 @@ fn words(obstacle: Obstacle) -> String {
 
 /// Whether a kernel is about other CTAs of its cluster.
 fn names_cluster(kernel: &Kernel) -> bool {
-    kernel
-        .blocks
-        .iter()
-        .flat_map(|block| &block.operations)
-        .any(|operation| {
-            matches!(
-                &operation.kind,
-                OperationKind::MapAddress { .. }
-                    | OperationKind::Special {
-                        special: Special::ClusterCtaRank
-                            | Special::ClusterCtaCount
-                            | Special::ClusterCtas(_),
-                        ..
-                    }
-                    | OperationKind::Synchronization(
-                        Synchronization::ClusterArrive { .. } | Synchronization::ClusterWait { .. }
-                    )
-            )
-        })
+    does(kernel, |kind| {
+        matches!(
+            kind,
+            OperationKind::MapAddress { .. }
+                | OperationKind::Special {
+                    special: Special::ClusterIndex(_)
+                        | Special::GridClusters(_)
+                        | Special::ClusterCtaIndex(_)
+                        | Special::ClusterCtas(_)
+                        | Special::ClusterCtaRank
+                        | Special::ClusterCtaCount,
+                    ..
+                }
+                | OperationKind::Synchronization(
+                    Synchronization::ClusterArrive { .. } | Synchronization::ClusterWait { .. }
+                )
+        )
+    })
 }

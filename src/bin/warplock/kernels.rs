@@ -14,6 +14,7 @@ use warplock::ptx::Lifted;
 use warplock::ptx::Lint;
 use warplock::ptx::Module;
 use warplock::ptx::Options;
+use warplock::ptx::Recovery as Recovered;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
 use warplock::text::Diagnostic;
@@ -77,7 +78,7 @@ pub enum Order {
 /// How a kernel's protocol is recovered from PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Recovery {
-    /// Along the instructions, or from the graph where these cannot be followed.
+    /// From the graph, or along the instructions where that decides nothing.
     Auto,
     /// Each warp is followed along its instructions, data included.
     Path,
@@ -108,6 +109,24 @@ enum Form<'e> {
 const UNSEEN: &str =
     "what else the kernel does could not be looked at, because its text cannot be read as a graph";
 
+/// Why instructions cannot be followed.
+struct Refused {
+    reason: String,
+    /// It is undefined what they do. Of that nothing can be said, however it is recovered.
+    misuse: bool,
+}
+
+impl Refused {
+    fn because(reason: String) -> Refused {
+        Refused {
+            reason,
+            misuse: false,
+        }
+    }
+}
+
+const NO_INSTRUCTIONS: &str = "there are no instructions that could be followed";
+
 /// One entry of a kernel file.
 pub struct Entry<'e> {
     form: Form<'e>,
@@ -137,48 +156,7 @@ impl Entry<'_> {
     /// recovered.
     pub fn protocol(&self, data: bool) -> Result<Result<Lifted, String>, Failure> {
         match &self.form {
-            Form::Path {
-                module,
-                function,
-                options,
-                or_graph,
-                graphs,
-                refused,
-            } => {
-                let mut options = (*options).clone();
-                options.data = data;
-                let follow = || ptx::lift(module, function, &options);
-                // The graph has the other half of the time.
-                let mut found = match or_graph {
-                    Some(_) if !data => patience::until(patience::middle(), follow),
-                    _ => follow(),
-                };
-                // Of what is undefined nothing can be said, however it is recovered.
-                if let (Err(ptx::Failure::Obstacle(obstacle)), Some(kernels), false) =
-                    (&found, or_graph, data)
-                    && !obstacle.misuse
-                    && !patience::over()
-                {
-                    let why = Instead::Refused(obstacle.words(module));
-                    let kernel = graphs.kernel(function.name);
-                    let instead = |kernel| graphs::instead(kernel, kernels, why);
-                    if let Some(lifted) = kernel.ok().and_then(instead) {
-                        return Ok(Ok(lifted));
-                    }
-                }
-                if let Ok(lifted) = &mut found {
-                    let kernel = match graphs.kernel(function.name) {
-                        Ok(kernel) => kernel,
-                        Err(why) => return Ok(Err(format!("{UNSEEN}: {why}"))),
-                    };
-                    let has_mbarriers = lifted.text.contains("\nmbarrier ");
-                    match graphs::premises(kernel, has_mbarriers) {
-                        Ok(premises) => premises.iter().for_each(|premise| lifted.assume(premise)),
-                        Err(reason) => return Ok(Err(reason)),
-                    }
-                }
-                recovered(found, module, *refused)
-            }
+            Form::Path { .. } => self.of_instructions(data),
             Form::Graph { .. } if data => Ok(Err(
                 "what is read and written is not recovered from the kernel IR yet".to_owned(),
             )),
@@ -188,8 +166,86 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether its protocol may also be recovered from its graph, where nothing is decided of [`Self::protocol`].
-    pub fn has_graph(&self) -> bool {
+    /// The protocol of an entry that may be recovered in both ways.
+    fn of_instructions(&self, data: bool) -> Result<Result<Lifted, String>, Failure> {
+        let from_graph = match data {
+            true => None,
+            // The other way has the rest of the time.
+            false => patience::until(patience::middle(), || self.graph_protocol()),
+        };
+        let late = match from_graph {
+            Some((lifted, true)) => return Ok(Ok(lifted)),
+            Some((lifted, false)) => Some(lifted),
+            None => None,
+        };
+        match (self.along_instructions(data)?, late) {
+            (Err(refused), Some(mut lifted)) if !refused.misuse => {
+                let instead = Some(Instead::Refused(refused.reason));
+                lifted.recovery = Recovered::Graph { instead };
+                Ok(Ok(lifted))
+            }
+            (found, _) => Ok(found.map_err(|refused| refused.reason)),
+        }
+    }
+
+    /// The protocol from the graph of an entry that may also be followed along its instructions, and whether it comes first.
+    fn graph_protocol(&self) -> Option<(Lifted, bool)> {
+        let Form::Path {
+            function,
+            or_graph: Some(kernels),
+            graphs,
+            ..
+        } = &self.form
+        else {
+            return None;
+        };
+        graphs::one_way(graphs.kernel(function.name).ok()?, kernels)
+    }
+
+    /// The protocol along the instructions.
+    fn along_instructions(&self, data: bool) -> Result<Result<Lifted, Refused>, Failure> {
+        let Form::Path {
+            module,
+            function,
+            options,
+            graphs,
+            refused,
+            ..
+        } = &self.form
+        else {
+            return Ok(Err(Refused::because(NO_INSTRUCTIONS.to_owned())));
+        };
+        let mut options = (*options).clone();
+        options.data = data;
+        let mut lifted = match ptx::lift(module, function, &options) {
+            Ok(lifted) => lifted,
+            Err(ptx::Failure::Obstacle(obstacle)) => {
+                return Ok(Err(Refused {
+                    misuse: obstacle.misuse,
+                    reason: obstacle.words(module),
+                }));
+            }
+            Err(ptx::Failure::Input(finding)) => return Err(refused(&finding)),
+        };
+        let kernel = match graphs.kernel(function.name) {
+            Ok(kernel) => kernel,
+            Err(why) => return Ok(Err(Refused::because(format!("{UNSEEN}: {why}")))),
+        };
+        let has_mbarriers = lifted.text.contains("\nmbarrier ");
+        match graphs::premises(kernel, has_mbarriers) {
+            Ok(premises) => premises.iter().for_each(|premise| lifted.assume(premise)),
+            Err(reason) => {
+                return Ok(Err(Refused {
+                    reason,
+                    misuse: true,
+                }));
+            }
+        }
+        Ok(Ok(lifted))
+    }
+
+    /// Whether its protocol may be recovered in another way, where nothing is decided of [`Self::protocol`].
+    pub fn has_two_ways(&self) -> bool {
         matches!(
             self.form,
             Form::Path {
@@ -199,19 +255,26 @@ impl Entry<'_> {
         )
     }
 
-    /// The protocol from its graph, where for a reason nothing is decided of [`Self::protocol`].
-    pub fn graph_protocol(&self, undecided: String) -> Option<Lifted> {
-        match &self.form {
-            Form::Path {
-                function,
-                or_graph: Some(kernels),
-                graphs,
-                ..
-            } => {
-                let kernel = graphs.kernel(function.name).ok()?;
-                graphs::instead(kernel, kernels, Instead::Undecided(undecided))
+    /// The protocol in the other way than what was recovered so, where for a reason nothing is decided of that; or why there is
+    /// none, if that lies in the kernel.
+    pub fn other_way(
+        &self,
+        tried: &Recovered,
+        undecided: String,
+    ) -> Result<Lifted, Option<String>> {
+        let instead = Some(Instead::Undecided(undecided));
+        match tried {
+            Recovered::Graph { .. } => {
+                let found = self.along_instructions(false).map_err(|_| None)?;
+                let mut lifted = found.map_err(|refused| Some(refused.reason))?;
+                lifted.recovery = Recovered::Path { instead };
+                Ok(lifted)
             }
-            _ => None,
+            Recovered::Path { .. } => {
+                let (mut lifted, _) = self.graph_protocol().ok_or(None)?;
+                lifted.recovery = Recovered::Graph { instead };
+                Ok(lifted)
+            }
         }
     }
 

@@ -22,11 +22,15 @@ pub struct Location {
 }
 
 impl Location {
-    /// The innermost source line as `file.cu:12`, or the line of the text that was read; `None` where neither is known.
+    /// The source line that tells the author most, as `file.cu:12`, or the line of the text that was read; `None` where neither
+    /// is known. That is where the innermost function is called.
+    ///
+    /// For example, a wait stands in line 27 of `sync.cuh`, which is inlined in line 111 of `attention.cu`. Line 111 says which of
+    /// all waits it is.
     ///
     /// A compiler puts any path there. Only its last part is shown, without what could end a line or reorder it.
     pub fn shown(&self) -> Option<String> {
-        let Some(source) = self.source.first() else {
+        let Some(source) = self.telling() else {
             return (self.line > 0).then(|| format!("line {}", self.line));
         };
         let file = source.file.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -36,11 +40,33 @@ impl Location {
         let file: String = file.chars().filter(|c| !deceptive(*c)).collect();
         Some(format!("{file}:{}", source.line))
     }
+
+    fn telling(&self) -> Option<&SourceLine> {
+        self.source.get(1).or(self.source.first())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_line_that_is_shown_is_where_the_innermost_function_is_called() {
+        let shown = |places: &[(&str, u32)]| {
+            let source = places.iter().map(|(file, line)| SourceLine {
+                file: (*file).to_owned(),
+                line: *line,
+                column: 0,
+            });
+            let source = source.collect();
+            Location { line: 7, source }.shown().unwrap()
+        };
+        assert_eq!(
+            shown(&[("sync.cuh", 27), ("a.cu", 111), ("a.cu", 194)]),
+            "a.cu:111"
+        );
+        assert_eq!(shown(&[("ring.cu", 37)]), "ring.cu:37");
+    }
 
     #[test]
     fn a_path_is_shown_by_its_last_part_in_one_line() {

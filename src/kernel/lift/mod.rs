@@ -2,7 +2,9 @@
 
 use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::recover::Counted;
 use crate::recover::ENDED;
+use crate::recover::INITIALISED_TOGETHER;
 use crate::recover::Obstacle;
 use crate::recover::Roles;
 use crate::recover::Shape;
@@ -47,6 +49,9 @@ pub struct Lift {
     pub launches: Vec<Launched>,
     /// Whether it is taken for granted that no phase is overtaken between a test and the wait that the test spares.
     pub looks_ahead: bool,
+    /// Whether it is taken for granted that `setmaxnreg` finds the registers that it asks for, that lanes which initialise an
+    /// mbarrier at once do so once, or that all CTAs are resident. Whoever follows instructions may know better.
+    pub leaves_open: bool,
     /// How far it was compared with the kernel.
     pub validation: Validation,
 }
@@ -109,7 +114,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     if let Some(phased) = &phased {
         without_completed(&mut roles, phased.ring);
     }
-    let alike = meet_alike(&roles, shape.warps());
+    let alike = meet_alike(original, &roles, shape.warps());
     let refutes = alike && without_passed(&mut roles, shape.warps());
     let grid = shared(kernel, shape, &mut roles, &mut inputs, &arena)?;
     let of_launches = grid.as_ref().is_none_or(|grid| grid.exact);
@@ -119,6 +124,9 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         behind_expectations(&mut role.lines);
     }
     let registers = settle(kernel, shape, &mut roles)?;
+    let leaves_open = registers.counted == Counted::Assumed
+        || inputs.assumptions.contains(INITIALISED_TOGETHER)
+        || grid.is_some();
     // Nothing is left out any more.
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
@@ -153,6 +161,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         exact,
         launches,
         looks_ahead: arena.looked_ahead,
+        leaves_open,
         validation,
     })
 }

@@ -230,7 +230,7 @@ fn a_test_that_spares_a_later_wait_is_an_assumption() {
             &format!("{INIT}bar.sync 0;\n{ARRIVE}{test}{between}{wait}"),
         )
         .unwrap();
-        assert!(found.text.contains("wait memory 0"), "{}", found.text);
+        assert!(found.text.contains("wait memory_bar 0"), "{}", found.text);
         found.text.contains("is not overtaken")
     };
     assert!(!taken(""));
@@ -283,7 +283,7 @@ fn warps_that_end_early_make_no_counterexample() {
     assert!(
         found
             .text
-            .contains("arrive memory  // line 21\n    } else {\n"),
+            .contains("arrive memory_bar  // line 21\n    } else {\n"),
         "{}",
         found.text
     );
@@ -342,9 +342,9 @@ fn a_parity_that_is_toggled_once_a_turn_is_counted_in_rounds() {
         .collect();
     for line in [
         "for i in 0..param_1_over_64 {",
-        "wait _ZZ7toggledE5empty[i % 7] (((i / 7) + 1) % 2)",
-        "wait _ZZ7toggledE4full[i % 7] ((i / 7) % 2)",
-        "arrive _ZZ7toggledE5empty[i % 7]",
+        "wait empty_bar[i % 7] (((i / 7) + 1) % 2)",
+        "wait full_bar[i % 7] ((i / 7) % 2)",
+        "arrive empty_bar[i % 7]",
     ] {
         assert!(text.contains(&line), "{line} is not in {}", found.text);
     }
@@ -363,12 +363,12 @@ fn a_ring_that_is_written_out_twice_is_counted_in_rounds() {
     assert_eq!(recovered.validation.events, 324);
     let role = recovered.text.split("role warp1").next().unwrap();
     let role = &role[role.find("role warp0").unwrap()..];
-    insta::assert_snapshot!(role, @r"
+    insta::assert_snapshot!(role, @"
     role warp0 warp {
         sync cta_bar[0] 64  // line 24
         for i in 0..n {  // line 46
-            wait empty[i % 3] (((i / 3) + 1) % 2)  // line 48
-            arrive full[i % 3]  // line 52
+            wait empty_bar[i % 3] (((i / 3) + 1) % 2)  // line 48
+            arrive full_bar[i % 3]  // line 52
         }
     }
     ");
@@ -454,16 +454,16 @@ fn a_phase_that_begins_to_flip_in_the_second_round() {
 ";
     let found = text(kernel);
     let role = found.split("role warp1").nth(1);
-    insta::assert_snapshot!(role.unwrap_or(&found), @r"
+    insta::assert_snapshot!(role.unwrap_or(&found), @"
      warp {
         sync cta_bar[0] 64  // line 14
         var rounds0 = 0
         for i in 0..n {  // line 15
             if i >= 1 {  // line 22
-                wait smem_0 ((rounds0 + 1) % 2)  // line 22
+                wait smem_0_bar ((rounds0 + 1) % 2)  // line 22
                 rounds0 = rounds0 + 1
             } else {
-                wait smem_0 (rounds0 % 2)  // line 22
+                wait smem_0_bar (rounds0 % 2)  // line 22
             }
         }
     }
@@ -510,7 +510,7 @@ fn a_count_of_rounds_is_declared_before_what_goes_on_with_it() {
 ";
     let found = text(kernel);
     let role = found.split("role ").nth(1);
-    insta::assert_snapshot!(role.unwrap_or(&found), @r"
+    insta::assert_snapshot!(role.unwrap_or(&found), @"
     warp0 warp {
         sync cta_bar[0] 64  // line 15
         var rounds0 = 0
@@ -518,13 +518,13 @@ fn a_count_of_rounds_is_declared_before_what_goes_on_with_it() {
             rounds0 = 0
             for i in 0..m {  // line 21
                 for j in 0..n {  // line 22
-                    wait smem_0 (rounds0 % 2)  // line 23
+                    wait smem_0_bar (rounds0 % 2)  // line 23
                     rounds0 = rounds0 + 1
                 }
             }
-            wait smem_0 (rounds0 % 2)  // line 31
+            wait smem_0_bar (rounds0 % 2)  // line 31
         } else {
-            wait smem_0 0  // line 31
+            wait smem_0_bar 0  // line 31
         }
     }
     ");

@@ -35,12 +35,12 @@ const UNKNOWN: &str =
 fn a_worker_does_what_it_is_told() {
     let text = dispatched(ONE, "", TWO).unwrap();
     let role = text.split("role warp1").nth(1);
-    insta::assert_snapshot!(role.unwrap_or(&text), @r"
+    insta::assert_snapshot!(role.unwrap_or(&text), @"
      warp {
         sync cta_bar[0] 64  // line 18
         sync cta_bar[1] 64  // line 30
         sync cta_bar[1] 64  // line 34
-        arrive memory  // line 38
+        arrive memory_bar  // line 38
         sync cta_bar[1] 64  // line 30
     }
     ");
@@ -161,7 +161,10 @@ fn a_barrier_by_number_waits_for_those_that_have_ended() {
     let ended = "setp.ge.u32 %p2, %r1, 32;\n@%p2 ret;\n";
     let by_number = entry(1, &format!("{ended}bar.sync 0, 64;")).unwrap();
     assert_eq!(by_number.text.matches("sync cta_bar[0] 64").count(), 1);
-    assert!(!by_number.exact);
+    assert!(by_number.exact);
+    // One that names no number does not, and others come to it twice.
+    let twice = entry(1, &format!("bar.sync 0;\n{ended}bar.sync 0, 64;")).unwrap();
+    assert!(!twice.exact, "{}", twice.text);
 }
 
 #[test]
@@ -341,8 +344,8 @@ fn boxes_of_each_phase_deliver_what_it_expects() {
     for before in ["", &wait.replace("{PARITY}", "PARITY")] {
         let text = copied_in_turns(before).unwrap_or_else(|reason| reason);
         // 32 bytes in each phase, not 64 in both.
-        assert_eq!(text.matches("completes memory 12").count(), 2, "{text}");
-        assert_eq!(text.matches("completes memory 10").count(), 4, "{text}");
+        assert_eq!(text.matches("completes memory_bar 12").count(), 2, "{text}");
+        assert_eq!(text.matches("completes memory_bar 10").count(), 4, "{text}");
     }
 }
 
@@ -365,20 +368,20 @@ fn the_launch_decides_what_a_worker_is_told() {
         found.validation
     );
     let role = found.text.split("role warp1").nth(1);
-    insta::assert_snapshot!(role.unwrap_or(&found.text), @r"
-     warp {
-        if 4 >= n {  // line 23
-            sync cta_bar[0] 64  // line 18
-            sync cta_bar[1] 64  // line 33
-        } else {
-            sync cta_bar[0] 64  // line 18
-            sync cta_bar[1] 64  // line 33
-            sync cta_bar[1] 64  // line 37
-            arrive memory  // line 41
-            sync cta_bar[1] 64  // line 33
+    insta::assert_snapshot!(role.unwrap_or(&found.text), @"
+         warp {
+            if 4 >= n {  // line 23
+                sync cta_bar[0] 64  // line 18
+                sync cta_bar[1] 64  // line 33
+            } else {
+                sync cta_bar[0] 64  // line 18
+                sync cta_bar[1] 64  // line 33
+                sync cta_bar[1] 64  // line 37
+                arrive memory_bar  // line 41
+                sync cta_bar[1] 64  // line 33
+            }
         }
-    }
-    ");
+        ");
     // Nothing is known of a word that is overwritten in one of the cases.
     let said = lifted("st.shared.u32 [%r4], 2;").unwrap_err();
     assert!(said.contains("read from memory or not followed"), "{said}");

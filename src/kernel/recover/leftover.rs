@@ -17,7 +17,7 @@ use crate::recover::sketch::assigned;
 use crate::recover::sketch::every_line;
 
 /// More rounds in one are not looked at.
-const MOST: i128 = 16;
+pub const MOST: i128 = 16;
 
 /// Whether a branch does the rounds that are left over of `inner` where always `divisor` of them are done at once. `round` gives the
 /// round of a number among those left over.

@@ -1,9 +1,17 @@
 //! Whether the warps of a CTA come to its barriers alike, and where all of them meet.
+//!
+//! For example, `bar.sync 0` waits for the threads of the CTA that have not ended: a warp that ends without it is not waited for.
+//! In the text it would be. `bar.sync 1, 384` waits for 384 threads, ended or not, also where that is all of them. In the text it
+//! does so as well, so it is no matter who comes to it.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::ir::Operand;
+use crate::ir::OperationKind;
+use crate::ir::Synchronization;
 use crate::recover::alike::only;
 use crate::recover::shape::Shape;
 use crate::recover::sketch::Action;
@@ -68,13 +76,21 @@ impl Full {
     }
 }
 
-/// Whether all warps of a CTA come to the barriers of all its threads alike, where a CTA has so many warps, and all warps of
-/// the cluster to its barrier.
-pub fn meet_alike(roles: &[Role], warps: u32) -> bool {
+/// Whether all warps of a CTA come alike to the barriers that wait for all of its threads by no number, where a CTA has so many
+/// warps, and all warps of the cluster to its barrier.
+pub fn meet_alike(kernel: &Kernel, roles: &[Role], warps: u32) -> bool {
     let of_cluster =
         |action: &Action| matches!(action, Action::ClusterArrive | Action::ClusterWait);
     let is_meeting = is_meeting(warps);
-    let of_cta = |action: &Action| is_meeting(action) && !of_cluster(action);
+    let uncounted = uncounted(kernel);
+    let may_be_uncounted = |action: &Action| match (action, &uncounted) {
+        (Action::Sync { barrier, .. }, Some(uncounted)) => barrier
+            .as_constant()
+            .is_none_or(|barrier| uncounted.contains(&barrier)),
+        _ => true,
+    };
+    let of_cta =
+        |action: &Action| is_meeting(action) && !of_cluster(action) && may_be_uncounted(action);
     let mut met: BTreeMap<u32, Vec<Line>> = BTreeMap::new();
     let mut met_by_cluster: Option<Vec<Line>> = None;
     roles.iter().all(|role| {
@@ -83,6 +99,23 @@ pub fn meet_alike(roles: &[Role], warps: u32) -> bool {
         *met.entry(role.rank).or_insert_with(|| mine.clone()) == mine
             && *met_by_cluster.get_or_insert_with(|| others.clone()) == others
     })
+}
+
+/// The barriers to which some instruction comes without a number of threads; `None` where it may be any.
+fn uncounted(kernel: &Kernel) -> Option<BTreeSet<i128>> {
+    let operations = kernel.blocks.iter().flat_map(|block| &block.operations);
+    let barriers = operations.filter_map(|operation| match &operation.kind {
+        OperationKind::Synchronization(Synchronization::BarrierSync {
+            barrier,
+            threads: None,
+            ..
+        }) => Some(match barrier {
+            Operand::Constant(barrier) => i128::try_from(*barrier).ok(),
+            Operand::Register(_) => None,
+        }),
+        _ => None,
+    });
+    barriers.collect()
 }
 
 /// Whether an action comes to a barrier of all threads of a CTA of so many warps, or of the cluster.

@@ -334,7 +334,13 @@ fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
                 ..
             } if *times == left => {
                 let at = count.plus(&Number::of(Atomic::Index(*own)))?;
-                same(&round(&at), rest)
+                same(&round(&at), rest) || {
+                    let range = inner.range(&|atomic| ranges.get(atomic).copied());
+                    let natural = range.is_some_and(|(low, _)| low >= 0);
+                    natural
+                        && *divisor <= leftover::MOST
+                        && each_round(&round, count, (*own, rest), *divisor)
+                }
             }
             Line::If {
                 condition,
@@ -367,6 +373,25 @@ fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
                 location: location.clone(),
             })
         })?
+    })
+}
+
+/// Whether each of fewer than `divisor` rounds of a loop is what comes behind so many rounds of another one. Of one round it is known
+/// which it is: for `j < 4`, `j / 2` is `(4 * (n / 4) + j) / 2 % 2`.
+fn each_round(
+    round: &dyn Fn(&Number) -> Vec<Line>,
+    count: &Number,
+    (index, rest): (u32, &[Line]),
+    divisor: i128,
+) -> bool {
+    (0..divisor - 1).all(|number| {
+        let number = Number::constant(number);
+        let mut own = rest.to_vec();
+        replace(&mut own, &|atomic| {
+            (*atomic == Atomic::Index(index)).then(|| number.clone())
+        });
+        let at = count.plus(&number);
+        at.is_some_and(|at| same(&round(&at), &own))
     })
 }
 

@@ -13,6 +13,8 @@ use crate::recover::family::families;
 use crate::recover::grid::Grid;
 use crate::recover::inputs::used;
 use crate::recover::lower::Inputs;
+use crate::recover::names::mbarrier;
+use crate::recover::names::own;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
@@ -198,9 +200,9 @@ impl Writer<'_> {
                 .iter()
                 .filter(|other| other.variable == family.variable && other.rank == family.rank)
                 .count();
-            let mut name = identifier(&variable.name);
+            let mut name = mbarrier(&variable.name);
             if same > 1 || family.base != 0 {
-                name = format!("{name}_{}", family.base % LIFE);
+                name = format!("{}_{}", own(&variable.name), family.base % LIFE);
                 if family.base >= LIFE {
                     name = format!("{name}_life{}", family.base / LIFE + 1);
                 }

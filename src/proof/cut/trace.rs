@@ -10,6 +10,7 @@ use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Node;
 use crate::certificate::cut::lengths;
+use crate::patience;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
@@ -148,7 +149,7 @@ pub struct Mark {
     pub clocks: Vec<i64>,
 }
 
-/// What a member of a class does, if it is no more than `limit` operations.
+/// What a member of a class does, if it is no more than `limit` operations and there is time for it.
 pub fn trace(class: &Class, params: &[i64], limit: usize) -> Option<Vec<Op>> {
     Some(walk(class, params, limit)?.ops)
 }
@@ -199,7 +200,8 @@ impl Walker<'_> {
     fn block(&mut self, nodes: &[Node]) -> Option<()> {
         for node in nodes {
             self.steps += 1;
-            if self.steps > 4 * self.limit || self.ops.len() > self.limit {
+            let most = self.steps > 4 * self.limit || self.ops.len() > self.limit;
+            if most || patience::over() {
                 return None;
             }
             match node {

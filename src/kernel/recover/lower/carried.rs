@@ -179,7 +179,9 @@ impl Lowerer<'_> {
             if self.recurrences.counters.contains(&variable) {
                 continue;
             }
-            if let Some(number) = self.by_index(*phi).or_else(|| self.restarting(*phi)) {
+            let number = self.by_index(*phi);
+            let number = number.or_else(|| self.restarting(*phi));
+            if let Some(number) = number.or_else(|| self.turning(*phi)) {
                 self.indexed.insert(*phi, number.clone());
                 self.meanings.insert(*phi, Meaning::Number(number));
             }

@@ -22,7 +22,7 @@ use crate::recover::tree::Statement;
 
 /// Where a warp initialises an mbarrier without choosing a lane. The lanes write the same at once; what PTX says of
 /// several initialisations is for one after another.
-const INITIALISED_TOGETHER: &str =
+pub const INITIALISED_TOGETHER: &str =
     "lanes of a warp that initialise one mbarrier at once initialise it once";
 
 /// The most arrivals, and bytes, that an mbarrier counts. Source: PTX ISA, "Contents of the mbarrier object".

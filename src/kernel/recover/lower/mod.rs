@@ -5,7 +5,7 @@ mod carried;
 mod clipped;
 mod condition;
 pub mod counter;
-mod event;
+pub mod event;
 mod guarded;
 mod indexed;
 mod looping;
@@ -20,6 +20,7 @@ mod steps;
 mod table;
 mod toggles;
 mod trips;
+mod turning;
 mod wrapped;
 
 use std::collections::BTreeMap;

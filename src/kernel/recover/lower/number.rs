@@ -178,8 +178,9 @@ impl Lowerer<'_> {
             },
             Node::Sum { constant, parts } => {
                 let mut sum = Number::constant(Word::new(constant, width).signed());
+                // Parts may wrap around where their sum does not, as in `32 * i - 40 * (4 * i / 5)`.
                 for (part, factor) in parts {
-                    let number = self.number(part)?;
+                    let number = self.congruent(part)?;
                     sum = sum.plus(&number.times(Word::new(factor, width).signed())?)?;
                 }
                 Some(sum)
@@ -196,12 +197,14 @@ impl Lowerer<'_> {
                 match operation {
                     Binary::And => {
                         let all = i128::try_from(Word::new(u128::MAX, width).bits).ok()?;
+                        let low = 1_i128.checked_shl(constant.trailing_zeros())?;
                         let number = match self.number(other) {
                             Some(number) => number,
-                            None => return self.lowest_bits(other, constant),
+                            None if low == 1 => return self.lowest_bits(other, constant),
+                            None => self.around(other)?,
                         };
-                        // The bits from `low` up to `high`: what is left below 2^high, less what is below 2^low.
-                        let low = 1_i128.checked_shl(constant.trailing_zeros())?;
+                        // The bits from `low` up to `high`: what is left below 2^high, less what is below 2^low. They are
+                        // the same of what is equal modulo 2^w.
                         let high = constant.checked_add(low)?;
                         if high.count_ones() != 1 {
                             return None;
@@ -302,7 +305,7 @@ impl Lowerer<'_> {
                 let number = self.congruent(term)?;
                 let number = match low {
                     0 => number,
-                    _ => number.divided(1_i128.checked_shl(u32::from(low))?)?,
+                    _ => self.shifted(&number, u32::from(low))?,
                 };
                 number.remainder(2)
             }

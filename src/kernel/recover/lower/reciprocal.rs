@@ -14,6 +14,9 @@ const MOST_NESTED: usize = 3;
 /// The largest step of a counter that is divided by way of a reciprocal.
 const MOST_UNIT: i128 = 64;
 
+/// The binary digits of the largest factor that a normal form may have divided such a product by.
+const MOST_SCALE: u32 = 6;
+
 impl Lowerer<'_> {
     /// Rounded down, also where a product with a reciprocal is meant.
     pub(super) fn quotient(&mut self, term: TermId, divisor: i128) -> Option<Number> {
@@ -53,6 +56,9 @@ impl Lowerer<'_> {
     /// Where the number is `m * x` and `m` is a rounded `divisor / d`, it is `x / d`: with
     /// `m * d = divisor + e` and `0 <= e * x < divisor`, `m * x / divisor = x / d + e * x / (d * divisor)`, and what
     /// is added is less than `1 / d`, too little to come to the next integer.
+    ///
+    /// Of `x = 4 * i + 1`, the normal form has divided `m * x / 2^34` by the 4: it is `(m * i + m / 4) / 2^32`. Multiplied by the
+    /// 4 again, with any constant that is rounded to `m / 4`, it is the same number.
     fn by_reciprocal(&self, number: &Number, divisor: i128) -> Option<Number> {
         // What `x` counts in may be a factor as well.
         let factors = number.parts.values().copied();
@@ -66,19 +72,52 @@ impl Lowerer<'_> {
                 .map(|all| all / unit)
         });
         for factor in factors {
-            if factor > 1
-                && divisor % factor != 0
-                && let Some(x) = number.divided(factor)
-                && self.is_natural(&x)
-                && let Some((_, high)) = self.range(&x)
+            if let Some(x) = number.divided(factor)
+                && let Some(quotient) = self.rounded(&x, factor, divisor)
             {
-                let by = (divisor + factor - 1) / factor;
-                let error = factor.checked_mul(by)?.checked_sub(divisor)?;
-                if error >= 0 && error.checked_mul(high).is_some_and(|error| error < divisor) {
-                    return x.divided(by);
+                return Some(quotient);
+            }
+        }
+        let common = number.parts.values().copied().reduce(greatest_divisor)?;
+        for times in (1..=MOST_SCALE).map(|bits| 1_i128 << bits) {
+            let (common, divisor) = (common.checked_mul(times)?, divisor.checked_mul(times)?);
+            for unit in (1..=MOST_UNIT).filter(|unit| common % unit == 0) {
+                let factor = common / unit;
+                if let Some(x) = scaled(number, times, factor)
+                    && let Some(quotient) = self.rounded(&x, factor, divisor)
+                {
+                    return Some(quotient);
                 }
             }
         }
         None
     }
+
+    /// `factor * x / divisor`, where the factor is a rounded `divisor / d`.
+    fn rounded(&self, x: &Number, factor: i128, divisor: i128) -> Option<Number> {
+        if factor <= 1 || divisor % factor == 0 || !self.is_natural(x) {
+            return None;
+        }
+        let (_, high) = self.range(x)?;
+        let by = divisor.checked_add(factor - 1)? / factor;
+        let error = factor.checked_mul(by)?.checked_sub(divisor)?;
+        let little = error.checked_mul(high).is_some_and(|error| error < divisor);
+        (error >= 0 && little).then(|| x.divided(by))?
+    }
+}
+
+/// The `x` for which `factor * x`, divided by `times` and rounded down in its constant, is a number.
+fn scaled(number: &Number, times: i128, factor: i128) -> Option<Number> {
+    let constant = number.constant.checked_mul(times)?;
+    let least = constant.checked_add(factor - 1)?.div_euclid(factor);
+    let rounded = least.checked_mul(factor)?.div_euclid(times);
+    if rounded != number.constant {
+        return None;
+    }
+    let mut x = Number::constant(least);
+    for (atomic, coefficient) in &number.parts {
+        let coefficient = coefficient.checked_mul(times)? / factor;
+        x = x.plus(&Number::of(atomic.clone()).times(coefficient)?)?;
+    }
+    Some(x)
 }

@@ -79,6 +79,8 @@ impl Lowerer<'_> {
             },
             Atomic::Modulo(..) if coefficient > 0 => with(&Number::constant(0))?,
             Atomic::Modulo(_, divisor) => with(&divisor.minus(&Number::constant(1))?)?,
+            // `x % d <= x` where `x >= 0`.
+            Atomic::Remainder(inner, _) if coefficient < 0 => natural(inner) && with(inner)?,
             Atomic::Remainder(..) | Atomic::Input(_) | Atomic::Index(_) | Atomic::Variable(_) => {
                 false
             }

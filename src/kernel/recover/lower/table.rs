@@ -25,10 +25,13 @@ impl Lowerer<'_> {
         if values.windows(2).all(|pair| pair[0] == pair[1]) {
             return values.first().map(|value| Number::constant(*value));
         }
-        if tail > 0 {
-            return None;
+        if tail == 0 {
+            return periodic(&values, &steps);
         }
-        periodic(&values, &steps)
+        // Where the states that come only once are over, the others come around from the first of them on.
+        let since = steps.minus(&Number::constant(i128::try_from(tail).ok()?))?;
+        let around = values.get(tail..).filter(|_| self.is_natural(&since))?;
+        periodic(around, &since)
     }
 
     /// A machine whose state a term depends on.

@@ -95,6 +95,15 @@ impl Lowerer<'_> {
             0 => self.around(inner)?,
             _ => self.congruent(inner)?,
         };
-        number.divided(1_i128.checked_shl(by)?)?.remainder(around)
+        self.shifted(&number, by)?.remainder(around)
+    }
+
+    /// A number without its lowest bits.
+    pub(super) fn shifted(&self, number: &Number, by: u32) -> Option<Number> {
+        let divisor = 1_i128.checked_shl(by)?;
+        match self.is_natural(number) {
+            true => self.reciprocal(number, divisor),
+            false => number.divided(divisor),
+        }
     }
 }

@@ -12,6 +12,7 @@ use warplock::patience;
 use warplock::protocol::Expectation;
 use warplock::protocol::Property;
 use warplock::protocol::Protocol;
+use warplock::ptx::Instead;
 use warplock::ptx::Lifted;
 use warplock::ptx::Recovery;
 use warplock::report::finding;
@@ -79,7 +80,7 @@ pub fn file(order: &Order, number: usize, input: &Input, results: &dyn Fn(Outcom
         exact: true,
         launches: &[],
         recovery: None,
-        or_else: None,
+        others: &[],
         launched: &[],
         lints: None,
         results,
@@ -121,6 +122,9 @@ impl Asked {
     }
 }
 
+/// Another protocol of a kernel, where nothing is decided of the one before for a reason; or why there is none.
+type Other<'a> = &'a dyn Fn(String) -> Result<Lifted, Option<String>>;
+
 #[derive(Clone, Copy)]
 struct Work<'a> {
     order: &'a Order,
@@ -140,8 +144,8 @@ struct Work<'a> {
     launches: &'a [(String, BTreeMap<String, i64>)],
     /// From what the protocol was recovered, if it was.
     recovery: Option<&'a Recovery>,
-    /// The protocol to decide where nothing is decided of this one, for a reason.
-    or_else: Option<&'a dyn Fn(String) -> Option<Lifted>>,
+    /// The protocols to decide where nothing is decided of this one.
+    others: &'a [Other<'a>],
     /// What is taken from beside the file about the launch.
     launched: &'a [String],
     /// What the lints find in the kernel, if it is one; said with what is not proved.
@@ -249,26 +253,37 @@ impl Work<'_> {
         };
         let found = OnceCell::new();
         let lints = || found.get_or_init(|| kernels::linted(entry)).clone();
-        let from_graph = |undecided: String| entry.graph_protocol(undecided);
         let reason = match protocol {
             Ok(lifted) => {
-                let on_path = entry.has_graph() && lifted.recovery == Recovery::Path;
-                let proves = |_: String| {
-                    let other = lifted.proves.as_deref()?;
-                    Some(Lifted {
+                let proves = |_: String| match lifted.proves.as_deref() {
+                    Some(other) => Ok(Lifted {
                         recovery: lifted.recovery.clone(),
                         ..other.clone()
-                    })
+                    }),
+                    None => Err(None),
                 };
-                let or_else: Option<&dyn Fn(String) -> Option<Lifted>> = match on_path {
-                    true => Some(&from_graph),
-                    false if lifted.proves.is_some() => Some(&proves),
-                    false => None,
+                let mut others: Vec<Other<'_>> = Vec::new();
+                if lifted.proves.is_some() {
+                    others.push(&proves);
+                }
+                let recovered = match &lifted.recovery {
+                    // Where the one way is refused, the other one has been tried.
+                    Recovery::Graph {
+                        instead: Some(Instead::Refused(_)),
+                    } => None,
+                    recovered => entry.has_two_ways().then_some(recovered),
                 };
+                let other_way = |undecided: String| match recovered {
+                    Some(recovered) => entry.other_way(recovered, undecided),
+                    None => Err(None),
+                };
+                if recovered.is_some() {
+                    others.push(&other_way);
+                }
                 let work = Work {
                     lints: Some(&lints),
                     note: Some(note),
-                    or_else,
+                    others: &others,
                     kernel: Some((file, entry.source(), &lifted.lines)),
                     exact: lifted.exact,
                     launches: &lifted.launches,

@@ -54,23 +54,31 @@ impl Work<'_> {
         let left = self.order.timeout.saturating_sub(self.recovered_in);
         // What narrows this protocol may mean another thing in the other one, or nothing.
         let both = property == Property::Deadlock && *narrowing == Narrowing::default();
-        let Some(or_else) = self.or_else.filter(|_| both) else {
+        if self.others.is_empty() || !both {
             let decided = self.decided(bytes, property, narrowing, shared, left)?;
-            return self.told(decided, property, expected);
-        };
-        // A quarter of the time for the one, half of it for the other, and what is left for the first once more.
+            return self.told(decided, property, expected, None);
+        }
+        // At most a quarter of the time for the first, as much as they need for the others, and what is left for the first once more.
         let began = Instant::now();
         let within = |share: Duration| share.saturating_sub(began.elapsed());
-        let first = self.decided(bytes, property, narrowing, shared, left / 4)?;
-        let undecided = match &first.decision.verdict {
-            Verdict::Bounded { reason, .. } | Verdict::Unknown { reason, .. } => reason.clone(),
-            Verdict::Proved(_) | Verdict::Refuted(_) => {
-                return self.told(first, property, expected);
-            }
+        let share = (left / 4).min(FIRST_TIME);
+        let first = self.decided(bytes, property, narrowing, shared, share)?;
+        let Some(undecided) = undecided(&first) else {
+            return self.told(first, property, expected, None);
         };
-        let most = left / 4 * 3;
-        let other = patience::until(patience::deadline(within(most)), || or_else(undecided));
-        if let Some(lifted) = other {
+        let mut refused = None;
+        let mut within_bounds = None;
+        for (number, other) in (1u32..).zip(self.others) {
+            let count = u32::try_from(self.others.len()).unwrap_or(u32::MAX);
+            let most = share + (left - share) * number / count;
+            let end = patience::deadline(within(most));
+            let lifted = match patience::until(end, || other(undecided.clone())) {
+                Ok(lifted) => lifted,
+                Err(reason) => {
+                    refused = reason;
+                    continue;
+                }
+            };
             let work = Work {
                 exact: lifted.exact,
                 launches: &lifted.launches,
@@ -82,24 +90,37 @@ impl Work<'_> {
             };
             let text = lifted.text.as_bytes();
             let shared = Shared::default();
-            let second = work.decided(text, property, narrowing, &shared, within(most));
-            if let Ok(second) = second
-                && matches!(
-                    second.decision.verdict,
-                    Verdict::Proved(_) | Verdict::Refuted(_)
-                )
-            {
-                return work.told(second, property, expected);
+            let Ok(decided) = work.decided(text, property, narrowing, &shared, within(most)) else {
+                continue;
+            };
+            match decided.decision.verdict {
+                Verdict::Proved(_) | Verdict::Refuted(_) => {
+                    return work.told(decided, property, expected, None);
+                }
+                Verdict::Bounded { .. } => within_bounds = Some((decided, lifted)),
+                Verdict::Unknown { .. } => {}
             }
         }
         // What ended before its time was up is not decided better in more.
         let rest = within(left);
-        let last = if first.decision.elapsed >= left / 5 && rest > left / 4 {
+        let last = if first.decision.elapsed >= share / 5 * 4 && rest > left / 4 {
             self.decided(bytes, property, narrowing, shared, rest)?
         } else {
             first
         };
-        self.told(last, property, expected)
+        if let (Verdict::Unknown { .. }, Some((decided, lifted))) =
+            (&last.decision.verdict, within_bounds)
+        {
+            let work = Work {
+                recovery: Some(&lifted.recovery),
+                kernel: self
+                    .kernel
+                    .map(|(file, source, _)| (file, source, lifted.lines.as_slice())),
+                ..*self
+            };
+            return work.told(decided, property, expected, None);
+        }
+        self.told(last, property, expected, refused.as_deref())
     }
 
     /// Decides a property of the protocol in a text, in some time.
@@ -231,12 +252,13 @@ impl Work<'_> {
         Failure::Internal(format!("{}: {error}", self.name))
     }
 
-    /// Says what was decided.
+    /// Says what was decided, and why the instructions cannot be followed if that was tried as well.
     fn told(
         &self,
         decided: Decided,
         property: Property,
         expected: Option<(&Protocol, &Expectation)>,
+        refused: Option<&str>,
     ) -> Result<(), Failure> {
         let Decided {
             protocol,
@@ -275,13 +297,27 @@ impl Work<'_> {
         finding.assumptions.extend_from_slice(self.launched);
         finding.recovery = self.recovery.map(Recovery::name);
         match self.recovery {
+            Some(Recovery::Path {
+                instead: Some(Instead::Undecided(reason)),
+            }) => finding.decided_instead(
+                "along the instructions",
+                "from the control-flow graph",
+                reason,
+            ),
+            Some(Recovery::Graph {
+                instead: Some(Instead::Undecided(reason)),
+            }) => finding.decided_instead(
+                "from the control-flow graph",
+                "along the instructions",
+                reason,
+            ),
             Some(Recovery::Graph {
                 instead: Some(Instead::Refused(reason)),
             }) => finding.recovered_instead(reason),
-            Some(Recovery::Graph {
-                instead: Some(Instead::Undecided(reason)),
-            }) => finding.decided_instead(reason),
             _ => {}
+        }
+        if let Some(reason) = refused {
+            finding.recovered_instead(reason);
         }
         if let Some(note) = self.note {
             // Of a counterexample every line is one of the kernel.
@@ -319,7 +355,7 @@ impl Work<'_> {
             let (narrowing, left) = (&self.order.narrowing, self.order.timeout);
             let decided = self.decided(bytes, property, narrowing, &shared, left)?;
             if let Verdict::Refuted(_) = decided.decision.verdict {
-                return self.told(decided, property, None);
+                return self.told(decided, property, None, None);
             }
         }
         Ok(())
@@ -352,9 +388,20 @@ impl Work<'_> {
     }
 }
 
+/// Why nothing is decided, where nothing is.
+fn undecided(decided: &Decided) -> Option<String> {
+    match &decided.decision.verdict {
+        Verdict::Bounded { reason, .. } | Verdict::Unknown { reason, .. } => Some(reason.clone()),
+        Verdict::Proved(_) | Verdict::Refuted(_) => None,
+    }
+}
+
 /// Why a counterexample of a recovered protocol is none of its kernel.
 pub const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
     each other, or a warp waits for warps that may have ended";
+
+/// How long the first of several protocols is looked at before the others, as most are decided in much less.
+const FIRST_TIME: Duration = Duration::from_secs(10);
 
 /// What is taken for granted of a kernel whose protocol is proved where it is not proved as well, and how much longer than the
 /// proof looking for that may take.
