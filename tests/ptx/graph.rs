@@ -75,6 +75,33 @@ fn barriers_name_their_threads() {
     }
 }
 
+/// How many rounds there are, lies in memory. The compiler writes four rounds of the consumers out.
+#[test]
+fn lengths_in_memory_decide_how_often_loops_run() {
+    insta::assert_snapshot!(check("varlen.ptx", "varlen"), @r"
+    exit 0
+    --- stdout
+    varlen.ptx: deadlock: PROVED for every at_param_2_over_128_up in 0..=8388608 and schedule
+    ");
+    insta::assert_snapshot!(check("varlen.ptx", "varlen_packed"), @r"
+    exit 0
+    --- stdout
+    varlen.ptx: deadlock: PROVED for every length_at_param_2_over_128_up in 0..=8388608 and schedule
+    ");
+    insta::assert_snapshot!(check("varlen.ptx", "varlen_rounds_down"), @r"
+    exit 1
+    --- stdout
+    varlen.ptx: deadlock: REFUTED at at_param_2 = 1: nobody arrives at _ZZ6attendPKcPfiiE4full[0], for which warp4 waits (sync.cuh:27, line 1042): warp0 never arrives, because `if at_param_2 / 128 >= 4` (varlen.cu:21, line 1116) does not hold for it
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("varlen.ptx", "varlen_written"), @r"
+    exit 4
+    --- stdout
+    varlen.ptx: deadlock: UNKNOWN line 1655 (varlen.cu:20): lanes take a branch differently, depending on the launch or on memory
+    --- stderr
+    ");
+}
+
 #[test]
 fn registers_that_nobody_gives_back_are_waited_for() {
     insta::assert_snapshot!(check("hopper_gemm.ptx", "hopper_gemm_takes_more_registers"), @"

@@ -193,9 +193,13 @@ impl Warp {
         let bytes = bytes.min(out.len());
         let (foreign, poison) = self.read(spot, &mut out[..bytes], world);
         let handed_over = spot.space == Space::Shared && world.launch.handed_over.contains(&at);
+        let unwritten_by_any = spot.space == Space::Global && world.launch.unwritten.contains(&at);
         let mut number = 0_u128;
-        let mut origins = poison;
-        let mut unknown = foreign && !handed_over;
+        let mut origins = match unwritten_by_any {
+            true => Origins::NONE,
+            false => poison,
+        };
+        let mut unknown = foreign && !handed_over && !unwritten_by_any;
         for (index, byte) in out[..bytes].iter().enumerate() {
             let value = match byte {
                 Some(byte) => {

@@ -56,6 +56,8 @@ pub struct Launch {
     pub max_events: usize,
     /// Loads from shared memory of words that other warps have stored, all of them before a barrier of all threads.
     pub handed_over: BTreeSet<Place>,
+    /// Loads from global memory of words that nobody writes.
+    pub unwritten: BTreeSet<Place>,
     parameters: Vec<u8>,
     given: Vec<bool>,
 }
@@ -94,6 +96,7 @@ impl Launch {
             memory: Vec::new(),
             granted: None,
             handed_over: BTreeSet::new(),
+            unwritten: BTreeSet::new(),
             max_steps: 100_000_000,
             max_events: 4_000_000,
             parameters: vec![0; size],

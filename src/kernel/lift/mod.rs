@@ -224,6 +224,8 @@ mod tests_counters;
 #[cfg(test)]
 mod tests_loops;
 #[cfg(test)]
+mod tests_memory;
+#[cfg(test)]
 mod tests_numbers;
 #[cfg(test)]
 mod tests_premises;

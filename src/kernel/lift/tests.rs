@@ -180,10 +180,10 @@ const ARRIVE: &str = "@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n";
 fn what_lanes_read_from_memory_is_not_alike() {
     // A load of each lane is the same as itself after an exchange only if the lanes read the same.
     let exchanged = format!(
-        "{INIT}bar.sync 0;\nld.global.u32 %r4, [%rd1];\nshfl.sync.idx.b32 %r5, %r4, 0, 31, -1;\n\
+        "{INIT}bar.sync 0;\nld.volatile.global.u32 %r4, [%rd1];\nshfl.sync.idx.b32 %r5, %r4, 0, 31, -1;\n\
          setp.eq.u32 %p2, %r4, %r5;\n@%p2 bra done;\n{ARRIVE}done:"
     );
-    let both = "ld.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p2, %r4, 0;\n@%p2 bra other;\nbar.sync 0;\nbra done;\n\
+    let both = "ld.volatile.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p2, %r4, 0;\n@%p2 bra other;\nbar.sync 0;\nbra done;\n\
                 other:\nbar.sync 0;\ndone:";
     for code in [exchanged.as_str(), both] {
         let reason = entry(1, code).unwrap_err();

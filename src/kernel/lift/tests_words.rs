@@ -272,7 +272,10 @@ fn a_vote_about_words_from_memory_says_nothing_of_the_own_word() {
     let voted = "setp.ne.u32 %p2, %r5, 0;\nvote.sync.any.pred %p3, %p2, -1;\n@!%p3 bra next;\n@%p2 bra next;\n\
          mbarrier.arrive.shared.b64 _, [%r2];\nnext:";
     let init = "@%p1 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;";
-    let here = entry(1, &format!("{init}\nld.global.u32 %r5, [%rd1];\n{voted}"));
+    let here = entry(
+        1,
+        &format!("{init}\nld.volatile.global.u32 %r5, [%rd1];\n{voted}"),
+    );
     assert_eq!(here.map(|lift| lift.text), Err(UNKNOWN.to_owned()));
     let carried = |from: &str| {
         let code = format!(
@@ -282,7 +285,7 @@ fn a_vote_about_words_from_memory_says_nothing_of_the_own_word() {
         entry(1, &code).map(|lift| lift.text)
     };
     assert_eq!(
-        carried("ld.global.u32 %r5, [%rd1];"),
+        carried("ld.volatile.global.u32 %r5, [%rd1];"),
         Err("what lanes do together depends on what a loop carries and memory decides, which may differ between lanes".to_owned())
     );
     let known = carried("mov.u32 %r5, %r3;").unwrap();

@@ -15,18 +15,18 @@ use std::collections::BTreeSet;
 
 use crate::cfg::Loop;
 use crate::ir::AtomicOperation;
-use crate::ir::Compute;
 use crate::ir::Kernel;
 use crate::ir::MemoryOrder;
-use crate::ir::Operand;
 use crate::ir::Operation;
 use crate::ir::OperationKind;
-use crate::ir::RegisterId;
 use crate::ir::Scope;
 use crate::ir::Space;
 use crate::ir::Synchronization;
 use crate::recover::graph::Graph;
-use crate::recover::slice::definitions;
+use crate::recover::pointers::Bases;
+use crate::recover::pointers::Pointers;
+use crate::recover::pointers::is_parameter;
+use crate::recover::pointers::written;
 use crate::recover::slice::is_event;
 use crate::recover::slice::memory_decides;
 use crate::recover::tree::Obstacle;
@@ -47,28 +47,14 @@ const NEAR: &str = "other CTAs wait for this memory, and need not see what is do
 
 type Result<T> = std::result::Result<T, Obstacle>;
 
-/// Stands for the first variable, as a base of addresses. Parameters have less than this many bytes.
-const VARIABLES: u32 = 1 << 31;
-
-/// Where the parameters begin that an address may begin with, or which variables those are. `None` stands for others.
-type Bases = BTreeSet<Option<u32>>;
-
-struct Pointers<'k> {
-    kernel: &'k Kernel,
-    definitions: Vec<Vec<(usize, usize)>>,
-}
-
 /// The kernel with looks at words and additions to them; none where nothing waits for global memory.
 pub fn with_counters(kernel: &Kernel) -> Result<Option<Kernel>> {
     let graph = Graph::new(kernel);
-    let pointers = Pointers {
-        kernel,
-        definitions: definitions(kernel),
-    };
+    let pointers = Pointers::new(kernel);
     let mut looks: BTreeSet<(usize, usize)> = BTreeSet::new();
     let mut awaited = Bases::new();
     for (_, natural) in graph.loops() {
-        for (place, bases) in pointers.looks_of(natural, &graph)? {
+        for (place, bases) in looks_of(&pointers, natural, &graph)? {
             looks.insert(place);
             awaited.extend(bases);
         }
@@ -147,118 +133,59 @@ fn addition(operation: &Operation) -> Result<Synchronization> {
     })
 }
 
-/// Where an operation writes to what may be global memory.
-fn written(operation: &Operation) -> Option<Operand> {
-    let write = operation.kind.write()?;
-    matches!(write.space, Space::Global | Space::Generic).then_some(write.address)
-}
-
-impl Pointers<'_> {
-    /// The loads of a loop that goes on until they give some value, and where they begin.
-    fn looks_of(&self, natural: &Loop, graph: &Graph) -> Result<Vec<((usize, usize), Bases)>> {
-        let none = Ok(Vec::new());
-        let operations = || {
-            natural.blocks.iter().flat_map(|block| {
-                let at = block.0 as usize;
-                let numbered = self.kernel.blocks[at].operations.iter().enumerate();
-                numbered.map(move |(index, operation)| ((at, index), operation))
-            })
-        };
-        let waits = memory_decides(self.kernel, graph, natural).is_some();
-        if !waits || operations().any(|(_, operation)| is_event(operation)) {
+/// The loads of a loop that goes on until they give some value, and where they begin.
+fn looks_of(
+    pointers: &Pointers<'_>,
+    natural: &Loop,
+    graph: &Graph,
+) -> Result<Vec<((usize, usize), Bases)>> {
+    let none = Ok(Vec::new());
+    let operations = || {
+        natural.blocks.iter().flat_map(|block| {
+            let at = block.0 as usize;
+            let numbered = pointers.kernel.blocks[at].operations.iter().enumerate();
+            numbered.map(move |(index, operation)| ((at, index), operation))
+        })
+    };
+    let waits = memory_decides(pointers.kernel, graph, natural).is_some();
+    if !waits || operations().any(|(_, operation)| is_event(operation)) {
+        return none;
+    }
+    let mut found = Vec::new();
+    for (place, operation) in operations() {
+        if operation.kind.write().is_some() {
             return none;
         }
-        let mut found = Vec::new();
-        for (place, operation) in operations() {
-            if operation.kind.write().is_some() {
-                return none;
-            }
-            let OperationKind::Load {
-                results,
-                space,
-                address,
-                width,
-                order,
-                scope,
-                ..
-            } = &operation.kind
-            else {
-                continue;
-            };
-            if !matches!(space, Space::Global | Space::Generic) {
-                continue;
-            }
-            let bases = self.bases(*address);
-            // Loads of other memory than that of a parameter, and those that need not look again, are no waits that are followed.
-            let of_parameter = |base: &Option<u32>| base.is_some_and(|base| base < VARIABLES);
-            let known = !bases.is_empty() && bases.iter().all(of_parameter);
-            let looks = *order != MemoryOrder::Weak && matches!(width, 32 | 64);
-            let [Some(_)] = results.as_slice() else {
-                return none;
-            };
-            if !known || !looks || operation.guard.is_some() {
-                return none;
-            }
-            let near =
-                !matches!(scope, Scope::Gpu | Scope::System) && *order != MemoryOrder::Volatile;
-            if near {
-                return refuse(NEAR, &operation.location);
-            }
-            found.push((place, bases));
+        let OperationKind::Load {
+            results,
+            space,
+            address,
+            width,
+            order,
+            scope,
+            ..
+        } = &operation.kind
+        else {
+            continue;
+        };
+        if !matches!(space, Space::Global | Space::Generic) {
+            continue;
         }
-        Ok(found)
-    }
-
-    /// What an address may begin with.
-    fn bases(&self, address: Operand) -> Bases {
-        let mut found = Bases::new();
-        let mut seen: BTreeSet<RegisterId> = BTreeSet::new();
-        let mut work = vec![address];
-        while let Some(operand) = work.pop() {
-            let Operand::Register(register) = operand else {
-                continue;
-            };
-            if !seen.insert(register) {
-                continue;
-            }
-            let wide = self.kernel.registers[register.0 as usize].width == 64;
-            let all = self.definitions.get(register.0 as usize);
-            for (at, index) in all.into_iter().flatten() {
-                match &self.kernel.blocks[*at].operations[*index].kind {
-                    OperationKind::Load {
-                        space: Space::Parameter,
-                        address: Operand::Constant(offset),
-                        width: 64,
-                        ..
-                    } => {
-                        found.insert(u32::try_from(*offset).ok());
-                    }
-                    OperationKind::Compute {
-                        compute, operands, ..
-                    } => match compute {
-                        // A product is no pointer, and neither is what is extended from fewer bits.
-                        Compute::Multiply
-                        | Compute::MultiplyHigh { .. }
-                        | Compute::MultiplyWide { .. }
-                        | Compute::ShiftLeft
-                        | Compute::ShiftRight { .. }
-                        | Compute::Divide { .. }
-                        | Compute::Remainder { .. } => {}
-                        Compute::Select => work.extend(operands.iter().skip(1).copied()),
-                        _ => work.extend(operands.iter().copied()),
-                    },
-                    OperationKind::ConvertAddress { address, .. } => work.push(*address),
-                    OperationKind::AddressOf { variable, .. } => {
-                        found.insert(VARIABLES.checked_add(variable.0));
-                    }
-                    OperationKind::Special { .. } => {}
-                    _ if wide => {
-                        found.insert(None);
-                    }
-                    _ => {}
-                }
-            }
+        let bases = pointers.bases(*address);
+        // Loads of other memory than that of a parameter, and those that need not look again, are no waits that are followed.
+        let known = !bases.is_empty() && bases.iter().all(is_parameter);
+        let looks = *order != MemoryOrder::Weak && matches!(width, 32 | 64);
+        let [Some(_)] = results.as_slice() else {
+            return none;
+        };
+        if !known || !looks || operation.guard.is_some() {
+            return none;
         }
-        found
+        let near = !matches!(scope, Scope::Gpu | Scope::System) && *order != MemoryOrder::Volatile;
+        if near {
+            return refuse(NEAR, &operation.location);
+        }
+        found.push((place, bases));
     }
+    Ok(found)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::meaning::Binary;
+use crate::recover::launch::is_length;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::Origin;
 use crate::recover::lower::counter::ADDRESSES;
@@ -55,7 +56,7 @@ pub fn vanished(roles: &[Role], inputs: &Inputs, terms: &Terms) -> Vec<String> {
         .filter(|(number, _)| {
             let words = &inputs.words[*number as usize];
             let is_word = matches!(inputs.origins[*number as usize], Origin::Term(term)
-                if matches!(terms.node(term), Node::Atom(_)));
+                if matches!(terms.node(term), Node::Atom(_) | Node::Memory(_)));
             is_word || !words.is_empty() && !words.is_subset(&shown)
         })
         .map(|(_, input)| {
@@ -82,10 +83,35 @@ pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms, index: Option<u3
     })
 }
 
+impl Inputs {
+    /// Whether some input is computed from a word of memory.
+    pub fn read_memory(&self, terms: &Terms) -> bool {
+        let reads = |term: &TermId| !terms.memory_in(*term).is_empty();
+        self.origins.iter().any(|origin| match origin {
+            Origin::Term(term) => reads(term),
+            Origin::Trips {
+                relation,
+                first,
+                step,
+                ..
+            } => [relation, first, step].into_iter().any(reads),
+            Origin::Granted | Origin::Number(_) => false,
+        })
+    }
+}
+
 /// Whether an input takes every value of its range: a word, a quotient of one, or a number of iterations up to a word or a
 /// product of words.
 fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
-    let is_word = |term: TermId| matches!(terms.node(term), Node::Atom(Atom::Parameter { .. }));
+    let is_word = |term: TermId| {
+        let node = terms.node(term);
+        match node {
+            Node::Atom(Atom::Parameter { .. }) | Node::Memory(_) => true,
+            // Whatever the one word is, the other one may be that much more.
+            Node::Sum { constant: 0, parts } => is_length(parts, terms.width_of(term), terms),
+            _ => false,
+        }
+    };
     match origin {
         Origin::Term(term) => is_word(*term),
         Origin::Granted => true,

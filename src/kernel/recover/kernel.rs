@@ -40,6 +40,7 @@ use crate::recover::tree::Obstacle;
 use crate::recover::tree::in_time;
 use crate::recover::trees::trees;
 use crate::recover::unrolled::roll;
+use crate::recover::unwritten::Unwritten;
 use crate::recover::walk::Purpose;
 
 /// The roles of a kernel, and what they are made of.
@@ -109,6 +110,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     let slice = Slice::new(kernel, &graph);
     let mut arena = Arena {
         over: Some(over),
+        unwritten: Unwritten::new(kernel),
         ..Arena::default()
     };
     let mut trees = trees(kernel, shape, (&graph, &slice), &mut arena, Purpose::Events)?;
@@ -182,6 +184,10 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     let taken = taken::assumptions(&roles);
     for assumption in columns.check()?.into_iter().chain(taken) {
         inputs.assumptions.insert(assumption.to_owned());
+    }
+    if inputs.read_memory(&arena.terms) {
+        let assumptions = arena.unwritten.assumptions();
+        inputs.assumptions.extend(assumptions.map(str::to_owned));
     }
     if let Some(assumption) = responses.check(ctas)? {
         inputs.assumptions.insert(assumption.to_owned());

@@ -8,6 +8,7 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 use crate::ir::Special;
 use crate::ir::VariableId;
@@ -66,9 +67,8 @@ pub enum Node {
         low: u16,
     },
     Concatenate(TermId, TermId),
-    /// A function that nothing is known of, but that equal operands have equal results: the number
-    /// is that of the operation.
-    Function(u32, Vec<TermId>),
+    /// What lies at this address in global memory, where nobody writes while the kernel runs.
+    Memory(TermId),
 }
 
 /// All terms of one recovery.
@@ -145,8 +145,34 @@ impl Terms {
         self.phi_widths.get(&phi).copied().unwrap_or(32)
     }
 
-    pub fn function(&mut self, operation: u32, operands: Vec<TermId>, width: u16) -> TermId {
-        self.intern(Node::Function(operation, operands), width)
+    /// What lies at an address in global memory, where nobody writes while the kernel runs.
+    pub fn memory(&mut self, address: TermId, width: u16) -> TermId {
+        self.intern(Node::Memory(address), width)
+    }
+
+    /// The words of memory that a term is computed from, those first whose addresses are computed from no other.
+    pub fn memory_in(&self, term: TermId) -> Vec<TermId> {
+        let mut found = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut work = vec![term];
+        while let Some(term) = work.pop() {
+            if seen.insert(term) {
+                let node = self.node(term);
+                if matches!(node, Node::Memory(_)) {
+                    found.push(term);
+                }
+                work.extend(children(node));
+            }
+        }
+        found.reverse();
+        found
+    }
+
+    /// The term with a part replaced by another one of the same width.
+    pub fn replace(&mut self, term: TermId, part: TermId, by: TermId) -> TermId {
+        let mut done = FxHashMap::default();
+        done.insert(part, by);
+        self.rebuilt(term, &|_| None, &mut done)
     }
 
     /// A term as `constant + sum of coefficient * part`.
@@ -300,12 +326,9 @@ impl Terms {
                 let (a, b) = (self.rebuilt(a, with, done), self.rebuilt(b, with, done));
                 self.concatenate(&a, &b)
             }
-            Node::Function(operation, operands) => {
-                let operands = operands
-                    .into_iter()
-                    .map(|term| self.rebuilt(term, with, done))
-                    .collect();
-                self.function(operation, operands, width)
+            Node::Memory(address) => {
+                let address = self.rebuilt(address, with, done);
+                self.memory(address, width)
             }
         };
         done.insert(term, result);
@@ -358,9 +381,13 @@ fn children(node: &Node) -> Vec<TermId> {
         Node::Constant(_) | Node::Atom(_) => Vec::new(),
         Node::Sum { parts, .. } => parts.iter().map(|(term, _)| *term).collect(),
         Node::Binary(_, a, b) | Node::Relation(_, a, b) | Node::Concatenate(a, b) => vec![*a, *b],
-        Node::Not(a) | Node::Extend { term: a, .. } | Node::Extract { term: a, .. } => vec![*a],
+        Node::Not(a)
+        | Node::Extend { term: a, .. }
+        | Node::Extract { term: a, .. }
+        | Node::Memory(a) => {
+            vec![*a]
+        }
         Node::Select(a, b, c) => vec![*a, *b, *c],
-        Node::Function(_, operands) => operands.clone(),
     }
 }
 
@@ -850,10 +877,7 @@ impl Terms {
             }
             Node::Extract { term, low } => format!("{}[{low}..]", of(term)),
             Node::Concatenate(a, b) => format!("{}::{}", of(a), of(b)),
-            Node::Function(operation, operands) => {
-                let operands: Vec<String> = operands.iter().map(of).collect();
-                format!("f{operation}({})", operands.join(", "))
-            }
+            Node::Memory(address) => format!("memory[{}]", of(address)),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::ir::Synchronization;
 use crate::recover::shared_words::SharedWords;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
+use crate::recover::unwritten::Unwritten;
 
 /// Why a kernel is not recovered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -297,6 +298,8 @@ pub struct Arena {
     pub trusts_memory: bool,
     /// What warps hand over to each other in shared memory.
     pub shared_words: SharedWords,
+    /// Loads from global memory of words that nobody writes.
+    pub unwritten: Unwritten,
     /// The conditions of branches, and where they are.
     pub branches: Vec<(TermId, Location)>,
     /// What the launch multiplies by where loops change addresses of words of global memory: none where that is a constant.

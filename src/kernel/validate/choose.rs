@@ -73,6 +73,12 @@ pub fn choose(
     let mut wanted = words::closure(inputs, &used(roles));
     wanted.extend(words_of(roles));
     let mut varied = words::behind(inputs, &wanted);
+    // Where memory begins does not matter, only what lies there.
+    for pointer in &arena.unwritten.pointers {
+        for word in [*pointer, pointer.saturating_add(4)] {
+            varied.remove(&Word::Parameter(word));
+        }
+    }
     let parameters: Vec<u32> = varied
         .iter()
         .filter_map(|word| match word {
@@ -96,7 +102,12 @@ pub fn choose(
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut seen = BTreeSet::new();
     for number in 0..CANDIDATES {
-        let launch = candidate(kernel, shape, &parameters, (&pool, &units), number);
+        let mut launch = candidate(kernel, shape, &parameters, (&pool, &units), number);
+        let mut chance = Chance(0x517c_c1b7 ^ number as u64);
+        let alike = pool.get(number).copied();
+        words::fill_memory(inputs, &wanted, &mut launch, &mut arena.terms, || {
+            alike.unwrap_or_else(|| chance.one_of(&pool))
+        });
         let Some(values) = words::values(inputs, &wanted, &launch, &mut arena.terms) else {
             continue;
         };

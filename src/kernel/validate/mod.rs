@@ -28,6 +28,7 @@ use crate::interpret::Place;
 use crate::interpret::Trace;
 use crate::interpret::Waits;
 use crate::interpret::run;
+use crate::ir::BlockId;
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::recover::Shape;
@@ -151,16 +152,20 @@ pub fn validate(
         };
         let mut launch = chosen.launch;
         launch.max_steps = STEPS;
+        let place = |block: &BlockId, index: &u32| Place {
+            block: *block,
+            index: *index,
+        };
         let answered = &arena.shared_words.answered;
         if !answered.is_empty() {
             launch.waits = Waits::Meet;
             let places = answered.iter();
-            let places = places.map(|(block, index)| Place {
-                block: *block,
-                index: *index,
-            });
-            launch.handed_over = places.collect();
+            launch.handed_over = places.map(|(block, index)| place(block, index)).collect();
         }
+        let unwritten = arena.unwritten.loads.iter();
+        launch.unwritten = unwritten
+            .map(|(block, index)| place(block, index))
+            .collect();
         let trace = match run(kernel, &launch) {
             Ok(trace) => trace,
             Err(stop) => {

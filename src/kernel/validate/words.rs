@@ -13,6 +13,7 @@ use crate::recover::lower::Inputs;
 use crate::recover::lower::Origin;
 use crate::recover::number::Atomic;
 use crate::recover::term::Atom;
+use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 
@@ -89,6 +90,73 @@ fn special(launch: &Launch, special: Special) -> Option<u32> {
             .div_ceil(32),
         Special::DynamicSharedSize => u32::try_from(launch.dynamic_shared).ok()?,
         _ => return None,
+    })
+}
+
+/// The terms of the launch that inputs are computed from.
+fn terms_of(inputs: &Inputs, wanted: &BTreeSet<u32>) -> Vec<TermId> {
+    let origins = wanted
+        .iter()
+        .filter_map(|input| inputs.origins.get(*input as usize));
+    let terms = origins.flat_map(|origin| match origin {
+        Origin::Term(term) => vec![*term],
+        Origin::Trips {
+            relation,
+            first,
+            step,
+            ..
+        } => vec![*relation, *first, *step],
+        Origin::Granted | Origin::Number(_) => Vec::new(),
+    });
+    terms.collect()
+}
+
+/// Says what lies in the words of memory that inputs are computed from. A word that another one decides about comes
+/// behind it. Bytes that lie in two words are those of the first.
+pub fn fill_memory(
+    inputs: &Inputs,
+    wanted: &BTreeSet<u32>,
+    launch: &mut Launch,
+    terms: &mut Terms,
+    mut value: impl FnMut() -> u32,
+) {
+    for term in terms_of(inputs, wanted) {
+        for word in terms.memory_in(term) {
+            let Some((address, bytes)) = place(word, launch, terms) else {
+                continue;
+            };
+            let number = u64::from(value()).to_le_bytes();
+            let number = number.get(..bytes).unwrap_or(&number).to_vec();
+            if (address..)
+                .take(bytes)
+                .all(|at| byte_at(launch, at).is_none())
+            {
+                launch.memory.push((address, number));
+                continue;
+            }
+            for (at, byte) in (address..).zip(number) {
+                if byte_at(launch, at).is_none() {
+                    launch.memory.push((at, vec![byte]));
+                }
+            }
+        }
+    }
+}
+
+/// Where a word of memory lies at a launch, and in how many bytes.
+fn place(word: TermId, launch: &Launch, terms: &mut Terms) -> Option<(u64, usize)> {
+    let Node::Memory(address) = *terms.node(word) else {
+        return None;
+    };
+    let address = fixed(address, launch, terms)?;
+    let address = u64::try_from(terms.value(address)?).ok()?;
+    Some((address, usize::from(terms.width_of(word).div_ceil(8))))
+}
+
+fn byte_at(launch: &Launch, address: u64) -> Option<u8> {
+    launch.memory.iter().find_map(|(first, bytes)| {
+        let at = address.checked_sub(*first)?;
+        bytes.get(usize::try_from(at).ok()?).copied()
     })
 }
 
@@ -175,12 +243,29 @@ fn at_launch(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId>
         let constant = terms.constant(word.into(), 32);
         known.insert(*atom, constant);
     }
-    Some(terms.substitute(term, &|atom| known.get(&atom).copied()))
+    let mut term = terms.substitute(term, &|atom| known.get(&atom).copied());
+    while let Some(word) = terms.memory_in(term).first().copied() {
+        let (address, bytes) = place(word, launch, terms)?;
+        let mut number = 0_u128;
+        for (at, shift) in (address..).take(bytes).zip((0..).step_by(8)) {
+            number |= u128::from(byte_at(launch, at)?) << shift;
+        }
+        let width = terms.width_of(word);
+        let constant = terms.constant(number, width);
+        term = terms.replace(term, word, constant);
+    }
+    Some(term)
 }
 
 /// The values of a launch, in words.
 pub fn shown(kernel: &Kernel, launch: &Launch, words: &Words) -> String {
     let mut text = format!("grid {:?}, CTA {:?}", launch.grid, launch.cta);
+    for (address, bytes) in &launch.memory {
+        // Writing to a string does not fail.
+        let number = bytes.iter().rev();
+        let number = number.fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
+        let _ = write!(text, ", {} bytes at {address:#x} = {number}", bytes.len());
+    }
     for word in words {
         let Word::Parameter(offset) = word else {
             continue;

@@ -2,6 +2,7 @@
 
 use super::Lowerer;
 use crate::ir::Special;
+use crate::recover::launch::is_length;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -42,19 +43,25 @@ impl Lowerer<'_> {
                 };
                 (name.clone(), name)
             }
+            Node::Memory(address) => {
+                let of = self.behind(*address);
+                (
+                    format!("at_{}", of.join("_")),
+                    format!("a word behind {}", of.join(", ")),
+                )
+            }
+            Node::Sum { constant: 0, parts }
+                if is_length(parts, self.arena.terms.width_of(term), &self.arena.terms) =>
+            {
+                let of = self.behind(term);
+                let name = format!("length_at_{}", of.join("_"));
+                (
+                    name,
+                    format!("a difference of words behind {}", of.join(", ")),
+                )
+            }
             _ => {
-                let mut of: Vec<String> = Vec::new();
-                for atom in self.arena.terms.atoms(term).iter() {
-                    if let Atom::Parameter { offset } = atom
-                        && let Some(parameter) = self.kernel.parameters.iter().find(|parameter| {
-                            (parameter.offset..parameter.offset + parameter.size.max(1))
-                                .contains(offset)
-                        })
-                        && !of.contains(&parameter.name)
-                    {
-                        of.push(parameter.name.clone());
-                    }
-                }
+                let of = self.behind(term);
                 let of = if of.is_empty() {
                     "the grid".to_owned()
                 } else {
@@ -63,5 +70,21 @@ impl Lowerer<'_> {
                 ("computed".to_owned(), format!("computed from {of}"))
             }
         }
+    }
+
+    /// The names of the parameters that a term is computed from.
+    fn behind(&self, term: TermId) -> Vec<String> {
+        let mut of: Vec<String> = Vec::new();
+        for atom in self.arena.terms.atoms(term).iter() {
+            if let Atom::Parameter { offset } = atom
+                && let Some(parameter) = self.kernel.parameters.iter().find(|parameter| {
+                    (parameter.offset..parameter.offset + parameter.size.max(1)).contains(offset)
+                })
+                && !of.contains(&parameter.name)
+            {
+                of.push(parameter.name.clone());
+            }
+        }
+        of
     }
 }

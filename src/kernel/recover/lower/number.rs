@@ -20,6 +20,7 @@ use crate::meaning::Domain;
 use crate::meaning::Relation;
 use crate::meaning::Word;
 use crate::recover::launch::is_launch;
+use crate::recover::launch::is_length;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -178,8 +179,21 @@ impl Lowerer<'_> {
             },
             Node::Sum { constant, parts } => {
                 let mut sum = Number::constant(Word::new(constant, width).signed());
-                // Parts may wrap around where their sum does not, as in `32 * i - 40 * (4 * i / 5)`.
+                let words: Vec<(TermId, u128)> = parts
+                    .iter()
+                    .filter(|(part, _)| matches!(self.arena.terms.node(*part), Node::Memory(_)))
+                    .copied()
+                    .collect();
+                let length = is_length(&words, width, &self.arena.terms);
+                if length {
+                    let length = self.arena.terms.sum(0, &words, width);
+                    sum = sum.plus(&self.input_within(length, (0, MOST)))?;
+                }
                 for (part, factor) in parts {
+                    if length && words.contains(&(part, factor)) {
+                        continue;
+                    }
+                    // Parts may wrap around where their sum does not, as in `32 * i - 40 * (4 * i / 5)`.
                     let number = self.congruent(part)?;
                     sum = sum.plus(&number.times(Word::new(factor, width).signed())?)?;
                 }

@@ -76,7 +76,7 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
             let value = Word::new(*bits, width).signed();
             Some((value, value))
         }
-        Node::Atom(Atom::Parameter { .. } | Atom::Special(_)) => {
+        Node::Atom(Atom::Parameter { .. } | Atom::Special(_)) | Node::Memory(_) => {
             (width >= SIZE_BITS).then_some((0, MOST))
         }
         Node::Sum { constant, parts } => {
@@ -119,9 +119,20 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
                 Some((0, 1_i128.checked_shl(bits)?.checked_sub(1)?))
             }
             Binary::ShiftRightLogical | Binary::ShiftRightArithmetic => {
-                let high = natural(*a)?;
-                let by = terms.value(*b).and_then(|by| u32::try_from(by).ok());
-                Some((0, high >> by.unwrap_or(0).min(127)))
+                let (low, high) = within(terms, *a, known);
+                let by = terms.value(*b).map(|by| u32::try_from(by).unwrap_or(127));
+                let shifted = |number: i128| number >> by.unwrap_or(0).min(127);
+                if low >= 0 {
+                    return Some((0, shifted(high)));
+                }
+                if *operation == Binary::ShiftRightArithmetic {
+                    // By how much or not, it goes towards -1 or 0.
+                    return Some((shifted(low), shifted(high).max(-1)));
+                }
+                // The bits that are left, whatever they are.
+                let by = by.filter(|by| *by > 0)?;
+                let left = u32::from(width).saturating_sub(by);
+                Some((0, 1_i128.checked_shl(left)?.checked_sub(1)?))
             }
             Binary::ShiftLeft => {
                 let high = natural(*a)?;

@@ -43,6 +43,7 @@ use crate::meaning::operand_width;
 use crate::meaning::result_of;
 use crate::meaning::result_width;
 use crate::recover::graph::Graph;
+use crate::recover::launch::is_launch;
 use crate::recover::shared_words::Position;
 use crate::recover::shared_words::SharedWords;
 use crate::recover::slice::Slice;
@@ -64,6 +65,7 @@ use crate::recover::tree::Statement;
 use crate::recover::tree::Test;
 use crate::recover::tree::in_time;
 use crate::recover::tree::refuse;
+use crate::recover::unwritten::Unwritten;
 
 /// Why lanes that several others need may be missing.
 const MISSING: &str = "lanes take this branch differently, depending on the launch, and below it something is done by several \
@@ -161,6 +163,7 @@ struct Walker<'a> {
     alike: &'a mut Vec<(TermId, Location)>,
     trusts_memory: &'a mut bool,
     shared_words: &'a mut SharedWords,
+    unwritten: &'a Unwritten,
     branches: &'a mut Vec<(TermId, Location)>,
     given: Option<(TermId, bool)>,
     /// The block that is walked, and which of its operations.
@@ -207,6 +210,7 @@ pub fn walk(
         alike: &mut arena.alike,
         trusts_memory: &mut arena.trusts_memory,
         shared_words: &mut arena.shared_words,
+        unwritten: &arena.unwritten,
         branches: &mut arena.branches,
         given: arena.given,
         here: (BlockId(0), 0),
@@ -1521,6 +1525,17 @@ impl Walker<'_> {
                     return Ok(());
                 }
                 let address = self.operand(*address, 64, &path.state);
+                if self.unwritten.loads.contains(&self.here)
+                    && let Some(words) = self.words_at(&address, *width, results.len(), mask)
+                {
+                    for (result, word) in results.iter().zip(words) {
+                        let Some(result) = result else { continue };
+                        let to = self.width_of(*result).max(*width);
+                        let word = self.terms.extend(&word, to, *signed);
+                        self.set(*result, Value::Uniform(word), mask, path);
+                    }
+                    return Ok(());
+                }
                 for (index, result) in results.iter().enumerate() {
                     let Some(result) = result else { continue };
                     let to = self.width_of(*result).max(*width);
@@ -1590,6 +1605,31 @@ impl Walker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Words of memory that nobody writes, where the launch determines one address for all of these lanes. What each
+    /// lane reads for itself is data.
+    fn words_at(
+        &mut self,
+        address: &Value,
+        width: u16,
+        count: usize,
+        mask: u32,
+    ) -> Option<Vec<TermId>> {
+        let mut lanes = (0..32).filter(|lane| mask >> lane & 1 == 1);
+        let address_of = |lane: usize| lane_of(address, lane);
+        let first = address_of(lanes.next()?);
+        if !lanes.all(|lane| address_of(lane) == first) || !is_launch(first, self.terms) {
+            return None;
+        }
+        let bits = self.terms.width_of(first);
+        let bytes = u128::from(width.div_ceil(8));
+        let offsets = (0..count as u128).map(|index| index * bytes);
+        let words = offsets.map(|offset| {
+            let at = self.terms.sum(offset, &[(first, 1)], bits);
+            self.terms.memory(at, width)
+        });
+        Some(words.collect())
     }
 
     fn each(&mut self, value: &Value, mut by: impl FnMut(&mut Self, TermId) -> TermId) -> Value {

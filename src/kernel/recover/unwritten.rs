@@ -1,0 +1,101 @@
+//! Words of global memory that nobody writes while the kernel runs: numbers of the launch, as parameters are.
+//!
+//! In `n = lengths[blockIdx.x]`, the length is read by an ordinary load from memory that begins with a parameter, and the
+//! kernel writes to memory that begins with other parameters only. Then the word at an address that the launch determines is one
+//! number, for whoever reads it and whenever. That nobody else writes it, and that different parameters point to
+//! different memory, is printed.
+//!
+//! Loads that are volatile, atomic or acquire expect others to write and are not taken for this.
+
+use std::collections::BTreeSet;
+
+use crate::ir::BlockId;
+use crate::ir::Kernel;
+use crate::ir::MemoryOrder;
+use crate::ir::Operand;
+use crate::ir::Operation;
+use crate::ir::OperationKind;
+use crate::ir::Space;
+use crate::ir::Synchronization;
+use crate::recover::pointers::Bases;
+use crate::recover::pointers::Pointers;
+use crate::recover::pointers::is_parameter;
+use crate::recover::pointers::written;
+
+const UNCHANGED: &str =
+    "words in memory that decide about synchronization are not written while the kernel runs";
+const APART: &str =
+    "pointers that are different parameters, and what tensor maps describe, do not overlap";
+const ELSEWHERE: &str = "stores and copies to addresses in global memory that are not followed do not reach words that decide about synchronization";
+
+/// Loads of words that the kernel does not write.
+#[derive(Debug, Clone, Default)]
+pub struct Unwritten {
+    /// Their blocks, and their places in them.
+    pub loads: BTreeSet<(BlockId, u32)>,
+    /// Where the parameters begin that they read behind.
+    pub pointers: BTreeSet<u32>,
+    /// Whether the kernel writes to global memory.
+    writes: bool,
+    /// Whether it does so at an address that is not followed.
+    elsewhere: bool,
+}
+
+impl Unwritten {
+    pub fn new(kernel: &Kernel) -> Self {
+        let pointers = Pointers::new(kernel);
+        let mut unwritten = Self::default();
+        let mut changed = Bases::new();
+        for operation in kernel.blocks.iter().flat_map(|block| &block.operations) {
+            let Some(address) = written(operation).or_else(|| added(operation)) else {
+                continue;
+            };
+            let bases = pointers.bases(address);
+            unwritten.writes = true;
+            unwritten.elsewhere |= !bases.iter().any(Option::is_some);
+            changed.extend(bases);
+        }
+        for (block, index, operation) in operations(kernel) {
+            let OperationKind::Load {
+                space: Space::Global | Space::Generic,
+                address,
+                order: MemoryOrder::Weak,
+                ..
+            } = &operation.kind
+            else {
+                continue;
+            };
+            let bases = pointers.bases(*address);
+            let known = !bases.is_empty() && bases.iter().all(is_parameter);
+            if known && bases.is_disjoint(&changed) {
+                unwritten.loads.insert((block, index));
+                unwritten.pointers.extend(bases.into_iter().flatten());
+            }
+        }
+        unwritten
+    }
+
+    /// What is taken for granted where such words matter.
+    pub fn assumptions(&self) -> impl Iterator<Item = &'static str> {
+        let apart = self.writes.then_some(APART);
+        let elsewhere = self.elsewhere.then_some(ELSEWHERE);
+        std::iter::once(UNCHANGED).chain(apart).chain(elsewhere)
+    }
+}
+
+/// Where an operation adds to a word that others wait for.
+fn added(operation: &Operation) -> Option<Operand> {
+    match &operation.kind {
+        OperationKind::Synchronization(Synchronization::CounterAdd { address, .. }) => {
+            Some(*address)
+        }
+        _ => None,
+    }
+}
+
+fn operations(kernel: &Kernel) -> impl Iterator<Item = (BlockId, u32, &Operation)> {
+    kernel.blocks.iter().zip(0..).flat_map(|(block, number)| {
+        let numbered = block.operations.iter().zip(0..);
+        numbered.map(move |(operation, index)| (BlockId(number), index, operation))
+    })
+}
