@@ -7,6 +7,7 @@ mod again;
 mod calls;
 mod carried;
 mod control;
+mod counted;
 mod counters;
 mod data;
 mod errors;

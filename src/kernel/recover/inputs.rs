@@ -124,7 +124,19 @@ fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
             };
             takes_all(&inputs.origins[*input as usize], inputs, terms)
         }
-        Origin::Trips { relation, phi, .. } => {
+        Origin::Trips {
+            relation,
+            phi,
+            first,
+            step,
+        } => {
+            // Whatever the step is, the bound may be that many times as much.
+            let given = |atom: &Atom| matches!(atom, Atom::Parameter { .. });
+            let [bounds, steps, begins] = [*relation, *step, *first].map(|term| terms.atoms(term));
+            let shared = |atom: &Atom| bounds.contains(atom) || begins.contains(atom);
+            if steps.iter().any(|atom| given(atom) && shared(atom)) {
+                return false;
+            }
             let Node::Relation(_, at, bound) = *terms.node(*relation) else {
                 return false;
             };

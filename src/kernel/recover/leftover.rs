@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use crate::recover::alike::same;
-use crate::recover::branches::Ranges;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -19,17 +18,14 @@ use crate::recover::sketch::every_line;
 /// More rounds in one are not looked at.
 pub const MOST: i128 = 16;
 
-/// Whether a branch does the rounds that are left over of `inner` where always `divisor` of them are done at once. `round` gives the
+/// Whether a branch does the rounds that are left over of `inner`, which is 0 or more, where always `divisor` of them are done at once. `round` gives the
 /// round of a number among those left over.
 pub fn are_rounds(
     behind: &Line,
     (inner, divisor): (&Number, i128),
-    ranges: &Ranges,
     round: &dyn Fn(i128) -> Option<Vec<Line>>,
 ) -> bool {
-    // Below 0 there are no rounds, but there is a remainder.
-    let range = inner.range(&|atomic| ranges.get(atomic).copied());
-    if !(2..=MOST).contains(&divisor) || range.is_none_or(|(low, _)| low < 0) {
+    if !(2..=MOST).contains(&divisor) {
         return false;
     }
     let Some(left) = inner.remainder(divisor) else {

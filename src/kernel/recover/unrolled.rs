@@ -325,6 +325,11 @@ fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
         if factor != divisor {
             return None;
         }
+        // Below 0 there are no rounds, but there is a remainder.
+        let (least, _) = inner.range(&|atomic| ranges.get(atomic).copied())?;
+        if least < 0 {
+            return None;
+        }
         let left = inner.remainder(*divisor)?;
         let rest = match behind {
             Line::For {
@@ -359,7 +364,7 @@ fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
             _ => false,
         };
         let rest = rest
-            || leftover::are_rounds(behind, (inner, *divisor), ranges, &|number| {
+            || leftover::are_rounds(behind, (inner, *divisor), &|number| {
                 Some(round(&count.plus(&Number::constant(number))?))
             });
         rest.then(|| {

@@ -127,14 +127,12 @@ pub fn fill_memory(
             };
             let number = u64::from(value()).to_le_bytes();
             let number = number.get(..bytes).unwrap_or(&number).to_vec();
-            if (address..)
-                .take(bytes)
-                .all(|at| byte_at(launch, at).is_none())
-            {
+            let places = || (0..bytes as u64).map(|at| address.wrapping_add(at));
+            if places().all(|at| byte_at(launch, at).is_none()) {
                 launch.memory.push((address, number));
                 continue;
             }
-            for (at, byte) in (address..).zip(number) {
+            for (at, byte) in places().zip(number) {
                 if byte_at(launch, at).is_none() {
                     launch.memory.push((at, vec![byte]));
                 }
@@ -247,8 +245,9 @@ fn at_launch(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId>
     while let Some(word) = terms.memory_in(term).first().copied() {
         let (address, bytes) = place(word, launch, terms)?;
         let mut number = 0_u128;
-        for (at, shift) in (address..).take(bytes).zip((0..).step_by(8)) {
-            number |= u128::from(byte_at(launch, at)?) << shift;
+        for at in 0..bytes as u64 {
+            let byte = byte_at(launch, address.wrapping_add(at))?;
+            number |= u128::from(byte) << (8 * at);
         }
         let width = terms.width_of(word);
         let constant = terms.constant(number, width);

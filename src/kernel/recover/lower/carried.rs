@@ -3,10 +3,12 @@
 use super::Carrier;
 use super::Lowerer;
 use super::Result;
+use super::growing::Growth;
 use super::meanings::Meaning;
 use super::refuse;
 use crate::ir::Location;
 use crate::meaning::Domain;
+use crate::recover::alike::every;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::recurrence::Site;
@@ -130,11 +132,26 @@ impl Lowerer<'_> {
             let value = self.number_or_state(record.first);
             let begun = info.root != Some(*phi);
             let value = value.or_else(|| self.congruent(record.first).filter(|_| begun));
-            let number = self.variable(Carrier::Counter(variable));
             let Some(value) = value else {
                 self.meanings.remove(*phi);
                 continue;
             };
+            // Whatever may fall below 0 is not followed.
+            let growth = self
+                .growth(variable)
+                .filter(|_| info.root != Some(*phi) || self.is_natural(&value));
+            let Some(growth) = growth else {
+                self.recurrences.counters.remove(&variable);
+                self.meanings.remove(*phi);
+                continue;
+            };
+            let begins = info.root != Some(*phi) || value.as_constant().is_some();
+            if growth == Growth::More || !begins {
+                self.inputs
+                    .assumptions
+                    .insert("a counter that several loops move stays below 2^31".to_owned());
+            }
+            let number = self.variable(Carrier::Counter(variable));
             if info.root == Some(*phi) {
                 lines.push(Line::Let {
                     variable: number,
@@ -216,9 +233,34 @@ impl Lowerer<'_> {
         let in_loop = self.arena.phis[phi as usize].in_loop;
         let (_, first, step) = self.linear_phi(phi)?;
         let first = self.number_or_state(first)?;
+        if self.moves(in_loop, &first) {
+            return None;
+        }
         let width = self.arena.terms.width_of(step);
         let step = crate::meaning::Word::new(self.arena.terms.value(step)?, width).signed();
         first.plus(&Number::of(Atomic::Index(in_loop)).times(step)?)
+    }
+
+    /// Whether a loop moves a variable that a number mentions: the number is not the same in each iteration.
+    pub(super) fn moves(&self, id: LoopId, number: &Number) -> bool {
+        let moved = |carrier: &Carrier| {
+            let phis = |variable: &usize| self.recurrences.variables[*variable].phis.iter();
+            let own = |phi: &u32| self.arena.phis[*phi as usize].in_loop == id;
+            match carrier {
+                Carrier::Counter(variable) => phis(variable).any(own),
+                Carrier::Machine(machine) => {
+                    let variables = &self.recurrences.machines[*machine].variables;
+                    variables.iter().any(|variable| phis(variable).any(own))
+                }
+            }
+        };
+        number.mentions(&|atomic| {
+            let Atomic::Variable(variable) = atomic else {
+                return false;
+            };
+            let mut carriers = self.variables.iter();
+            carriers.any(|(carrier, named)| named == variable && moved(carrier))
+        })
     }
 
     /// A term of each of a loop's phis that are of a machine.
@@ -246,6 +288,8 @@ impl Lowerer<'_> {
         location: &Location,
     ) -> Result<()> {
         let mut done: BTreeMap<Carrier, ()> = BTreeMap::new();
+        // All of them move on at once, so each is computed from what the others were.
+        let mut updates: Vec<(u32, Vec<Line>)> = Vec::new();
         for phi in own {
             let variable = self.recurrences.of_phi[phi];
             let next = self.arena.phis[*phi as usize].next;
@@ -264,7 +308,9 @@ impl Lowerer<'_> {
                     .cloned()
                     .unwrap_or(Steps::By(0));
                 let all = self.of_machine(own, machine, |phi| phi.next);
-                self.advance_all(&all, machine, number, &steps, lines)?;
+                let mut moved = Vec::new();
+                self.advance_all(&all, machine, number, &steps, &mut moved)?;
+                updates.push((number, moved));
                 continue;
             }
             if !self.recurrences.counters.contains(&variable) || self.is_sequential(variable) {
@@ -274,14 +320,21 @@ impl Lowerer<'_> {
                 continue;
             }
             let number = self.variable(Carrier::Counter(variable));
-            let Some(mut moved) = self.moved(next, number, location, MAX_CHOICES) else {
+            let Some(moved) = self.moved(next, number, location, MAX_CHOICES) else {
                 return refuse(
                     "a loop moves a counter by what has no form in the protocol language",
                     location,
                 );
             };
-            lines.append(&mut moved);
+            updates.push((number, moved));
         }
+        let Some(mut updates) = at_once(updates) else {
+            return refuse(
+                "counters of a loop move on, each by what the other was",
+                location,
+            );
+        };
+        lines.append(&mut updates);
         Ok(())
     }
 
@@ -459,4 +512,26 @@ impl Lowerer<'_> {
         let difference = self.number(difference)?;
         now.minus(&difference)
     }
+}
+
+/// Updates of variables in an order in which none reads what another has assigned before.
+fn at_once(mut updates: Vec<(u32, Vec<Line>)>) -> Option<Vec<Line>> {
+    let reads = |lines: &[Line], variable: u32| {
+        let mut found = false;
+        let own = |atomic: &Atomic| *atomic == Atomic::Variable(variable);
+        every(&mut lines.to_vec(), &mut |number| {
+            found |= number.mentions(&own);
+        });
+        found
+    };
+    let mut all = Vec::new();
+    while !updates.is_empty() {
+        let next = (0..updates.len()).find(|at| {
+            let (variable, _) = &updates[*at];
+            let mut others = updates.iter().enumerate();
+            !others.any(|(other, (_, lines))| other != *at && reads(lines, *variable))
+        })?;
+        all.append(&mut updates.remove(next).1);
+    }
+    Some(all)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::Lowerer;
 use super::MOST;
 use super::Origin;
+use super::Tripped;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
@@ -19,6 +20,9 @@ use crate::recover::tree::Awaited;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
+
+/// Stands for the phi of any loop.
+const ANY: u32 = u32::MAX;
 
 impl Lowerer<'_> {
     /// A term of 1 bit as a condition.
@@ -248,8 +252,10 @@ impl Lowerer<'_> {
         let not = self.arena.terms.not(&inner);
         if is_launch(inner, &self.arena.terms) {
             for (key, holds) in [(inner, positive), (not, !positive)] {
-                if let Some(input) = self.inputs.trips.get(&key) {
-                    let trips = Number::of(Atomic::Input(*input));
+                // Each loop that begins if this holds has an iteration then.
+                let mut all = self.inputs.trips.iter();
+                if let Some(known) = all.find(|known| known.key == key) {
+                    let trips = Number::of(Atomic::Input(known.input));
                     let condition = Condition::at_least_zero(trips.minus(&Number::constant(1))?);
                     return if holds {
                         Some(condition)
@@ -261,10 +267,17 @@ impl Lowerer<'_> {
             return None;
         }
         for (continued, holds) in [(inner, positive), (not, !positive)] {
-            let Some((phi, ahead, key)) = self.trip_key(continued) else {
+            let Some((phi, ahead, _)) = self.trip_key(continued) else {
                 continue;
             };
-            let Some(input) = self.inputs.trips.get(&key).copied() else {
+            let Some((shape, _)) = self.trip_shape(continued, phi, ahead) else {
+                continue;
+            };
+            let mut all = self.inputs.trips.iter();
+            let Some(input) = all
+                .find(|known| known.shape == shape)
+                .map(|known| known.input)
+            else {
                 continue;
             };
             let in_loop = self.arena.phis[phi as usize].in_loop;
@@ -335,18 +348,15 @@ impl Lowerer<'_> {
         None
     }
 
-    /// Registers the loops over what the launch fixes, so that guards in front of them are known, too.
-    pub(super) fn register_trips(&mut self, relation: TermId) {
-        let Some((phi, ahead, key)) = self.trip_key(relation) else {
-            return;
-        };
-        if self.inputs.trips.contains_key(&key) {
-            return;
-        }
-        let Some((atom, first, step)) = self.linear_phi(phi) else {
-            return;
-        };
-        // The relation as it is without looking ahead.
+    /// What tells how often a loop runs: its relation, without looking ahead and over a phi that stands for that of any loop,
+    /// with what it begins at and its step; and the relation over its own phi.
+    fn trip_shape(
+        &mut self,
+        relation: TermId,
+        phi: u32,
+        ahead: i128,
+    ) -> Option<([TermId; 3], TermId)> {
+        let (atom, first, step) = self.linear_phi(phi)?;
         let mut present = relation;
         let previous = self.arena.terms.difference(atom, step);
         for _ in 0..ahead {
@@ -354,7 +364,39 @@ impl Lowerer<'_> {
                 (other == Atom::Phi(phi)).then_some(previous)
             });
         }
-        let words: BTreeSet<Atom> = self.arena.terms.atoms(key).iter().copied().collect();
+        let width = self.arena.terms.width_of(atom);
+        let any = self.arena.terms.atom(Atom::Phi(ANY), width);
+        let shape = self
+            .arena
+            .terms
+            .substitute(present, &|other| (other == Atom::Phi(phi)).then_some(any));
+        Some(([shape, first, step], present))
+    }
+
+    /// Registers the loops over what the launch fixes, so that guards in front of them are known, too.
+    pub(super) fn register_trips(&mut self, relation: TermId) {
+        let Some((phi, ahead, key)) = self.trip_key(relation) else {
+            return;
+        };
+        let Some((shape, present)) = self.trip_shape(relation, phi, ahead) else {
+            return;
+        };
+        if self.inputs.trips.iter().any(|known| known.shape == shape) {
+            return;
+        }
+        let [_, first, step] = shape;
+        let terms = &self.arena.terms;
+        let words = [key, first, step].map(|term| terms.atoms(term));
+        let words: BTreeSet<Atom> = words
+            .iter()
+            .flat_map(|atoms| atoms.iter().copied())
+            .collect();
+        let given = |atom: &Atom| matches!(atom, Atom::Parameter { .. });
+        if terms.atoms(step).iter().any(given) {
+            self.inputs
+                .assumptions
+                .insert("steps of loops that the launch gives are at least 1".to_owned());
+        }
         let meaning = "iterations of a loop in steps of the grid".to_owned();
         let origin = Origin::Trips {
             relation: present,
@@ -365,7 +407,11 @@ impl Lowerer<'_> {
         let number = self
             .inputs
             .add("tiles".to_owned(), meaning, words, (0, MOST), origin);
-        self.inputs.trips.insert(key, number);
+        self.inputs.trips.push(Tripped {
+            key,
+            shape,
+            input: number,
+        });
         self.inputs
             .assumptions
             .insert("a loop in steps of the grid does not wrap around".to_owned());

@@ -6,6 +6,7 @@ mod clipped;
 mod condition;
 pub mod counter;
 pub mod event;
+mod growing;
 mod guarded;
 mod indexed;
 mod looping;
@@ -61,7 +62,7 @@ pub struct Inputs {
     pub all: Vec<Input>,
     of_term: BTreeMap<TermId, u32>,
     /// Loops over what the launch fixes, by the condition of their first iteration.
-    trips: BTreeMap<TermId, u32>,
+    trips: Vec<Tripped>,
     /// What the launch computes and loops run up to.
     bounds: BTreeSet<TermId>,
     /// What the launch computes and branches compare.
@@ -91,10 +92,21 @@ impl Inputs {
                     .range(&|atomic| self.range_of(atomic, counts))?;
                 Some((0, (high - 1).max(0)))
             }
+            // States count their steps, and of other variables see `growing.rs`.
             Atomic::Variable(_) => Some((0, (1 << 31) - 1)),
             _ => None,
         }
     }
+}
+
+/// A loop over what the launch fixes, whose iterations are an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Tripped {
+    /// The relation in the first iteration: there is one if it holds.
+    key: TermId,
+    /// The relation over a phi that stands for that of any such loop, what it begins at, and its step.
+    shape: [TermId; 3],
+    input: u32,
 }
 
 /// How an input is computed from the words of a launch.

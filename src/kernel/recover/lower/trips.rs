@@ -143,7 +143,8 @@ impl Lowerer<'_> {
             Condition::AtLeastZero(number) => {
                 let slope = *number.parts.get(&Atomic::Index(id))?;
                 let rest = number.minus(&Number::of(Atomic::Index(id)).times(slope)?)?;
-                if slope >= 0 || rest.mentions(&|atomic| *atomic == Atomic::Index(id)) {
+                let same = |atomic: &Atomic| *atomic == Atomic::Index(id);
+                if slope >= 0 || rest.mentions(&same) || self.moves(id, &rest) {
                     return None;
                 }
                 // rest - |slope| * i >= 0, that is i <= rest / |slope|.
@@ -165,7 +166,7 @@ impl Lowerer<'_> {
     pub(super) fn until_equal(&self, number: &Number, id: LoopId) -> Option<Number> {
         let slope = *number.parts.get(&Atomic::Index(id))?;
         let rest = number.minus(&Number::of(Atomic::Index(id)).times(slope)?)?;
-        if rest.mentions(&|atomic| *atomic == Atomic::Index(id)) {
+        if rest.mentions(&|atomic| *atomic == Atomic::Index(id)) || self.moves(id, &rest) {
             return None;
         }
         // rest + slope * i == 0

@@ -1,0 +1,78 @@
+//! Counters that never fall: whatever stands for one in the text is 0 or more.
+//!
+//! `c` of `c = 0; for .. { for .. { c += 1 } }` begins at 0 and only grows, so `c >= 0` is known. One that counts down from 3000 is
+//! below 0 after 3001 rounds, and nothing is known of it. That a counter does not wrap around is an assumption.
+
+use super::Lowerer;
+use crate::recover::launch::is_launch;
+use crate::recover::sides::sides;
+use crate::recover::term::Atom;
+use crate::recover::term::TermId;
+
+/// Choices one in the other that a value may have.
+const MOST_CHOICES: u32 = 8;
+
+/// How a counter grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// By 0 or 1 at a time.
+    Ones,
+    /// By other numbers that are 0 or more.
+    More,
+}
+
+impl Lowerer<'_> {
+    /// How a variable grows that several loops move; none if it may fall, but for where it begins.
+    pub(super) fn growth(&mut self, variable: usize) -> Option<Growth> {
+        let info = self.recurrences.variables[variable].clone();
+        let mut growth = Growth::Ones;
+        for phi in &info.phis {
+            let record = self.arena.phis[*phi as usize].clone();
+            let first = (info.root != Some(*phi)).then_some(record.first);
+            for term in first.into_iter().chain([record.next]) {
+                if self.grows_to(term, &info.phis, MOST_CHOICES)? == Growth::More {
+                    growth = Growth::More;
+                }
+            }
+        }
+        Some(growth)
+    }
+
+    /// How a term is more than one of these phis, or that it is 0 or more without them.
+    fn grows_to(&mut self, term: TermId, phis: &[u32], choices: u32) -> Option<Growth> {
+        let atoms = self.arena.terms.atoms(term);
+        let mut own = atoms
+            .iter()
+            .filter(|atom| matches!(atom, Atom::Phi(phi) if phis.contains(phi)));
+        if let Some((_, sides)) = sides(term, &mut self.arena.terms) {
+            let choices = choices.checked_sub(1)?;
+            let [a, b] = sides;
+            let ways = [
+                self.grows_to(a, phis, choices)?,
+                self.grows_to(b, phis, choices)?,
+            ];
+            return Some(match ways.contains(&Growth::More) {
+                true => Growth::More,
+                false => Growth::Ones,
+            });
+        }
+        let added = match (own.next(), own.next()) {
+            (None, _) => term,
+            (Some(atom), None) => {
+                let width = self.arena.terms.width_of(term);
+                let atom = self.arena.terms.atom(*atom, width);
+                self.arena.terms.difference(term, atom)
+            }
+            _ => return None,
+        };
+        match self.arena.terms.signed(added) {
+            Some(0 | 1) => return Some(Growth::Ones),
+            Some(number) => return (number >= 0).then_some(Growth::More),
+            None => {}
+        }
+        let number = is_launch(added, &self.arena.terms)
+            .then(|| self.number(added))
+            .flatten()?;
+        self.is_natural(&number).then_some(Growth::More)
+    }
+}
