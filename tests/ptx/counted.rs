@@ -27,36 +27,48 @@ fn verdict(name: &str, values: &[&str]) -> String {
 /// A counter that may fall below 0 is not followed, and that one does not wrap around is said.
 #[test]
 fn counters_are_0_or_more() {
-    insta::assert_snapshot!(verdict("counter_goes_down", &[]), @"");
-    insta::assert_snapshot!(verdict("counter_begins_below_0", &[]), @"");
-    insta::assert_snapshot!(verdict("counter_wraps_around", &[]), @"");
+    insta::assert_snapshot!(verdict("counter_goes_down", &[]), @"UNKNOWN line 40");
+    insta::assert_snapshot!(verdict("counter_begins_below_0", &[]), @"UNKNOWN line 41");
+    insta::assert_snapshot!(verdict("counter_wraps_around", &[]), @r"
+    PROVED for every p0 in 0..=1073741823, p1 in 0..=1073741823 and schedule
+    a counter that several loops move stays below 2^31
+    ");
 }
 
 /// How often a loop runs depends on its step, too.
 #[test]
 fn loops_with_different_steps_run_differently_often() {
-    insta::assert_snapshot!(verdict("steps_differ", &[]), @"");
-    insta::assert_snapshot!(verdict("step_is_bound", &[]), @"");
-    insta::assert_snapshot!(verdict("step_may_be_0", &[]), @"");
+    insta::assert_snapshot!(verdict("steps_differ", &[]), @r"
+    REFUTED at tiles = 3, tiles_2 = 2
+    assumptions: tiles in {3}; tiles_2 in {2}; a loop in steps of the grid does not wrap around; steps of loops that the launch gives are at least 1; lanes of a warp that take different ways meet again behind them; a resident CTA that can go on eventually does; ... and 1 more
+    ");
+    insta::assert_snapshot!(verdict("step_is_bound", &[]), @r"
+    UNKNOWN the recovered protocol has a counterexample that may be one of no launch
+    steps of loops that the launch gives are at least 1
+    ");
+    insta::assert_snapshot!(verdict("step_may_be_0", &[]), @r"
+    PROVED for every tiles in 0..=1073741823 and schedule
+    steps of loops that the launch gives are at least 1
+    ");
 }
 
 /// `x % 2` is -1 or 1 for odd numbers below 0 in the text, and there are no rounds.
 #[test]
 fn rounds_that_are_left_over_are_of_no_number_below_0() {
-    insta::assert_snapshot!(verdict("rest_below_0", &["p0=0", "p1=2501"]), @"");
-    insta::assert_snapshot!(verdict("rest_below_0_at_few_rounds", &[]), @"");
+    insta::assert_snapshot!(verdict("rest_below_0", &["p0=0", "p1=2501"]), @"REFUTED at p0 = 0, p1 = 2501");
+    insta::assert_snapshot!(verdict("rest_below_0_at_few_rounds", &[]), @"REFUTED at p0 = 2, p1 = 1");
 }
 
 /// A loop that moves what it runs up to is no loop over a range.
 #[test]
 fn a_bound_that_moves_is_not_followed() {
-    insta::assert_snapshot!(verdict("bound_moves", &["p0=1"]), @"");
+    insta::assert_snapshot!(verdict("bound_moves", &["p0=1"]), @"UNKNOWN line 41");
 }
 
 /// All registers move on at once, whichever the text moves first.
 #[test]
 fn registers_move_on_at_once() {
-    insta::assert_snapshot!(verdict("updates_in_order", &["p0=1", "p1=3000"]), @"");
-    insta::assert_snapshot!(verdict("updates_at_once", &["p0=1"]), @"");
-    insta::assert_snapshot!(verdict("phase_updated_at_once", &["p0=1"]), @"");
+    insta::assert_snapshot!(verdict("updates_in_order", &["p0=1", "p1=3000"]), @"PROVED for every p0 = 1, p1 = 3000 and schedule");
+    insta::assert_snapshot!(verdict("updates_at_once", &["p0=1"]), @"REFUTED at p0 = 1, p1 = 3000");
+    insta::assert_snapshot!(verdict("phase_updated_at_once", &["p0=1"]), @"REFUTED at p0 = 1, p1 = 3000");
 }

@@ -339,13 +339,9 @@ fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
                 ..
             } if *times == left => {
                 let at = count.plus(&Number::of(Atomic::Index(*own)))?;
-                same(&round(&at), rest) || {
-                    let range = inner.range(&|atomic| ranges.get(atomic).copied());
-                    let natural = range.is_some_and(|(low, _)| low >= 0);
-                    natural
-                        && *divisor <= leftover::MOST
+                same(&round(&at), rest)
+                    || *divisor <= leftover::MOST
                         && each_round(&round, count, (*own, rest), *divisor)
-                }
             }
             Line::If {
                 condition,

@@ -198,7 +198,9 @@ impl Lowerer<'_> {
             }
             let number = self.by_index(*phi);
             let number = number.or_else(|| self.restarting(*phi));
-            if let Some(number) = number.or_else(|| self.turning(*phi)) {
+            let number = number.or_else(|| self.turning(*phi));
+            let in_loop = self.arena.phis[*phi as usize].in_loop;
+            if let Some(number) = number.filter(|number| !self.moves(in_loop, number)) {
                 self.indexed.insert(*phi, number.clone());
                 self.meanings.insert(*phi, Meaning::Number(number));
             }
@@ -214,9 +216,11 @@ impl Lowerer<'_> {
                     && !self.recurrences.counters.contains(&variable)
             })
             .collect();
-        while let Some((at, number)) =
-            (0..open.len()).find_map(|at| Some((at, self.delayed(open[at])?)))
-        {
+        while let Some((at, number)) = (0..open.len()).find_map(|at| {
+            let in_loop = self.arena.phis[open[at] as usize].in_loop;
+            let number = self.delayed(open[at])?;
+            (!self.moves(in_loop, &number)).then_some((at, number))
+        }) {
             let phi = open.swap_remove(at);
             self.indexed.insert(phi, number.clone());
             self.meanings.insert(phi, Meaning::Number(number));
