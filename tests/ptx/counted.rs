@@ -72,3 +72,12 @@ fn registers_move_on_at_once() {
     insta::assert_snapshot!(verdict("updates_at_once", &["p0=1"]), @"REFUTED at p0 = 1, p1 = 3000");
     insta::assert_snapshot!(verdict("phase_updated_at_once", &["p0=1"]), @"REFUTED at p0 = 1, p1 = 3000");
 }
+
+/// Who meets others under a condition is not behind their initialisations; where some only arrive, not all have met; and a barrier whose number
+/// is in a register may be any.
+#[test]
+fn not_everybody_has_met() {
+    insta::assert_snapshot!(verdict("met_under_a_condition", &[]), @"");
+    insta::assert_snapshot!(verdict("registers_behind_arrivals", &[]), @"");
+    insta::assert_snapshot!(verdict("barrier_in_a_register", &[]), @"");
+}

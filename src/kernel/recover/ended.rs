@@ -14,8 +14,6 @@
 //! counts one that has ended: before that it could not be complete anyway. And what is added waits for nobody else than the
 //! others wait for.
 
-use std::collections::BTreeSet;
-
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::ir::Operand;
@@ -24,6 +22,8 @@ use crate::ir::Synchronization;
 use crate::recover::alike::only;
 use crate::recover::meet::is_meeting;
 use crate::recover::meet::meetings;
+use crate::recover::meet::uncounted;
+use crate::recover::number::Number;
 use crate::recover::shape::Shape;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
@@ -82,19 +82,14 @@ pub fn come(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<bool, O
     Ok(found)
 }
 
-/// Where a warp arrives at a barrier at which others wait for all threads.
+/// Where a warp arrives at a barrier at which others may wait for all threads. A number that is not known may be any.
 fn arrives_for_all(kernel: &Kernel, roles: &[Role]) -> Option<Location> {
-    let operations = kernel.blocks.iter().flat_map(|block| &block.operations);
-    let waits: BTreeSet<i128> = operations
-        .filter_map(|operation| match &operation.kind {
-            OperationKind::Synchronization(Synchronization::BarrierSync {
-                barrier: Operand::Constant(barrier),
-                threads: None,
-                ..
-            }) => i128::try_from(*barrier).ok(),
-            _ => None,
-        })
-        .collect();
+    let waits = uncounted(kernel);
+    let waits_at = |barrier: &Number| match (&waits, barrier.range(&|_| None)) {
+        (Some(waits), Some((low, high))) => waits.range(low..=high).next().is_some(),
+        (Some(waits), None) => !waits.is_empty(),
+        (None, _) => true,
+    };
     let mut found = None;
     for role in roles {
         every_line(&role.lines, &mut |line| {
@@ -102,9 +97,7 @@ fn arrives_for_all(kernel: &Kernel, roles: &[Role]) -> Option<Location> {
                 action: Action::BarrierArrive { barrier, .. },
                 location,
             } = line
-                && barrier
-                    .as_constant()
-                    .is_some_and(|barrier| waits.contains(&barrier))
+                && waits_at(barrier)
             {
                 found.get_or_insert_with(|| location.clone());
             }

@@ -102,7 +102,7 @@ pub fn meet_alike(kernel: &Kernel, roles: &[Role], warps: u32) -> bool {
 }
 
 /// The barriers to which some instruction comes without a number of threads; `None` where it may be any.
-fn uncounted(kernel: &Kernel) -> Option<BTreeSet<i128>> {
+pub fn uncounted(kernel: &Kernel) -> Option<BTreeSet<i128>> {
     let operations = kernel.blocks.iter().flat_map(|block| &block.operations);
     let barriers = operations.filter_map(|operation| match &operation.kind {
         OperationKind::Synchronization(Synchronization::BarrierSync {

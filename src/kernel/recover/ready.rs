@@ -150,6 +150,12 @@ impl Met<'_> {
                     ends.push(within);
                 }
                 self.arrived |= ends.iter().any(|end| end.arrived);
+                // Who meets under a condition meets others earlier, perhaps, than who does not.
+                let decided = matches!(line, Line::If { .. });
+                let always = decided && ends.iter().all(|end| end.cta);
+                if !self.cta && !always && ends.iter().any(|end| end.cta) {
+                    return false;
+                }
                 if matches!(line, Line::If { .. }) {
                     self.cta |= ends.iter().all(|end| end.cta);
                     self.cluster |= ends.iter().all(|end| end.cluster);

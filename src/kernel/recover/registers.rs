@@ -18,6 +18,7 @@ use crate::recover::Shape;
 use crate::recover::alike::only;
 use crate::recover::alike::same;
 use crate::recover::family::each;
+use crate::recover::meet::Full;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
@@ -117,7 +118,8 @@ pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Regis
     if !found {
         return settled(Counted::Still);
     }
-    let covered = (0..shape.ctas()).all(|rank| covered(roles, &moves, rank, shape));
+    let full = Full::new(roles, shape);
+    let covered = (0..shape.ctas()).all(|rank| covered(roles, &moves, rank, &full));
     for (role, moves) in roles.iter_mut().zip(moves) {
         let mut moves = moves.into_iter();
         replace(&mut role.lines, &mut |location| {
@@ -214,8 +216,7 @@ fn replace(lines: &mut Vec<Line>, with: &mut dyn FnMut(&Location) -> Option<Line
 }
 
 /// Whether waits for registers in a CTA certainly end.
-fn covered(roles: &[Role], moves: &[Vec<i128>], rank: u32, shape: Shape) -> bool {
-    let threads = i128::from(shape.warps()) * 32;
+fn covered(roles: &[Role], moves: &[Vec<i128>], rank: u32, full: &Full) -> bool {
     let mut balance = 0;
     // How many meetings come before the last that is given back, and before the first taken.
     let (mut given, mut taken) = (0, usize::MAX);
@@ -240,10 +241,9 @@ fn covered(roles: &[Role], moves: &[Vec<i128>], rank: u32, shape: Shape) -> bool
             let met = match action {
                 Action::Init { .. } | Action::ClusterArrive => None,
                 Action::ClusterWait => Some(true),
-                Action::Sync {
-                    barrier,
-                    threads: counted,
-                } if barrier.as_constant() == Some(0) && counted.as_constant() == Some(threads) => {
+                Action::Sync { barrier, .. }
+                    if barrier.as_constant() == Some(0) && full.is_met(action) =>
+                {
                     Some(false)
                 }
                 Action::SetMaxRegisters { .. } => {

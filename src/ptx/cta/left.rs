@@ -72,16 +72,23 @@ pub(in crate::ptx) fn complete(followed: &mut Followed, launch: &Launch) -> Resu
 /// Where a warp arrives, and goes on, at a barrier at which others wait for all threads. It may count there in the place of another
 /// one, and leave while that one has yet to come.
 fn arrives_for_all(followed: &Followed) -> Option<usize> {
+    // A number that is not known may be any.
     let mut waits = BTreeSet::new();
     let mut arrives = Vec::new();
     for program in &followed.programs {
         each(&program.statements, &mut |s| match &s.action {
-            Action::Sync(id, _, false) => waits.extend(id.as_constant()),
-            Action::ArriveNamed(id, _) => arrives.extend(id.as_constant().map(|id| (id, s.at))),
+            Action::Sync(id, _, false) => {
+                waits.insert(id.as_constant());
+            }
+            Action::ArriveNamed(id, _) => arrives.push((id.as_constant(), s.at)),
             _ => {}
         });
     }
-    let mut found = arrives.iter().filter(|(id, _)| waits.contains(id));
+    let meets = |id: &Option<_>| match id {
+        Some(_) => waits.contains(id) || waits.contains(&None),
+        None => !waits.is_empty(),
+    };
+    let mut found = arrives.iter().filter(|(id, _)| meets(id));
     found.next().map(|(_, at)| *at)
 }
 
