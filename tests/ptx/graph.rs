@@ -91,13 +91,13 @@ fn lengths_in_memory_decide_how_often_loops_run() {
     insta::assert_snapshot!(check("varlen.ptx", "varlen_rounds_down"), @r"
     exit 1
     --- stdout
-    varlen.ptx: deadlock: REFUTED at at_param_2 = 1: nobody arrives at _ZZ6attendPKcPfiiE4full[0], for which warp4 waits (sync.cuh:27, line 1042): warp0 never arrives, because `if at_param_2 / 128 >= 4` (varlen.cu:21, line 1116) does not hold for it
+    varlen.ptx: deadlock: REFUTED at at_param_2 = 1: nobody arrives at full_bar[0], for which warp4 waits (varlen.cu:31, line 1042): warp0 never arrives, because `if at_param_2 / 128 >= 4` (varlen.cu:79, line 1116) does not hold for it
     --- stderr
     ");
     insta::assert_snapshot!(check("varlen.ptx", "varlen_written"), @r"
     exit 4
     --- stdout
-    varlen.ptx: deadlock: UNKNOWN line 1655 (varlen.cu:20): lanes take a branch differently, depending on the launch or on memory
+    varlen.ptx: deadlock: UNKNOWN line 1655 (varlen.cu:86): lanes take a branch differently, depending on the launch or on memory
     --- stderr
     ");
 }

@@ -296,13 +296,13 @@ fn rows_that_are_read_in_two_ways() {
     insta::assert_snapshot!(code(words, words, 4, ""), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, columns_p_p in 0..=1073741823, pattern rows_p_p, row order and schedule, assuming ctaid_x < nctaid_x: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every at_p in 0..=1073741823, at_p_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(code(words, ["u32", "u8"], 4, ""), @"
-    exit 4
+    exit 1
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 39, `bar.sync 1, 64`: the beginning and the end of a row are read in two sizes
+    kernel.ptx: deadlock: REFUTED at at_p = 32, at_p_2 = 320, computed = 64: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 28): warp1 comes 32 times and has ended
     --- stderr
     ");
     insta::assert_snapshot!(code(["u16"; 2], ["s16"; 2], 2, ""), @"
