@@ -67,8 +67,8 @@ fn rings_that_go_on_in_visited_iterations() {
     visited.ptx:visited_waits_for_all: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: nobody arrives at full_bar[0], for which warp0 waits (visited.cu:53, line 520): warp3 never arrives, because `for i in row(at_param_0, ctaid_x) ascending` (visited.cu:162, line 408) makes no trip
     visited.ptx:visited_keeps_the_phase: deadlock: REFUTED at param_3 = 3, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(0, 0), (0, 1), (0, 2)}: warps1_2[0] waits for full_bar[0] with parity 0 twice in a row (visited.cu:53, line 793), and full_bar[0] has completed 2 times by then, so this wait needs another completion: warp3 arrives 2 times and has ended
     visited.ptx:visited_other_row: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(1, 0)}: nobody arrives at full_bar[0], for which warp0 waits (visited.cu:53, line 1069): warp3 never arrives, because `for i in row(at_param_0, ctaid_x) ascending` (visited.cu:164, line 945) makes no trip
-    visited.ptx:listed: deadlock: PROVED for every ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, columns_param_0 in 0..=1073741823, pattern rows_param_0, row order and schedule, assuming ctaid_x < nctaid_x: all obligations of [rule] hold
-    visited.ptx:listed_arrives_at_another: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, columns_param_0 = 1, rows_param_0 = {(0, 0)}: nobody arrives at full_bar[0], for which warp0 waits (visited.cu:83, line 1595): warp3 never arrives, only at full_bar[1]
+    visited.ptx:listed: deadlock: PROVED for every at_param_0 in 0..=1073741823, at_param_0_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
+    visited.ptx:listed_arrives_at_another: deadlock: REFUTED at at_param_0 = 0, at_param_0_2 = 3: warp0 is lapped: it still waits for phase 0 of full_bar[1] (visited.cu:83, line 1595), but warp3 completed phases 0 and 1 (visited.cu:77, line 1549) without waiting for warp0
     visited.ptx:in_turns: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, pattern at_param_0 and schedule, assuming R >= nctaid_x, param_4 * nctaid_x < param_4 + 4294967296: all obligations of [rule] hold
     visited.ptx:in_turns_skips_a_turn: deadlock: REFUTED at param_4 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: warp0[1] waits for at_param_2[0] == 1 (visited.cu:127, line 2192), but at_param_2[0] stays 0 and nobody adds to it: warp0[0] never adds to it, because `if at_param_0[ctaid_x, i]` (visited.cu:168, line 2179) does not hold for it
     --- stderr
@@ -246,26 +246,26 @@ fn memory_before_its_pointer() {
     insta::assert_snapshot!(hand_written(64, &code("")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, at_p_p = {(0, 0)}: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 27): warp1 has no statement for this barrier
+    kernel.ptx: deadlock: REFUTED at at_p = -128: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 27): warp1 has no statement for this barrier
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(64, &code("mov.u32 %r7, -1;")), @"
-    exit 4
+    exit 1
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 26, `@%p4 bra OUT`: what is read here may lie before where its pointer points to
+    kernel.ptx: deadlock: REFUTED at at_p = -128: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 27): warp1 has no statement for this barrier
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(64, &code("add.s32 %r7, %r7, -1;")), @"
-    exit 4
+    exit 1
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 26, `@%p4 bra OUT`: what is read here may lie before where its pointer points to
+    kernel.ptx: deadlock: REFUTED at at_p = -128: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 27): warp1 has no statement for this barrier
     --- stderr
     ");
     let behind = "setp.eq.u32 %p3, %r7, 0;\n@%p3 bra OUT;\nadd.s32 %r7, %r7, -1;";
     insta::assert_snapshot!(hand_written(64, &code(behind)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at ctaid_x = 1, nctaid_x = 2, at_p_p = {(0, 0)}: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 29): warp1 has no statement for this barrier
+    kernel.ptx: deadlock: REFUTED at ctaid_x = 2, at_p = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 29): warp1 has no statement for this barrier
     --- stderr
     ");
 }

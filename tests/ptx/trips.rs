@@ -78,7 +78,7 @@ fn strides_that_differ() {
     insta::assert_snapshot!(strides(twice, faster, lt), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 3, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 28): 3 warps come in all, 2 for each completion, and warp0 and warp1 completed one before
+    kernel.ptx: deadlock: REFUTED at tiles = 2, tiles_2 = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 28): 3 warps come in all, 2 for each completion, and warp0 and warp1 completed one before
     --- stderr
     ");
     insta::assert_snapshot!(strides(twice, twice, ["lt", "le"]), @"
