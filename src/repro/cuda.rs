@@ -2,7 +2,7 @@
 //!
 //! For example, where `consumer[1]` waits for a phase that nobody completes, the program does the run's operations with
 //! the instructions that they stand for, and then says that `consumer[1]` is blocked. In general, the program holds
-//! every member's operations and the run's actions as tables, and a kernel that plays them ([`RULES`]). The hardware,
+//! every member's operations and the run's actions as tables, and a kernel that plays them (`play.cu`). The hardware,
 //! and not a model of it, says whether each action can happen and whether somebody blocks in the end.
 //!
 //! What lands later is played by synchronous instructions of another thread, at the run's moment. Members that are CTAs
