@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Lowerer;
-use super::MOST;
 use super::Origin;
-use super::Tripped;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
@@ -20,9 +18,6 @@ use crate::recover::tree::Awaited;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
-
-/// Stands for the phi of any loop.
-const ANY: u32 = u32::MAX;
 
 impl Lowerer<'_> {
     /// A term of 1 bit as a condition.
@@ -292,129 +287,6 @@ impl Lowerer<'_> {
             };
         }
         None
-    }
-
-    /// For a relation with a phi that runs on in steps that the launch fixes and that are no constant: the phi, by how
-    /// many steps the relation looks ahead, and the relation for the first iteration.
-    pub(super) fn trip_key(&mut self, relation: TermId) -> Option<(u32, i128, TermId)> {
-        let inner = match self.arena.terms.node(relation) {
-            Node::Not(inner) => *inner,
-            _ => relation,
-        };
-        let Node::Relation(..) = self.arena.terms.node(inner) else {
-            return None;
-        };
-        let atoms = self.arena.terms.atoms(relation);
-        let phis: Vec<u32> = atoms
-            .iter()
-            .filter_map(|atom| match atom {
-                Atom::Phi(phi) => Some(*phi),
-                _ => None,
-            })
-            .collect();
-        let [phi] = phis.as_slice() else { return None };
-        let (atom, first, step) = self.linear_phi(*phi)?;
-        if self.arena.terms.value(step).is_some() || !is_launch(first, &self.arena.terms) {
-            return None;
-        }
-        let strange = self.arena.terms.atoms(step);
-        let mut shifted = relation;
-        for ahead in 0..5 {
-            if !self
-                .arena
-                .terms
-                .atoms(shifted)
-                .iter()
-                .any(|atom| strange.contains(atom))
-                || ahead == 4
-            {
-                let ahead = if ahead == 4 { 0 } else { ahead };
-                let base = if ahead == 0 && shifted != relation {
-                    relation
-                } else {
-                    shifted
-                };
-                let key = self
-                    .arena
-                    .terms
-                    .substitute(base, &|other| (other == Atom::Phi(*phi)).then_some(first));
-                return is_launch(key, &self.arena.terms).then_some((*phi, ahead, key));
-            }
-            let previous = self.arena.terms.difference(atom, step);
-            shifted = self.arena.terms.substitute(shifted, &|other| {
-                (other == Atom::Phi(*phi)).then_some(previous)
-            });
-        }
-        None
-    }
-
-    /// What tells how often a loop runs: its relation, without looking ahead and over a phi that stands for that of any loop,
-    /// with what it begins at and its step; and the relation over its own phi.
-    fn trip_shape(
-        &mut self,
-        relation: TermId,
-        phi: u32,
-        ahead: i128,
-    ) -> Option<([TermId; 3], TermId)> {
-        let (atom, first, step) = self.linear_phi(phi)?;
-        let mut present = relation;
-        let previous = self.arena.terms.difference(atom, step);
-        for _ in 0..ahead {
-            present = self.arena.terms.substitute(present, &|other| {
-                (other == Atom::Phi(phi)).then_some(previous)
-            });
-        }
-        let width = self.arena.terms.width_of(atom);
-        let any = self.arena.terms.atom(Atom::Phi(ANY), width);
-        let shape = self
-            .arena
-            .terms
-            .substitute(present, &|other| (other == Atom::Phi(phi)).then_some(any));
-        Some(([shape, first, step], present))
-    }
-
-    /// Registers the loops over what the launch fixes, so that guards in front of them are known, too.
-    pub(super) fn register_trips(&mut self, relation: TermId) {
-        let Some((phi, ahead, key)) = self.trip_key(relation) else {
-            return;
-        };
-        let Some((shape, present)) = self.trip_shape(relation, phi, ahead) else {
-            return;
-        };
-        if self.inputs.trips.iter().any(|known| known.shape == shape) {
-            return;
-        }
-        let [_, first, step] = shape;
-        let terms = &self.arena.terms;
-        let words = [key, first, step].map(|term| terms.atoms(term));
-        let words: BTreeSet<Atom> = words
-            .iter()
-            .flat_map(|atoms| atoms.iter().copied())
-            .collect();
-        let given = |atom: &Atom| matches!(atom, Atom::Parameter { .. });
-        if terms.atoms(step).iter().any(given) {
-            self.inputs
-                .assumptions
-                .insert("steps of loops that the launch gives are at least 1".to_owned());
-        }
-        let meaning = "iterations of a loop in steps of the grid".to_owned();
-        let origin = Origin::Trips {
-            relation: present,
-            phi,
-            first,
-            step,
-        };
-        let number = self
-            .inputs
-            .add("tiles".to_owned(), meaning, words, (0, MOST), origin);
-        self.inputs.trips.push(Tripped {
-            key,
-            shape,
-            input: number,
-        });
-        self.inputs
-            .assumptions
-            .insert("a loop in steps of the grid does not wrap around".to_owned());
     }
 
     /// An `if` that only spares a wait for a phase that a test has seen complete: what is done in both cases, with the wait.

@@ -18,6 +18,7 @@ mod restarts;
 mod sign;
 mod spread;
 mod steps;
+mod strides;
 mod table;
 mod toggles;
 mod trips;
