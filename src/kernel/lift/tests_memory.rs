@@ -77,14 +77,14 @@ fn a_word_that_nobody_writes_is_a_number_of_the_launch() {
 
     param at_lengths in 0..=1073741823  // a word behind lengths
 
-    mbarrier full { arrivals: 1 }
+    mbarrier full_bar { arrivals: 1 }
     named cta_bar[16]
 
     role warp0 warp {
         sync cta_bar[0] 64  // line 22
         for i in 0..at_lengths {  // line 33
-            arrive full  // line 33
-            wait full (i % 2)  // line 35
+            arrive full_bar  // line 33
+            wait full_bar (i % 2)  // line 35
         }
     }
 
