@@ -25,6 +25,8 @@ use crate::semantics::step::InFlight;
 use crate::semantics::step::NOT_STARTED;
 use crate::semantics::step::State;
 
+use super::script::quoted;
+
 /// The kernel and the host's part.
 const RULES: &str = include_str!("play.cu");
 
@@ -353,9 +355,4 @@ fn counted(number: i64) -> Result<i64, Unplayable> {
         0..COUNTS => Ok(number),
         _ => Err(Unplayable::Count(number)),
     }
-}
-
-fn quoted(text: &str) -> String {
-    // JSON's escapes of what protocols hold are C's.
-    serde_json::Value::from(text).to_string()
 }

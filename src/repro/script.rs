@@ -68,7 +68,8 @@ pub(super) fn replay(failure: &Failure, header: &[&str]) -> String {
     script + "]\n" + RULES
 }
 
-fn quoted(text: &str) -> String {
+/// A text as a literal of Python or C++, whose escapes JSON's are.
+pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

@@ -73,10 +73,6 @@ impl<'a> Rule<'a> {
         let Some(home) = &object.home else {
             return Ok(());
         };
-        let parts = [&home.place.cta, &home.place.cluster, &home.place.gpu];
-        let parts = parts.into_iter().flatten().map(|e| self.replaced(e));
-        let parts: Vec<Expr> = parts.collect();
-        let parts: Vec<&Expr> = parts.iter().collect();
         let mut setting = self.setting()?;
         let mut env = Env::new();
         for (var, extent) in home.indices.iter().zip(&object.extents) {
@@ -88,7 +84,7 @@ impl<'a> Rule<'a> {
         }
         let what = format!("where `{}` is", object.name);
         let name = format!("defined_home_{}", object.name);
-        self.require_defined(setting, &parts, &env, name, &what)
+        self.defined_parts(&home.place, (setting, &env), name, &what)
     }
 
     /// A CTA has not exited as long as an operation on its barrier is to come from elsewhere.

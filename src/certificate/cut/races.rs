@@ -64,6 +64,7 @@ use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
+use crate::protocol;
 use crate::protocol::Expr;
 
 /// What ends an access: nothing before it does, as far as the text shows.
@@ -219,18 +220,26 @@ impl<'a> Rule<'a> {
     pub(super) fn defined_place(&mut self, class: usize) -> Result<(), Unsupported> {
         let this = &self.classes[class];
         let place = &self.protocol.roles[this.role].place;
-        let parts = [&place.cta, &place.cluster, &place.gpu];
-        let parts: Vec<Expr> = parts
-            .into_iter()
-            .flatten()
-            .map(|e| self.replaced(e))
-            .collect();
-        let parts: Vec<&Expr> = parts.iter().collect();
         let mut setting = self.setting_of(class)?;
         let env = self.indices(&mut setting, this, "at")?;
         let what = format!("where {} runs", this.name);
         let name = format!("defined_place_c{class}");
-        self.require_defined(setting, &parts, &env, name, &what)
+        self.defined_parts(place, (setting, &env), name, &what)
+    }
+
+    /// So have the parts of a place.
+    pub(super) fn defined_parts(
+        &mut self,
+        place: &protocol::Place,
+        (setting, env): (Setting<'a>, &Env),
+        name: String,
+        what: &str,
+    ) -> Result<(), Unsupported> {
+        let parts = [&place.cta, &place.cluster, &place.gpu];
+        let parts = parts.into_iter().flatten().map(|e| self.replaced(e));
+        let parts: Vec<Expr> = parts.collect();
+        let parts: Vec<&Expr> = parts.iter().collect();
+        self.require_defined(setting, &parts, env, name, what)
     }
 
     /// A member at a step on data, in arbitrary iterations, with arbitrary values of the indices

@@ -95,6 +95,9 @@ impl OperationKind {
                 Synchronization::ClusterLaunchTryCancel { destination, .. } => {
                     of(Space::Shared, *destination, CHUNK)
                 }
+                Synchronization::CounterAdd { address, width, .. } => {
+                    of(Space::Global, *address, u64::from(width.div_ceil(8)))
+                }
                 _ => None,
             },
             _ => None,

@@ -21,6 +21,7 @@ use crate::recover::recycle;
 use crate::recover::roles;
 use crate::recover::settle;
 use crate::recover::shared;
+use crate::recover::sketch::Role;
 use crate::recover::text;
 use crate::recover::together;
 use crate::recover::vanished;
@@ -135,25 +136,12 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
     };
-    let by_warp = by_warp(&roles, &rings, &inputs).and_then(|roles| {
-        text(
-            kernel,
-            shape,
-            (&roles, grid.as_ref()),
-            &inputs,
-            registers,
-            &checked,
-        )
-        .ok()
-    });
-    let Text { text, lines } = text(
-        kernel,
-        shape,
-        (&roles, grid.as_ref()),
-        &inputs,
-        registers,
-        &checked,
-    )?;
+    let written = |roles: &[Role]| {
+        let roles = (roles, grid.as_ref());
+        text(kernel, shape, roles, &inputs, registers, &checked)
+    };
+    let by_warp = by_warp(&roles, &rings, &inputs).and_then(|roles| written(&roles).ok());
+    let Text { text, lines } = written(&roles)?;
     Ok(Lift {
         text,
         lines,

@@ -143,6 +143,17 @@ pub(super) fn entry(cluster: u32, code: &str) -> Result<Lift, String> {
     first_of(&text, cluster)
 }
 
+/// What is recovered of the first kernel of a text, after it was compared at several launches, or why nothing is.
+pub(super) fn compared(source: &str) -> String {
+    match lifted(source) {
+        Ok(recovered) => {
+            assert!(recovered.validation.compared.len() >= 6);
+            recovered.text
+        }
+        Err(obstacle) => format!("line {}: {}", obstacle.location.line, obstacle.reason),
+    }
+}
+
 /// The first kernel of a text of PTX or MLIR, by two warps of one CTA.
 pub(super) fn lifted(source: &str) -> Result<Lift, Obstacle> {
     let kernels = if source.starts_with(".version") {

@@ -1,6 +1,6 @@
 //! CTAs that wait for each other through words of global memory.
 
-use super::tests::lifted;
+use super::tests::compared;
 
 /// Each CTA takes its turn at every word: `lock[m] == ctaid.x` is awaited, and 1 added behind a barrier.
 const TURNS: &str = "\
@@ -51,18 +51,8 @@ ret;
 /// without a look.
 const TILES: &str = include_str!("../../../tests/mlir/turns.mlir");
 
-fn text(source: &str) -> String {
-    match lifted(source) {
-        Ok(recovered) => {
-            assert!(recovered.validation.compared.len() >= 6);
-            recovered.text
-        }
-        Err(obstacle) => format!("line {}: {}", obstacle.location.line, obstacle.reason),
-    }
-}
-
 fn lines(source: &str, with: &str) -> String {
-    let text = text(source);
+    let text = compared(source);
     let found: Vec<&str> = text
         .lines()
         .filter(|line| line.contains(with) || line.starts_with("line "))
@@ -73,7 +63,7 @@ fn lines(source: &str, with: &str) -> String {
 
 #[test]
 fn the_ctas_of_a_grid_take_turns_at_words_of_memory() {
-    insta::assert_snapshot!(text(TURNS), @r"
+    insta::assert_snapshot!(compared(TURNS), @r"
     //! Recovered from the kernel `turns`.
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 9 launches, 378 events.
@@ -185,7 +175,7 @@ fn what_else_reaches_the_words_is_refused() {
 
 #[test]
 fn a_number_that_the_launch_computes_may_be_that_of_a_cta() {
-    insta::assert_snapshot!(text(TILES), @r"
+    insta::assert_snapshot!(compared(TILES), @r"
     //! Recovered from the kernel `turns`.
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 11 launches, 623 events.

@@ -1,6 +1,6 @@
 //! Words of global memory that nobody writes decide how often loops run.
 
-use super::tests::lifted;
+use super::tests::compared;
 
 /// A CTA goes on as often as `lengths[ctaid.x]` says; `LOAD` and `STORE` differ between the tests.
 const LENGTHS: &str = "\
@@ -55,19 +55,9 @@ fn kernel(load: &str, store: &str) -> String {
     LENGTHS.replace("LOAD", load).replace("STORE", &start)
 }
 
-fn text(source: &str) -> String {
-    match lifted(source) {
-        Ok(recovered) => {
-            assert!(recovered.validation.compared.len() >= 6);
-            recovered.text
-        }
-        Err(obstacle) => format!("line {}: {}", obstacle.location.line, obstacle.reason),
-    }
-}
-
 #[test]
 fn a_word_that_nobody_writes_is_a_number_of_the_launch() {
-    insta::assert_snapshot!(text(&kernel(LOAD, "")), @r"
+    insta::assert_snapshot!(compared(&kernel(LOAD, "")), @r"
     //! Recovered from the kernel `lengths`.
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 9 launches, 153 events.
@@ -98,7 +88,7 @@ fn a_word_that_nobody_writes_is_a_number_of_the_launch() {
 #[test]
 fn pointers_that_differ_do_not_overlap() {
     let assumed = |source: &str| {
-        let text = text(source);
+        let text = compared(source);
         let lines = text.lines().filter(|line| line.contains("Assumed"));
         lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
     };
@@ -124,7 +114,7 @@ fn words_at_different_addresses_are_computed_with() {
     let difference =
         "ld.global.u32 %r8, [%rd6];\nld.global.u32 %r9, [%rd6+4];\nsub.s32 %r4, %r9, %r8;";
     let parameters = |source: &str| {
-        let text = text(source);
+        let text = compared(source);
         let lines = text
             .lines()
             .filter(|line| line.starts_with("param ") || line.starts_with("line "));
@@ -154,7 +144,7 @@ fn a_word_that_may_be_written_is_not_known() {
             "",
         ),
     ] {
-        let text = text(&kernel(load, store));
+        let text = compared(&kernel(load, store));
         assert!(text.starts_with("line "), "{load} {store}: {text}");
     }
 }

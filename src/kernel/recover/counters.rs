@@ -23,6 +23,7 @@ use crate::ir::Scope;
 use crate::ir::Space;
 use crate::ir::Synchronization;
 use crate::recover::graph::Graph;
+use crate::recover::pointers::APART;
 use crate::recover::pointers::Bases;
 use crate::recover::pointers::Pointers;
 use crate::recover::pointers::is_parameter;
@@ -36,7 +37,7 @@ use crate::recover::tree::refuse;
 pub const ASSUMPTIONS: [&str; 3] = [
     "counters in memory are 0 at launch",
     "counters in memory do not wrap around",
-    "pointers that are different parameters, and what tensor maps describe, do not overlap",
+    APART,
 ];
 
 const ELSEWHERE: &str = "stores and copies to addresses in global memory that are not followed do not reach words that are waited for";

@@ -86,17 +86,8 @@ pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms, index: Option<u3
 impl Inputs {
     /// Whether some input is computed from a word of memory.
     pub fn read_memory(&self, terms: &Terms) -> bool {
-        let reads = |term: &TermId| !terms.memory_in(*term).is_empty();
-        self.origins.iter().any(|origin| match origin {
-            Origin::Term(term) => reads(term),
-            Origin::Trips {
-                relation,
-                first,
-                step,
-                ..
-            } => [relation, first, step].into_iter().any(reads),
-            Origin::Granted | Origin::Number(_) => false,
-        })
+        let mut all = self.origins.iter().flat_map(Origin::terms);
+        all.any(|term| !terms.memory_in(term).is_empty())
     }
 }
 

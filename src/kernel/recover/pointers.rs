@@ -20,6 +20,10 @@ const VARIABLES: u32 = 1 << 31;
 /// Where the parameters begin that an address may begin with, or which variables those are. `None` stands for others.
 pub type Bases = BTreeSet<Option<u32>>;
 
+/// What is taken for granted where memory behind different parameters is told apart.
+pub const APART: &str =
+    "pointers that are different parameters, and what tensor maps describe, do not overlap";
+
 /// Whether a base is a parameter.
 pub fn is_parameter(base: &Option<u32>) -> bool {
     base.is_some_and(|base| base < VARIABLES)

@@ -150,31 +150,6 @@ impl Terms {
         self.intern(Node::Memory(address), width)
     }
 
-    /// The words of memory that a term is computed from, those first whose addresses are computed from no other.
-    pub fn memory_in(&self, term: TermId) -> Vec<TermId> {
-        let mut found = Vec::new();
-        let mut seen = FxHashSet::default();
-        let mut work = vec![term];
-        while let Some(term) = work.pop() {
-            if seen.insert(term) {
-                let node = self.node(term);
-                if matches!(node, Node::Memory(_)) {
-                    found.push(term);
-                }
-                work.extend(children(node));
-            }
-        }
-        found.reverse();
-        found
-    }
-
-    /// The term with a part replaced by another one of the same width.
-    pub fn replace(&mut self, term: TermId, part: TermId, by: TermId) -> TermId {
-        let mut done = FxHashMap::default();
-        done.insert(part, by);
-        self.rebuilt(term, &|_| None, &mut done)
-    }
-
     /// A term as `constant + sum of coefficient * part`.
     pub fn linear(&self, term: TermId) -> (u128, Vec<(TermId, u128)>) {
         match self.node(term) {
@@ -342,16 +317,26 @@ impl Terms {
     /// The parts of a term, itself first.
     pub fn parts(&self, term: TermId) -> Vec<TermId> {
         let mut all = vec![term];
+        let mut seen = FxHashSet::from_iter([term]);
         let mut at = 0;
         while let Some(next) = all.get(at).copied() {
             at += 1;
             for child in children(self.node(next)) {
-                if !all.contains(&child) {
+                if seen.insert(child) {
                     all.push(child);
                 }
             }
         }
         all
+    }
+
+    /// The words of memory that a term is computed from. Where one is computed from another, that one comes first.
+    pub fn memory_in(&self, term: TermId) -> Vec<TermId> {
+        let mut words = self.parts(term);
+        words.retain(|part| matches!(self.node(*part), Node::Memory(_)));
+        // A term is interned behind its parts.
+        words.sort_unstable();
+        words
     }
 
     /// The term where a part of it is known to be another.

@@ -12,11 +12,10 @@ use std::collections::BTreeSet;
 use crate::ir::BlockId;
 use crate::ir::Kernel;
 use crate::ir::MemoryOrder;
-use crate::ir::Operand;
 use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::Space;
-use crate::ir::Synchronization;
+use crate::recover::pointers::APART;
 use crate::recover::pointers::Bases;
 use crate::recover::pointers::Pointers;
 use crate::recover::pointers::is_parameter;
@@ -24,8 +23,6 @@ use crate::recover::pointers::written;
 
 const UNCHANGED: &str =
     "words in memory that decide about synchronization are not written while the kernel runs";
-const APART: &str =
-    "pointers that are different parameters, and what tensor maps describe, do not overlap";
 const ELSEWHERE: &str = "stores and copies to addresses in global memory that are not followed do not reach words that decide about synchronization";
 
 /// Loads of words that the kernel does not write.
@@ -47,7 +44,7 @@ impl Unwritten {
         let mut unwritten = Self::default();
         let mut changed = Bases::new();
         for operation in kernel.blocks.iter().flat_map(|block| &block.operations) {
-            let Some(address) = written(operation).or_else(|| added(operation)) else {
+            let Some(address) = written(operation) else {
                 continue;
             };
             let bases = pointers.bases(address);
@@ -80,16 +77,6 @@ impl Unwritten {
         let apart = self.writes.then_some(APART);
         let elsewhere = self.elsewhere.then_some(ELSEWHERE);
         std::iter::once(UNCHANGED).chain(apart).chain(elsewhere)
-    }
-}
-
-/// Where an operation adds to a word that others wait for.
-fn added(operation: &Operation) -> Option<Operand> {
-    match &operation.kind {
-        OperationKind::Synchronization(Synchronization::CounterAdd { address, .. }) => {
-            Some(*address)
-        }
-        _ => None,
     }
 }
 

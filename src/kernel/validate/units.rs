@@ -21,21 +21,11 @@ const MOST: u32 = 4096;
 pub fn units(inputs: &Inputs, terms: &Terms) -> BTreeMap<u32, u32> {
     let mut found = BTreeMap::new();
     for origin in &inputs.origins {
-        let of = match origin {
-            Origin::Term(term) => vec![*term],
-            Origin::Trips {
-                relation,
-                first,
-                step,
-                ..
-            } => vec![*relation, *first, *step],
-            Origin::Number(number) => {
-                divided(number, inputs, &mut found);
-                Vec::new()
-            }
-            Origin::Granted => Vec::new(),
-        };
-        for part in of.into_iter().flat_map(|term| terms.parts(term)) {
+        if let Origin::Number(number) = origin {
+            divided(number, inputs, &mut found);
+        }
+        let of = origin.terms().into_iter();
+        for part in of.flat_map(|term| terms.parts(term)) {
             if let Some((of, by)) = division(part, terms) {
                 for atom in terms.atoms(of).iter() {
                     note(*atom, by, &mut found);

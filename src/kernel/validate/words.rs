@@ -93,24 +93,6 @@ fn special(launch: &Launch, special: Special) -> Option<u32> {
     })
 }
 
-/// The terms of the launch that inputs are computed from.
-fn terms_of(inputs: &Inputs, wanted: &BTreeSet<u32>) -> Vec<TermId> {
-    let origins = wanted
-        .iter()
-        .filter_map(|input| inputs.origins.get(*input as usize));
-    let terms = origins.flat_map(|origin| match origin {
-        Origin::Term(term) => vec![*term],
-        Origin::Trips {
-            relation,
-            first,
-            step,
-            ..
-        } => vec![*relation, *first, *step],
-        Origin::Granted | Origin::Number(_) => Vec::new(),
-    });
-    terms.collect()
-}
-
 /// Says what lies in the words of memory that inputs are computed from. A word that another one decides about comes
 /// behind it. Bytes that lie in two words are those of the first.
 pub fn fill_memory(
@@ -120,7 +102,10 @@ pub fn fill_memory(
     terms: &mut Terms,
     mut value: impl FnMut() -> u32,
 ) {
-    for term in terms_of(inputs, wanted) {
+    let origins = wanted
+        .iter()
+        .filter_map(|input| inputs.origins.get(*input as usize));
+    for term in origins.flat_map(Origin::terms) {
         for word in terms.memory_in(term) {
             let Some((address, bytes)) = place(word, launch, terms) else {
                 continue;
@@ -251,7 +236,7 @@ fn at_launch(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId>
         }
         let width = terms.width_of(word);
         let constant = terms.constant(number, width);
-        term = terms.replace(term, word, constant);
+        term = terms.replaced(term, word, constant);
     }
     Some(term)
 }

@@ -98,9 +98,9 @@ impl Teller<'_> {
     /// A phase that takes more than those who arrive there bring, and all of them have arrived in it: nobody is away, so
     /// the count is too high, or somebody is missing who has no statement for it.
     pub fn overcounted(&self, waiter: usize, op: &Op) -> Option<Sentence> {
-        let CellState::Mbarrier { pending, .. } = self.cell(op) else {
+        if !matches!(self.cell(op), CellState::Mbarrier { .. }) {
             return None;
-        };
+        }
         let open = self.open(op);
         let came = open.members();
         let mut helpers = self.obstacles.helpers(op.cell).iter();
@@ -111,17 +111,25 @@ impl Teller<'_> {
         let brought = came.iter().fold(0_i64, |sum, member| {
             sum.saturating_add(open.arrivals(*member))
         });
-        let name = self.name(waiter);
-        Some(
-            text(format!(
-                "{} takes {} arrivals, {brought} came ({}), and {name} waits for the rest",
-                self.instance().cell_name(op.cell),
-                brought.saturating_add(*pending),
-                self.names(&came),
-            ))
-            .line(self.line(op))
-            .text(": whoever arrives there has arrived in this phase already"),
-        )
+        let some = self.some_came(waiter, op, brought)?;
+        Some(some.text(": whoever arrives there has arrived in this phase already"))
+    }
+
+    /// How many arrivals came where more are missing.
+    fn some_came(&self, waiter: usize, op: &Op, there: i64) -> Option<Sentence> {
+        let (CellState::Mbarrier { pending, .. } | CellState::Barrier { pending, .. }) =
+            self.cell(op)
+        else {
+            return None;
+        };
+        let sentence = text(format!(
+            "{} takes {} arrivals, {there} came ({}), and {} waits for the rest",
+            self.instance().cell_name(op.cell),
+            there.saturating_add(*pending),
+            self.names(&self.open(op).members()),
+            self.name(waiter),
+        ));
+        Some(sentence.line(self.line(op)))
     }
 
     /// Whether those who come to a barrier are too few for a phase if each comes as often as it has come in one.
@@ -271,8 +279,6 @@ impl Teller<'_> {
         let name = self.name(waiter);
         let cell = self.instance().cell_name(op.cell);
         let line = self.line(op);
-        let open = self.open(op);
-        let came = open.members();
         let completed = self.obstacles.history().completed(op.cell);
         let expected = self.instance().cells[op.cell.0 as usize];
         let head = match (op.kind, self.cell(op), expected) {
@@ -286,12 +292,9 @@ impl Teller<'_> {
             )
             | (_, CellState::Barrier { pending, .. }, CellStart::Barrier(all)) => {
                 let there = all.saturating_sub(*pending);
-                if there > 0 {
-                    text(format!(
-                        "{cell} takes {all} arrivals, {there} came ({}), and {name} waits for the rest",
-                        self.names(&came)
-                    ))
-                    .line(line)
+                let some = self.some_came(waiter, op, there).filter(|_| there > 0);
+                if let Some(some) = some {
+                    some
                 } else if let Some(parity) = self.repeated(waiter, op) {
                     text(format!(
                         "{name} waits for {cell} with parity {parity} twice in a row"

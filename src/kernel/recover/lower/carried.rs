@@ -22,7 +22,7 @@ use crate::recover::tree::Phi;
 use std::collections::BTreeMap;
 
 /// Choices one in the other that the next value of a counter may have.
-const MAX_CHOICES: u32 = 8;
+pub(super) const MAX_CHOICES: u32 = 8;
 
 /// What a loop that was left has gone on with.
 #[derive(Debug, Clone, Copy)]

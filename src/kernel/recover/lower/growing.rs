@@ -4,13 +4,11 @@
 //! below 0 after 3001 rounds, and nothing is known of it. That a counter does not wrap around is an assumption.
 
 use super::Lowerer;
+use super::carried::MAX_CHOICES;
 use crate::recover::launch::is_launch;
 use crate::recover::sides::sides;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
-
-/// Choices one in the other that a value may have.
-const MOST_CHOICES: u32 = 8;
 
 /// How a counter grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +28,7 @@ impl Lowerer<'_> {
             let record = self.arena.phis[*phi as usize].clone();
             let first = (info.root != Some(*phi)).then_some(record.first);
             for term in first.into_iter().chain([record.next]) {
-                if self.grows_to(term, &info.phis, MOST_CHOICES)? == Growth::More {
+                if self.grows_to(term, &info.phis, MAX_CHOICES)? == Growth::More {
                     growth = Growth::More;
                 }
             }

@@ -128,6 +128,22 @@ pub enum Origin {
     Granted,
 }
 
+impl Origin {
+    /// The terms of the launch that it is computed from.
+    pub fn terms(&self) -> Vec<TermId> {
+        match self {
+            Origin::Term(term) => vec![*term],
+            Origin::Trips {
+                relation,
+                first,
+                step,
+                ..
+            } => vec![*relation, *first, *step],
+            Origin::Number(_) | Origin::Granted => Vec::new(),
+        }
+    }
+}
+
 pub struct Lowerer<'a> {
     kernel: &'a Kernel,
     arena: &'a mut Arena,

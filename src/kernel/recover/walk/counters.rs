@@ -11,7 +11,6 @@
 
 use std::collections::BTreeSet;
 
-use super::Frame;
 use super::Path;
 use super::Purpose;
 use super::Result;
@@ -309,25 +308,13 @@ impl Walker<'_> {
         location: &Location,
     ) -> Result<Walked> {
         let outer = self.looking.replace(Vec::new());
-        self.frames.push(Frame {
-            header,
-            started: false,
-            follow: Some(follow),
-            continues: Vec::new(),
-            breaks: Vec::new(),
-        });
-        let mut ignored = Vec::new();
-        let mut path = start.clone();
-        path.condition = self.terms.constant(1, 1);
-        let walked = self.region(header, None, path, &mut ignored, depth + 1);
-        let frame = self.frames.pop();
+        let (walked, done) = self.once_around(header, follow, start, depth);
         let looks = std::mem::replace(&mut self.looking, outer).unwrap_or_default();
-        walked?;
-        let Some(mut frame) = frame else {
+        let Some(mut frame) = walked? else {
             return refuse(SEVERAL, location);
         };
         let whole = |path: &Path| path.mask == start.mask;
-        if ignored.iter().any(acts)
+        if done.iter().any(acts)
             || frame.breaks.len() > 1
             || frame.continues.len() > 1
             || !frame.breaks.iter().chain(&frame.continues).all(whole)
@@ -416,12 +403,6 @@ impl Walker<'_> {
             return true;
         };
         self.terms.atoms(term).contains(atom)
-    }
-
-    fn give_up(&mut self, path: &mut Path, register: usize) {
-        let width = self.kernel.registers[register].width;
-        let term = self.unknown_of(width);
-        path.state[register] = Some(Value::Uniform(term));
     }
 
     /// What is left of two ways out: nothing is known where they differ.

@@ -1024,9 +1024,7 @@ impl Walker<'_> {
                     let is_unknown = matches!(&joined.state[register], Some(Value::Uniform(term))
                         if matches!(self.terms.node(*term), Node::Atom(Atom::Opaque(_))));
                     if !is_unknown {
-                        let width = self.kernel.registers[register].width;
-                        let term = self.unknown_of(width);
-                        joined.state[register] = Some(Value::Uniform(term));
+                        self.give_up(&mut joined, register);
                         changed = true;
                     }
                 }
@@ -1072,28 +1070,16 @@ impl Walker<'_> {
         location: &Location,
     ) -> Result<(Vec<Look>, Option<Path>, Option<Path>)> {
         self.spinning = Some((passes, Vec::new()));
-        self.frames.push(Frame {
-            header,
-            started: false,
-            follow: Some(follow),
-            continues: Vec::new(),
-            breaks: Vec::new(),
-        });
-        let mut ignored = Vec::new();
-        let mut path = start.clone();
-        path.condition = self.terms.constant(1, 1);
-        let walked = self.region(header, None, path, &mut ignored, depth + 1);
-        let frame = self.frames.pop();
+        let (walked, done) = self.once_around(header, follow, start, depth);
         let waits = self
             .spinning
             .take()
             .map(|(_, waits)| waits)
             .unwrap_or_default();
-        walked?;
-        let Some(mut frame) = frame else {
+        let Some(mut frame) = walked? else {
             return refuse("a loop of tests of an mbarrier is not understood", location);
         };
-        if ignored.iter().any(acts) {
+        if done.iter().any(acts) {
             return refuse(
                 "a loop of tests of an mbarrier is left in several places, and something is done behind one of them",
                 location,
@@ -1117,6 +1103,36 @@ impl Walker<'_> {
             restore(frame.breaks.pop()),
             restore(frame.continues.pop()),
         ))
+    }
+
+    /// One iteration of a loop, whose conditions are those since it began: the ways out and on, and what is done.
+    fn once_around(
+        &mut self,
+        header: BlockId,
+        follow: BlockId,
+        start: &Path,
+        depth: u32,
+    ) -> (Result<Option<Frame>>, Vec<Statement>) {
+        self.frames.push(Frame {
+            header,
+            started: false,
+            follow: Some(follow),
+            continues: Vec::new(),
+            breaks: Vec::new(),
+        });
+        let mut done = Vec::new();
+        let mut path = start.clone();
+        path.condition = self.terms.constant(1, 1);
+        let walked = self.region(header, None, path, &mut done, depth + 1);
+        let frame = self.frames.pop();
+        (walked.map(|_| frame), done)
+    }
+
+    /// Nothing is known of a register any more.
+    fn give_up(&mut self, path: &mut Path, register: usize) {
+        let width = self.kernel.registers[register].width;
+        let term = self.unknown_of(width);
+        path.state[register] = Some(Value::Uniform(term));
     }
 
     /// A loop with events: its body once, over phis.
