@@ -228,3 +228,22 @@ fn ctas_that_take_turns_differ_in_one_number() {
     insta::assert_snapshot!(changed("to %rounds step", "to %row step"), @"line 26: CTAs that wait for each other differ here in more than one number: also in computed from tiles");
     insta::assert_snapshot!(changed("%seen, %tile : i32", "%seen, %ctaid : i32"), @"line 26: the words of memory that are waited for begin at several places, so that it is not known which of them are the same");
 }
+
+/// Without a sign, no word is ever as much as a number below 0; with one, every word is.
+#[test]
+fn a_wait_for_at_least_a_number_below_0_is_not_followed() {
+    let wait = |test: &str| {
+        let kernel = TURNS.replace("setp.ne.u32 %p3, %r5, %r3;", test);
+        compared(&kernel)
+    };
+    for test in [
+        "setp.lt.u32 %p3, %r5, -1;",
+        "setp.le.u32 %p3, %r5, -2;",
+        "sub.u32 %r6, %r1, 5;\nsetp.lt.u32 %p3, %r5, %r6;",
+        "setp.lt.s32 %p3, %r5, -1;",
+    ] {
+        let refused = wait(test);
+        assert!(refused.contains("may be below 0"), "{test}: {refused}");
+    }
+    assert!(wait("setp.lt.u32 %p3, %r5, %r3;").contains("wait at_lock[i] >= ctaid_x"));
+}

@@ -301,6 +301,13 @@ impl Lowerer<'_> {
             } => {
                 let word = self.word(*address, *value, location)?;
                 let value = self.operand(*value, location)?;
+                // Below 0 it is passed at once, or never if the comparison is one without sign.
+                if *at_least && !self.is_natural(&value) {
+                    return refuse(
+                        "a loop waits until a word of memory is at least what may be below 0",
+                        location,
+                    );
+                }
                 push(Action::CounterWait {
                     word,
                     value,
