@@ -81,7 +81,7 @@ fn a_warp_that_counts_twice_in_each_round() {
         )
     };
     insta::assert_snapshot!(rounds(96), @"PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold");
-    insta::assert_snapshot!(rounds(128), @"REFUTED at n = 1: cta_bar[1] takes 128 threads, 96 came (warp0 and warp1, warp0 2 times), and nobody else comes (line 20)");
+    insta::assert_snapshot!(rounds(128), @"REFUTED at n = 1: cta_bar[1] takes 128 threads, 96 came (warp1, warp0 2 times), and nobody else comes (line 20)");
 }
 
 /// All warps of an epilogue arrive, and the first one then waits for all, as one more.

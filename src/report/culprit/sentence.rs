@@ -1,5 +1,7 @@
 //! Causes in words.
 
+use std::collections::BTreeMap;
+
 use crate::protocol::StmtId;
 use crate::semantics::instance::CellId;
 use crate::semantics::instance::CellStart;
@@ -315,24 +317,23 @@ impl Teller<'_> {
                 }
             }
             (OpKind::Sync(count), CellState::Named { registered, .. }, _) => {
-                let mut there: Vec<usize> = registered.iter().map(|r| r.member as usize).collect();
-                let came = 32 * there.len();
-                let times = |member: usize| there.iter().filter(|m| **m == member).count();
-                let mut again: Vec<(usize, usize)> =
-                    there.iter().map(|m| (*m, times(*m))).collect();
-                again.dedup();
-                again.retain(|(_, times)| *times > 1);
-                let again: String = again
-                    .iter()
-                    .map(|(m, times)| {
-                        let times = times_word(*times as i64);
-                        format!(", {} {times}", self.names(&[*m]))
-                    })
-                    .collect();
-                there.dedup();
+                // Who came how often.
+                let mut came: BTreeMap<usize, usize> = BTreeMap::new();
+                for registration in registered {
+                    *came.entry(registration.member as usize).or_default() += 1;
+                }
+                let mut often: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+                for (member, times) in came {
+                    often.entry(times).or_default().push(member);
+                }
+                let who = often.iter().map(|(times, members)| match times {
+                    1 => self.names(members),
+                    _ => format!("{} {}", self.names(members), times_word(*times as i64)),
+                });
                 let head = text(format!(
-                    "{cell} takes {count} threads, {came} came ({}{again}), and nobody else comes",
-                    self.names(&there)
+                    "{cell} takes {count} threads, {} came ({}), and nobody else comes",
+                    32 * registered.len(),
+                    who.collect::<Vec<_>>().join(", ")
                 ))
                 .line(line);
                 return self.rounds(head, op, absent);
