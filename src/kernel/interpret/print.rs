@@ -39,12 +39,13 @@ pub fn text(kernel: &Kernel, launch: &Launch, trace: &Trace) -> String {
         }
         let mut first = 0;
         while let Some(warp) = cta.warps.get(first) {
-            let folded = printer.folded(warp, rank);
+            let numbers = printer.numbered(warp, rank);
             let alike = cta.warps[first..].iter().take_while(|other| {
-                let alike = other.exited == warp.exited && other.events.len() == warp.events.len();
-                alike && printer.folded(other, rank).sequence == folded.sequence
+                let alike = other.exited == warp.exited && other.decisions == warp.decisions;
+                alike && printer.numbered(other, rank) == numbers
             });
             let count = alike.count().max(1);
+            let folded = fold(numbers);
             let name = match count {
                 1 => format!("warp {first}"),
                 _ => format!("warps {first}..{}", first + count - 1),
@@ -106,13 +107,10 @@ impl Printer<'_> {
         }
     }
 
-    fn folded(&mut self, warp: &WarpTrace, cta: u32) -> Folded {
-        let numbers: Vec<u32> = warp
-            .events
-            .iter()
-            .map(|event| self.number(event, cta))
-            .collect();
-        fold(numbers)
+    /// The events by the numbers of their lines. Two warps with the same numbers do the same.
+    fn numbered(&mut self, warp: &WarpTrace, cta: u32) -> Vec<u32> {
+        let events = warp.events.iter();
+        events.map(|event| self.number(event, cta)).collect()
     }
 
     fn number(&mut self, event: &Event, cta: u32) -> u32 {

@@ -114,9 +114,10 @@ fn alone(warps: &mut [Warp], world: &mut World) -> Result<Outcome, Halt> {
 fn in_turns(warps: &mut [Warp], world: &mut World) -> Result<Outcome, Halt> {
     loop {
         let (mut went, mut all_done) = (false, true);
-        for warp in &mut *warps {
+        for warp in warps.iter_mut().filter(|warp| !warp.splits.is_done()) {
             match warp.run(world, QUANTUM)? {
-                Progress::Done => {}
+                // Its last operations may have let another warp go on.
+                Progress::Done => went = true,
                 Progress::Went => (went, all_done) = (true, false),
                 Progress::Blocked => all_done = false,
             }

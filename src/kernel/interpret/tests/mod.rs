@@ -6,4 +6,5 @@ mod control;
 mod lanes;
 mod mbarriers;
 mod memory;
+mod turns;
 mod unknown;
