@@ -90,6 +90,18 @@ fn the_examples_of_the_page_on_ptx_are_real() {
 }
 
 #[test]
+fn the_examples_of_the_concepts_are_real() {
+    for (page, least) in [
+        ("phases", 3),
+        ("rings", 4),
+        ("lock_order", 1),
+        ("residency", 2),
+    ] {
+        check(&format!("docs/concepts/{page}.md"), root(), least);
+    }
+}
+
+#[test]
 fn the_commands_of_the_tutorial_are_real() {
     let folder = cli_support::Folder::new();
     folder.kernel("ring.ptx");

@@ -20,6 +20,8 @@ fn pages() -> Vec<PathBuf> {
         "",
         "docs",
         "docs/decisions",
+        "docs/concepts",
+        "docs/howto",
         "docs/comparison",
         "editors/vscode",
     ] {
