@@ -28,6 +28,7 @@ mod pipelines;
 mod restarts;
 mod robust;
 mod shapes;
+mod sizes;
 mod slots;
 mod spins;
 mod states;

@@ -86,8 +86,8 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         mut arena,
         rings,
     } = roles(kernel, shape, over)?;
-    let rejoin = together(original, shape, over)?;
-    let assumptions = assumption.into_iter().chain(rejoin);
+    let alike = together(original, shape, over)?;
+    let assumptions = assumption.into_iter().chain(alike);
     inputs.assumptions.extend(assumptions.map(str::to_owned));
     in_time(over)?;
     let validation =

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use super::lower::Lower;
 use super::syntax::Item;
@@ -133,12 +134,20 @@ impl<'a> Lower<'_, 'a> {
         if operation.has_word("rw") {
             return None;
         }
+        let types = role_types(operation);
         for (number, value) in self.operand_values(operation).into_iter().enumerate() {
+            let ty = types.get(number).unwrap_or(&value.ty);
+            let width = *parts_of(ty)?.first()?;
+            // What nothing is known of, as two floating-point numbers in one word, is handed over all the same.
+            let initial = match value.parts.first() {
+                Some(known) => *known,
+                None => self.build.opaque("data", Vec::new(), &[width], false)[0],
+            };
             slots.push(Slot {
                 placeholder: format!("{{$r{number}}}"),
-                width: *parts_of(&value.ty)?.first()?,
-                floating: value.ty.name.starts_with('f'),
-                initial: Some(*value.parts.first()?),
+                width,
+                floating: ty.name.starts_with('f'),
+                initial: Some(initial),
             });
         }
         Some(slots)
@@ -305,6 +314,19 @@ impl<'a> Lower<'_, 'a> {
             }
         }
     }
+}
+
+/// The types of `ro(%a, %b : types)`, which stand in the brackets.
+fn role_types(operation: &Operation<'_>) -> Vec<Rc<Type>> {
+    let groups = operation.items.iter().filter_map(|item| match item {
+        Item::Group(group) if group.open == '(' => Some(&group.items),
+        _ => None,
+    });
+    let types = groups.flatten().filter_map(|item| match item {
+        Item::Type(ty) => Some(ty.clone()),
+        _ => None,
+    });
+    types.collect()
 }
 
 fn shifted(target: BlockId, by: usize) -> u32 {

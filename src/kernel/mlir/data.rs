@@ -30,6 +30,12 @@ pub fn kind(name: &str) -> Option<Kind> {
         "cute_nvgpu" => cute_nvgpu(rest),
         "nvvm" => nvvm(rest),
         "llvm" => llvm(rest),
+        // Marks of CuTe DSL's tracing, which leave nothing in a kernel that is not traced, and write the time to a buffer otherwise.
+        "iket" => match rest {
+            "mark" | "range_push" | "range_pop" | "range_start" | "range_end"
+            | "sentinel_token" => Some(Kind::Data),
+            _ => None,
+        },
         "cf" if rest == "assert" => Some(Kind::Data),
         "gpu" if rest == "printf" => Some(Kind::Data),
         "builtin" if rest == "unrealized_conversion_cast" => Some(Kind::Data),

@@ -316,6 +316,37 @@ fn inline_assembly_is_read_as_ptx() {
 }
 
 #[test]
+fn assembly_takes_data_of_which_nothing_is_known() {
+    let kernel = body(
+        "    %w = vector.to_elements %v : vector<1xi64>
+    nvvm.inline_ptx \"st.async.shared::cluster.mbarrier::complete_tx::bytes.s64 [{$r0}], {$r1}, [{$r2}];\" ro(%n, %w, %n : i32, i64, i32)",
+    );
+    insta::assert_snapshot!(kernel, @r"
+    k(n @0+4)
+    b0 entry:
+      %n = Load:32 Parameter[0] Weak Cta
+      %w = Opaque `data`
+      wl_operand_0 = Copy:32 %n
+      wl_operand_1 = Copy:64 %w
+      wl_operand_2 = Copy:32 %n
+      StoreAsync { destination: wl_operand_0, bytes: 8, address: wl_operand_2 }
+      exit
+    ");
+}
+
+#[test]
+fn marks_of_a_trace_do_nothing() {
+    let kernel = body("    iket.range_push(\"mma\")\n    iket.range_pop\n    iket.unknown");
+    insta::assert_snapshot!(kernel, @r"
+    k(n @0+4)
+    b0 entry:
+      %n = Load:32 Parameter[0] Weak Cta
+      Unsupported `iket.unknown`: not modelled
+      exit
+    ");
+}
+
+#[test]
 fn what_is_not_known_is_refused_and_data_is_not() {
     let kernel = body(
         "    %f = arith.sitofp %n : i32 to f32

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::meaning::Binary;
 use crate::recover::launch::is_length;
+use crate::recover::launch::wide_parameter;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::Origin;
 use crate::recover::lower::counter::ADDRESSES;
@@ -75,7 +76,8 @@ pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms, index: Option<u3
     let mut seen: BTreeSet<Atom> = BTreeSet::new();
     let used = used(roles).into_iter();
     used.filter(|input| Some(*input) != index).all(|input| {
-        takes_all(&inputs.origins[input as usize], inputs, terms)
+        inputs.all[input as usize].range != ADDRESSES
+            && takes_all(&inputs.origins[input as usize], inputs, terms)
             && inputs.words[input as usize].iter().all(|word| match word {
                 Atom::Parameter { .. } => seen.insert(*word),
                 _ => true,
@@ -100,7 +102,7 @@ fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
             Node::Atom(Atom::Parameter { .. }) | Node::Memory(_) => true,
             // Whatever the one word is, the other one may be that much more.
             Node::Sum { constant: 0, parts } => is_length(parts, terms.width_of(term), terms),
-            _ => false,
+            _ => wide_parameter(term, terms).is_some(),
         }
     };
     match origin {

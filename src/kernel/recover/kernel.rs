@@ -21,6 +21,7 @@ use crate::recover::number::Atomic;
 use crate::recover::overwritten::refuse_stores;
 use crate::recover::own_phases;
 use crate::recover::parity;
+use crate::recover::pointers::wide_sizes;
 use crate::recover::quotients::quotients;
 use crate::recover::reroll::reroll;
 use crate::recover::responses::Responses;
@@ -111,6 +112,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     let mut arena = Arena {
         over: Some(over),
         unwritten: Unwritten::new(kernel),
+        wide_sizes: wide_sizes(kernel),
         ..Arena::default()
     };
     let mut trees = trees(kernel, shape, (&graph, &slice), &mut arena, Purpose::Events)?;

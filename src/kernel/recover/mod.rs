@@ -17,6 +17,7 @@ mod cycle;
 mod ended;
 mod ends;
 mod family;
+mod few_trips;
 pub mod graph;
 mod grid;
 mod inputs;

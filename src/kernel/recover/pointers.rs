@@ -35,6 +35,25 @@ pub fn written(operation: &Operation) -> Option<Operand> {
     matches!(write.space, Space::Global | Space::Generic).then_some(write.address)
 }
 
+/// The places of parameters of 8 bytes that are no pointers, as `size_t n`: nothing but arithmetic uses them, other than in
+/// products. What is added to an address, stored, or handed to anything else may be a pointer.
+pub fn wide_sizes(kernel: &Kernel) -> BTreeSet<u32> {
+    let pointers = Pointers::new(kernel);
+    let mut used = Bases::new();
+    let mut seen = BTreeSet::new();
+    for operation in kernel.blocks.iter().flat_map(|block| &block.operations) {
+        if !matches!(operation.kind, OperationKind::Compute { .. }) {
+            for operand in operation.kind.operands() {
+                pointers.collect(operand, &mut seen, &mut used);
+            }
+        }
+    }
+    let wide = kernel.parameters.iter().filter(|each| each.size == 8);
+    wide.map(|each| each.offset)
+        .filter(|offset| !used.contains(&Some(*offset)))
+        .collect()
+}
+
 /// What each register of a kernel is computed from.
 pub struct Pointers<'k> {
     pub kernel: &'k Kernel,
@@ -52,7 +71,11 @@ impl<'k> Pointers<'k> {
     /// What an address may begin with.
     pub fn bases(&self, address: Operand) -> Bases {
         let mut found = Bases::new();
-        let mut seen: BTreeSet<RegisterId> = BTreeSet::new();
+        self.collect(address, &mut BTreeSet::new(), &mut found);
+        found
+    }
+
+    fn collect(&self, address: Operand, seen: &mut BTreeSet<RegisterId>, found: &mut Bases) {
         let mut work = vec![address];
         while let Some(operand) = work.pop() {
             let Operand::Register(register) = operand else {
@@ -69,9 +92,14 @@ impl<'k> Pointers<'k> {
                         space: Space::Parameter,
                         address: Operand::Constant(offset),
                         width: 64,
+                        results,
                         ..
                     } => {
-                        found.insert(u32::try_from(*offset).ok());
+                        // Of a load of several words, the one that lies in this register.
+                        let words = (0_u128..).zip(results);
+                        for (word, _) in words.filter(|(_, result)| **result == Some(register)) {
+                            found.insert(u32::try_from(*offset + 8 * word).ok());
+                        }
                     }
                     OperationKind::Compute {
                         compute, operands, ..
@@ -99,6 +127,5 @@ impl<'k> Pointers<'k> {
                 }
             }
         }
-        found
     }
 }

@@ -330,6 +330,12 @@ impl Terms {
         all
     }
 
+    /// Whether any term was computed from a word of memory.
+    pub fn read_memory(&self) -> bool {
+        let mut nodes = self.nodes.iter();
+        nodes.any(|(node, _)| matches!(node, Node::Memory(_)))
+    }
+
     /// The words of memory that a term is computed from. Where one is computed from another, that one comes first.
     pub fn memory_in(&self, term: TermId) -> Vec<TermId> {
         let mut words = self.parts(term);

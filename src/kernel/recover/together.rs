@@ -8,7 +8,8 @@
 //! more along a slice of its own: what decides whether they are carried out, and by which lanes.
 //!
 //! What is read from memory may differ between lanes in a way that nobody knows. Lanes are taken to go the same way there,
-//! which is said as an assumption.
+//! which is said as an assumption. A word that nobody writes ([`crate::recover::unwritten`]) is one number for all, as a parameter is:
+//! warps whose loops run up to it multiply equally often.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -29,6 +30,7 @@ use crate::recover::tree::LoopId;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::Statement;
 use crate::recover::trees::trees;
+use crate::recover::unwritten::Unwritten;
 use crate::recover::walk::Purpose;
 
 /// Warps of a warpgroup.
@@ -41,15 +43,16 @@ pub fn together(
     kernel: &Kernel,
     shape: Shape,
     over: fn() -> bool,
-) -> Result<Option<&'static str>, Obstacle> {
+) -> Result<Vec<&'static str>, Obstacle> {
     let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
     if !operations.any(ties_lanes) {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let graph = Graph::new(kernel);
     let slice = Slice::of_lanes(kernel, &graph);
     let mut arena = Arena {
         over: Some(over),
+        unwritten: Unwritten::new(kernel),
         ..Arena::default()
     };
     let walked = (&graph, &slice);
@@ -74,7 +77,12 @@ pub fn together(
             });
         }
     }
-    Ok(arena.trusts_memory.then_some(ALIKE))
+    let mut assumptions = Vec::new();
+    assumptions.extend(arena.trusts_memory.then_some(ALIKE));
+    if arena.terms.read_memory() {
+        assumptions.extend(arena.unwritten.assumptions());
+    }
+    Ok(assumptions)
 }
 
 /// Where a multiplication stands, if there is one.

@@ -1,10 +1,12 @@
 //! The program of a warp, as a tree of statements over terms.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::ir::Location;
 use crate::ir::Synchronization;
 use crate::recover::shared_words::SharedWords;
+use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 use crate::recover::unwritten::Unwritten;
@@ -14,6 +16,19 @@ use crate::recover::unwritten::Unwritten;
 pub struct Obstacle {
     pub reason: String,
     pub location: Location,
+}
+
+/// Words for a value in a term of which nothing is known, with the place where it is read from memory.
+pub fn not_known(term: TermId, terms: &Terms, loaded: &BTreeMap<u32, Location>) -> String {
+    let atoms = terms.atoms(term);
+    let mut places = atoms.iter().filter_map(|atom| match atom {
+        Atom::Opaque(number) => loaded.get(number)?.shown(),
+        _ => None,
+    });
+    match places.next() {
+        Some(place) => format!("a value that is read from memory ({place})"),
+        None => "a value that is read from memory or not followed".to_owned(),
+    }
 }
 
 pub fn refuse<T>(reason: impl Into<String>, location: &Location) -> Result<T, Obstacle> {
@@ -284,6 +299,8 @@ pub struct Arena {
     /// How many loops and unknowns have been numbered.
     pub loops: LoopId,
     pub opaque: u32,
+    /// Where the values of which nothing is known are read from memory, by their numbers.
+    pub loaded: BTreeMap<u32, Location>,
     /// How many answers of cluster launch control have been numbered.
     pub responses: u32,
     /// How many events there were.
@@ -300,6 +317,8 @@ pub struct Arena {
     pub shared_words: SharedWords,
     /// Loads from global memory of words that nobody writes.
     pub unwritten: Unwritten,
+    /// Where the parameters of 8 bytes begin that are no pointers.
+    pub wide_sizes: BTreeSet<u32>,
     /// The conditions of branches, and where they are.
     pub branches: Vec<(TermId, Location)>,
     /// What the launch multiplies by where loops change addresses of words of global memory: none where that is a constant.

@@ -14,7 +14,10 @@
 //!
 //! Source: PTX ISA, "wgmma.mma_async", "wgmma.commit_group", "wgmma.wait_group".
 
+use super::few_trips::Bounds;
+use crate::cfg::Dominators;
 use crate::cfg::Graph;
+use crate::cfg::Loops;
 use crate::ir::BlockId;
 use crate::ir::Compare;
 use crate::ir::Compute;
@@ -215,6 +218,8 @@ fn flights(kernel: &Kernel) -> Result<Vec<Flight>, Obstacle> {
         (first.reached, first.closed) = (true, true);
     }
     let graph = Graph::new(kernel);
+    let rounds = Rounds::of(kernel, &graph)?;
+    let mut behind = vec![Flight::default(); kernel.blocks.len()];
     let mut open = vec![BlockId(0)];
     while let Some(at) = open.pop() {
         let Some(block) = kernel.blocks.get(at.0 as usize) else {
@@ -224,7 +229,12 @@ fn flights(kernel: &Kernel) -> Result<Vec<Flight>, Obstacle> {
         for operation in &block.operations {
             after(&mut flight, operation)?;
         }
+        behind[at.0 as usize] = flight;
         for next in graph.successors(at) {
+            let mut flight = flight;
+            if let Some(most) = rounds.most(*next, &graph, &behind) {
+                flight.groups = flight.groups.min(most);
+            }
             let there = &mut before[next.0 as usize];
             let joined = there.joined(flight);
             if joined != *there {
@@ -234,6 +244,57 @@ fn flights(kernel: &Kernel) -> Result<Vec<Flight>, Obstacle> {
         }
     }
     Ok(before)
+}
+
+/// The loops that come back a few times at most, and how many groups all of these rounds close.
+struct Rounds {
+    loops: Loops,
+    /// For each loop; none where no number is known.
+    closed: Vec<Option<u32>>,
+}
+
+impl Rounds {
+    fn of(kernel: &Kernel, graph: &Graph) -> Result<Self, Obstacle> {
+        let dominators = Dominators::of(graph);
+        let loops = Loops::of(graph, &dominators);
+        let bounds = Bounds {
+            kernel,
+            dominators: &dominators,
+            loops: &loops,
+        };
+        let mut closed = Vec::new();
+        for (id, each) in loops.iter() {
+            let (mut groups, mut once) = (0_u128, true);
+            for at in &each.blocks {
+                let block = kernel.blocks.get(at.0 as usize);
+                for operation in block.into_iter().flat_map(|block| &block.operations) {
+                    if matches!(step(operation)?, Some(Step::Commit)) {
+                        groups += 1;
+                        once &= loops.innermost(*at) == Some(id);
+                    }
+                }
+            }
+            let returns = bounds.returns(each).filter(|_| once);
+            let all = returns.and_then(|returns| returns.checked_mul(groups));
+            closed.push(all.and_then(|all| u32::try_from(all).ok()));
+        }
+        Ok(Self { loops, closed })
+    }
+
+    /// How many groups are in flight at the beginning of this block at most, if it is the header of such a loop: those with which
+    /// control enters the loop, and those that its rounds close.
+    fn most(&self, header: BlockId, graph: &Graph, behind: &[Flight]) -> Option<u32> {
+        let id = self.loops.headed_by(header)?;
+        let each = self.loops.get(id)?;
+        let closed = (*self.closed.get(id.0 as usize)?)?;
+        let outside = graph.predecessors(header).iter();
+        let groups = outside
+            .filter(|from| !each.contains(**from))
+            .filter_map(|from| behind.get(from.0 as usize))
+            .map(|flight| flight.groups)
+            .max()?;
+        Some(groups.saturating_add(closed))
+    }
 }
 
 /// An operation on two words of 32 bits.

@@ -203,6 +203,11 @@ fn candidate(
             None if number.is_multiple_of(2) && at != odd => base,
             None => chance.one_of(pool),
         };
+        // A number of 64 bits is a size, which is small.
+        let mut wide = kernel.parameters.iter().filter(|each| each.size == 8);
+        let above = wide.any(|each| each.offset.checked_add(4) == Some(*offset))
+            && parameters.contains(&(*offset - 4));
+        let value = if above { 0 } else { value };
         launch.set_bytes(*offset, &value.to_le_bytes());
     }
     launch.fill(other);

@@ -3,6 +3,7 @@
 use super::Lowerer;
 use crate::ir::Special;
 use crate::recover::launch::is_length;
+use crate::recover::launch::wide_parameter;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -59,6 +60,10 @@ impl Lowerer<'_> {
                     name,
                     format!("a difference of words behind {}", of.join(", ")),
                 )
+            }
+            Node::Concatenate(..) if wide_parameter(term, &self.arena.terms).is_some() => {
+                let of = self.behind(term).join("_");
+                (of.clone(), of)
             }
             _ => {
                 let of = self.behind(term);

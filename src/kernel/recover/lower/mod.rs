@@ -49,6 +49,7 @@ use crate::recover::tree::Arena;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::Statement;
+use crate::recover::tree::not_known;
 use crate::recover::tree::refuse;
 use carried::Left;
 use guarded::Guard;
@@ -451,20 +452,37 @@ impl Lowerer<'_> {
 
     /// Words for what keeps a term from being a number.
     fn unknown_in(&self, term: TermId) -> String {
+        self.unknown_within(term, &mut BTreeSet::new())
+            .unwrap_or_else(|| "a computation that has no form in the protocol language".to_owned())
+    }
+
+    /// As [`Self::unknown_in`]; `seen` are registers that loops carry and that were asked already.
+    fn unknown_within(&self, term: TermId, seen: &mut BTreeSet<u32>) -> Option<String> {
         for atom in self.arena.terms.atoms(term).iter() {
             match atom {
                 Atom::Opaque(_) => {
-                    return "a value that is read from memory or not followed".to_owned();
+                    return Some(not_known(term, &self.arena.terms, &self.arena.loaded));
                 }
-                Atom::Response(_) => return "what cluster launch control answers".to_owned(),
-                Atom::Test(_) => return "whether a test of an mbarrier passes".to_owned(),
+                Atom::Response(_) => return Some("what cluster launch control answers".to_owned()),
+                Atom::Test(_) => return Some("whether a test of an mbarrier passes".to_owned()),
                 Atom::Phi(phi) if self.meaning(*phi).is_none() => {
-                    return "what a loop carries, for which no form was found".to_owned();
+                    // What comes to it in a round may say more.
+                    let carried = seen.insert(*phi).then(|| {
+                        let phi = &self.arena.phis[*phi as usize];
+                        let mut both = [phi.next, phi.first].into_iter();
+                        both.find_map(|term| self.unknown_within(term, seen))
+                    });
+                    const CARRIED: &str = "what a loop carries";
+                    return Some(match carried.flatten() {
+                        Some(other) if other.starts_with(CARRIED) => other,
+                        Some(other) => format!("{CARRIED}: {other}"),
+                        None => format!("{CARRIED}, for which no form was found"),
+                    });
                 }
                 _ => {}
             }
         }
-        "a computation that has no form in the protocol language".to_owned()
+        None
     }
 
     fn range(&self, number: &Number) -> Option<Range> {

@@ -21,6 +21,8 @@ use crate::meaning::Relation;
 use crate::meaning::Word;
 use crate::recover::launch::is_launch;
 use crate::recover::launch::is_length;
+use crate::recover::launch::is_word;
+use crate::recover::launch::wide_parameter;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -181,7 +183,7 @@ impl Lowerer<'_> {
                 let mut sum = Number::constant(Word::new(constant, width).signed());
                 let words: Vec<(TermId, u128)> = parts
                     .iter()
-                    .filter(|(part, _)| matches!(self.arena.terms.node(*part), Node::Memory(_)))
+                    .filter(|(part, _)| is_word(*part, &self.arena.terms))
                     .copied()
                     .collect();
                 let length = is_length(&words, width, &self.arena.terms);
@@ -198,6 +200,12 @@ impl Lowerer<'_> {
                     sum = sum.plus(&number.times(Word::new(factor, width).signed())?)?;
                 }
                 Some(sum)
+            }
+            // A size of 64 bits, as `size_t n`: its range is printed.
+            Node::Concatenate(..) => {
+                let place = wide_parameter(term, &self.arena.terms)?;
+                let is_size = self.arena.wide_sizes.contains(&place);
+                is_size.then(|| self.input_within(term, (0, MOST)))
             }
             Node::Binary(Binary::Xor, ..) => self.exclusive(term),
             Node::Binary(operation, a, b) => {
@@ -304,6 +312,7 @@ impl Lowerer<'_> {
                         let q = self.under(not, negated.as_ref(), |it| it.number(b))?;
                         self.lesser(condition, (a, &p), (b, &q))
                             .or_else(|| self.either(condition, &p, &q))
+                            .or_else(|| uneven(holds.as_ref()?, &p, &q))
                     }
                 }
             }
@@ -462,6 +471,28 @@ impl Lowerer<'_> {
         self.variables.insert(carrier, variable);
         variable
     }
+}
+
+/// `n % d == 0 ? p : p + k`, where `k` is a constant: as in `n / d + (n % d == 0 ? 0 : 1)`, which is `n / d` rounded up.
+///
+/// For any `n`, `n / d` rounded up less `n / d` rounded down is 0 where `d` divides `n`, and 1 where it does not.
+fn uneven(condition: &Condition, p: &Number, q: &Number) -> Option<Number> {
+    let (number, even, odd) = match condition {
+        Condition::Zero(number) => (number, p, q),
+        Condition::NotZero(number) => (number, q, p),
+        _ => return None,
+    };
+    let more = odd.minus(even)?.as_constant()?;
+    let mut parts = number.parts.iter();
+    let (Some((Atomic::Remainder(inner, divisor), 1 | -1)), None, 0) =
+        (parts.next(), parts.next(), number.constant)
+    else {
+        return None;
+    };
+    let above = inner.plus(&Number::constant(divisor.checked_sub(1)?))?;
+    let rounded = [above.divided(*divisor)?, inner.divided(*divisor)?];
+    let odd = rounded[0].minus(&rounded[1])?;
+    even.plus(&odd.times(more)?)
 }
 
 /// `x - d * (x / d)` is `x % d`.

@@ -36,6 +36,7 @@ use crate::recover::term::TermId;
 use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
+use crate::recover::tree::not_known;
 
 /// A look at a word: where, what stands for what it finds, and which operation it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,10 +191,9 @@ impl Walker<'_> {
                     self.either_way(early, &left)
                 } else {
                     if self.is_opaque(condition) {
-                        return refuse(
-                            "whether this is done depends on a value that is read from memory or not followed",
-                            &location,
-                        );
+                        let what = not_known(condition, self.terms, self.loaded);
+                        let reason = format!("whether this is done depends on {what}");
+                        return refuse(reason, &location);
                     }
                     before = Some(condition);
                     self.chosen(condition, early, left)

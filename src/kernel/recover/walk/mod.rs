@@ -64,6 +64,7 @@ use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 use crate::recover::tree::Test;
 use crate::recover::tree::in_time;
+use crate::recover::tree::not_known;
 use crate::recover::tree::refuse;
 use crate::recover::unwritten::Unwritten;
 
@@ -154,6 +155,7 @@ struct Walker<'a> {
     tests: &'a mut Vec<Test>,
     loops: &'a mut LoopId,
     opaque: &'a mut u32,
+    loaded: &'a mut BTreeMap<u32, Location>,
     responses: &'a mut u32,
     /// How many events there were, and whether a test spares a wait that comes behind others.
     events: &'a mut u64,
@@ -202,6 +204,7 @@ pub fn walk(
         tests: &mut arena.tests,
         loops: &mut arena.loops,
         opaque: &mut arena.opaque,
+        loaded: &mut arena.loaded,
         responses: &mut arena.responses,
         events: &mut arena.events,
         looked_ahead: &mut arena.looked_ahead,
@@ -453,6 +456,13 @@ impl Walker<'_> {
         self.terms.atom(Atom::Opaque(*self.opaque), width)
     }
 
+    /// What is read from memory, of which nothing is known.
+    fn loaded_of(&mut self, width: u16, location: &Location) -> TermId {
+        let term = self.unknown_of(width);
+        self.loaded.insert(*self.opaque, location.clone());
+        term
+    }
+
     /// A branch that decides about events.
     #[allow(clippy::too_many_arguments)]
     fn branch(
@@ -694,10 +704,8 @@ impl Walker<'_> {
         } else if self.looking.is_some() && !first.iter().chain(&second).any(acts) {
             // What a look has found may end the loop around it.
         } else if self.is_opaque(term) && !(first.is_empty() && second.is_empty()) {
-            return refuse(
-                "whether this is done depends on a value that is read from memory or not followed",
-                location,
-            );
+            let what = not_known(term, self.terms, self.loaded);
+            return refuse(format!("whether this is done depends on {what}"), location);
         }
         if first == second && first.iter().any(acts) {
             self.assume_alike(term, location);
@@ -1566,7 +1574,7 @@ impl Walker<'_> {
                         });
                     let term = match offset {
                         Some(offset) => self.parameter(offset, *width),
-                        None => self.unknown_of(*width),
+                        None => self.loaded_of(*width, &operation.location),
                     };
                     let term = self.terms.extend(&term, to, *signed);
                     self.set(*result, Value::Uniform(term), mask, path);
