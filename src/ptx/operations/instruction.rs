@@ -46,6 +46,8 @@ pub(in crate::ptx) fn touches(instruction: &Instruction<'_>, counters: bool) -> 
             .any(|p| instruction.has(p)),
         "clusterlaunchcontrol" => !instruction.has("query_cancel"),
         "setmaxnreg" | "brx" => true,
+        // The four warps of a warpgroup multiply together, equally often.
+        "wgmma" => !instruction.has("fence"),
         "call" => !instruction.operands.iter().any(|o| {
             matches!(
                 o,
