@@ -4,7 +4,7 @@
 //! 1. Every point of a small box is labelled: it hangs, by a run of the reference semantics, or it
 //!    does not, by exhaustive search.
 //! 2. The smallest formulas that hold at exactly the points that hang are listed.
-//! 3. Each is tried at values beyond the box. A point that disagrees is another sample, and the
+//! 3. Each is tried at values beyond the box, and at values in it that were too large to be explored. A point that disagrees is another sample, and the
 //!    search begins anew.
 //! 4. Outside the formula freedom from deadlock is decided as ever, under its negation as an
 //!    assumption: PROVED, with a certificate, or REFUTED at a point that is another sample.
@@ -53,6 +53,10 @@ const POINT_TIME: Duration = Duration::from_secs(2);
 /// Points beyond the box at which a formula is tried.
 const BEYOND: usize = 60;
 
+/// Which part of what is left of the time points that could not be explored may take, as a divisor, and time for one.
+const OPEN_SHARE: u32 = 3;
+const OPEN_TIME: Duration = Duration::from_secs(3);
+
 /// How often a point that disagrees may change the formula.
 const ROUNDS: usize = 24;
 
@@ -72,11 +76,17 @@ pub struct Outcome {
     pub samples: Vec<(Vec<i64>, bool)>,
     /// The box all points of which were tried, in words.
     pub region: String,
-    /// How many points of it could not be decided.
-    pub open: usize,
+    /// The points of it that could not be decided.
+    pub open: Vec<Vec<i64>>,
 }
 
 impl Outcome {
+    /// How many points could not be decided although the formula holds there.
+    pub fn open_inside(&self) -> usize {
+        let holds = |at: &&Vec<i64>| self.formula.as_ref().is_some_and(|f| f.holds(at));
+        self.open.iter().filter(holds).count()
+    }
+
     /// Whether the condition is exact as far as is claimed: outside it nothing hangs.
     pub fn is_proved(&self) -> bool {
         let proved = |decision: &Decision| decision.verdict.is_proved();
@@ -127,12 +137,12 @@ impl Search<'_> {
             assumed: Vec::new(),
             samples: Vec::new(),
             region: Region::of_radius(self.tight, radius).describe(self.tight),
-            open: 0,
+            open: Vec::new(),
         };
         for params in (0..=radius).flat_map(|radius| grid::points(self.tight, radius)) {
             match self.label(&params, box_end) {
                 Some(hangs) => outcome.samples.push((params, hangs)),
-                None => outcome.open += 1,
+                None => outcome.open.push(params),
             }
         }
         for _ in 0..ROUNDS {
@@ -153,7 +163,9 @@ impl Search<'_> {
                 break;
             }
             (self.settings.tell)(&format!("trying `{}`", formula.text(&names)));
-            if self.disagrees(&formula, radius, &mut outcome.samples) {
+            if self.disagrees(&formula, radius, &mut outcome.samples)
+                || self.cleared(&formula, outcome)?
+            {
                 return Ok(false);
             }
             let assumed = formula.negated(&names);
@@ -269,6 +281,61 @@ impl Search<'_> {
             }
         }
         false
+    }
+
+    /// Whether a point that was too large to be explored, and at which the formula says that the protocol hangs, is decided
+    /// now and does not hang. What is found out is kept.
+    fn cleared(&self, formula: &Formula, outcome: &mut Outcome) -> Result<bool, Internal> {
+        let end = patience::deadline(self.left() / OPEN_SHARE);
+        let (inside, rest): (Vec<_>, Vec<_>) = outcome
+            .open
+            .drain(..)
+            .partition(|params| formula.holds(params));
+        outcome.open = rest;
+        let mut cleared = false;
+        for params in inside {
+            let left = end.saturating_duration_since(Instant::now());
+            if cleared || left.is_zero() || self.settings.cancel.load(Ordering::Relaxed) {
+                outcome.open.push(params);
+                continue;
+            }
+            match self.decided(&params, left.min(OPEN_TIME))? {
+                Some(hangs) => {
+                    cleared = !hangs;
+                    outcome.samples.push((params, hangs));
+                }
+                None => outcome.open.push(params),
+            }
+        }
+        Ok(cleared)
+    }
+
+    /// Whether a run at these values hangs, by the engines that decide for all values.
+    fn decided(&self, params: &[i64], time: Duration) -> Result<Option<bool>, Internal> {
+        let names = self.protocol.params.iter().map(|param| &param.name);
+        let at = names.zip(params);
+        let here = Narrowing {
+            assume: at
+                .map(|(name, value)| format!("{name} == {value}"))
+                .collect(),
+            ..Narrowing::default()
+        };
+        let mut protocol = self.protocol.clone();
+        if text::narrow(&mut protocol, &here).is_err() {
+            return Ok(None);
+        }
+        let mut narrowing = self.narrowing.clone();
+        narrowing.assume.extend(here.assume);
+        let settings = Settings {
+            timeout: time,
+            ..self.settings.clone()
+        };
+        let found = verdict::decide(&protocol, &narrowing, Property::Deadlock, &settings)?;
+        Ok(match found.verdict {
+            Verdict::Proved(_) => Some(false),
+            Verdict::Refuted(_) => Some(true),
+            Verdict::Bounded { .. } | Verdict::Unknown { .. } => None,
+        })
     }
 
     /// The verdict where the formula does not hold.

@@ -7,7 +7,8 @@
 //!    original. Only a wait that never passes in the original may be removed: nothing after it was
 //!    reached.
 //! 2. A wait at which a member can block in the original can still block: a role whose waits at an
-//!    object all pass at once is not synchronized by it.
+//!    object all pass at once is not synchronized by it. A producer that is right blocks only when its ring is full, so
+//!    larger inputs are looked at where it does not block at small ones.
 //! 3. No more statements are unreachable than before.
 //!
 //! Control flow depends on the input alone, so what the edited protocol does is what its unfolded
@@ -52,6 +53,15 @@ const LARGEST: Limits = Limits {
     work: 100_000,
 };
 
+/// The same for inputs.
+const BOUNDS: Bounds = Bounds {
+    max_initial: 1,
+    limits: LARGEST,
+};
+
+/// How far above the least values larger ones are.
+const FAR: [i64; 3] = [4, 7, 12];
+
 /// The length of a run.
 const STEPS: usize = 4_000;
 
@@ -66,6 +76,8 @@ pub(super) struct Work {
     can_wait: BTreeSet<(usize, usize)>,
     /// How many statements no member comes to.
     unreached: usize,
+    /// Larger parameter values.
+    larger: Vec<Vec<i64>>,
 }
 
 /// What members do at small inputs, operation by operation, and what they find at the start; not
@@ -86,18 +98,21 @@ impl Work {
     /// What the original does at these parameter values, as far as runs show.
     pub(super) fn of(protocol: &Protocol, points: &[Vec<i64>]) -> Work {
         let visible = visible(protocol);
+        let far = |steps: i64| {
+            let params = protocol.params.iter();
+            params
+                .map(|param| (0..=steps).rev().find_map(|at| param.domain.value(at)))
+                .collect()
+        };
         let mut work = Work {
+            larger: FAR.into_iter().filter_map(far).collect(),
             done: Vec::new(),
             can_wait: BTreeSet::new(),
             unreached: 0,
         };
         let mut reached = BTreeSet::new();
         for params in points {
-            let bounds = Bounds {
-                max_initial: 1,
-                limits: LARGEST,
-            };
-            let Ok(inputs) = Inputs::new(&visible, params, &bounds) else {
+            let Ok(inputs) = Inputs::new(&visible, params, &BOUNDS) else {
                 continue;
             };
             for (input, instance) in inputs.take(INPUTS).filter_map(Result::ok) {
@@ -177,6 +192,19 @@ impl Work {
                     return true;
                 }
                 run(&instance, member, &mut can_wait);
+            }
+        }
+        for params in &self.larger {
+            if self.can_wait.is_subset(&can_wait) {
+                break;
+            }
+            let Ok(mut inputs) = Inputs::new(&visible, params, &BOUNDS) else {
+                continue;
+            };
+            if let Some(Ok((_, instance))) = inputs.next() {
+                for member in 0..instance.members.len() {
+                    run(&instance, member, &mut can_wait);
+                }
             }
         }
         if !self.can_wait.is_subset(&can_wait) {
@@ -399,5 +427,20 @@ mod tests {
         assert!(does_less(text, "read a", ""));
         assert!(!does_less(text, "read a", "read a read b"));
         assert!(does_less(text, "wait ready == 1", ""));
+    }
+
+    /// The producer of a ring of four blocks only when it is full.
+    #[test]
+    fn a_wait_may_block_at_larger_values_only() {
+        let text = "protocol p param N in 0..
+            mbarrier full[4] { arrivals: 1 } mbarrier empty[4] { arrivals: 1 }
+            role load { for i in 0..N { wait empty[i % 4] i / 4 % 2 arrive full[i % 4] } }
+            role math { for i in 0..N { wait full[i % 4] i / 4 % 2 arrive empty[i % 4] } }";
+        let load = |text: &str| text::load(text.as_bytes()).expect("a protocol");
+        let work = Work::of(&load(text), &[vec![0], vec![1], vec![2]]);
+        let edited = text.replacen("i / 4 % 2", "(i / 4 + 1) % 2", 1);
+        assert!(!work.does_less(&load(&edited)));
+        let edited = text.replacen("wait empty[i % 4] i / 4 % 2", "", 1);
+        assert!(work.does_less(&load(&edited)));
     }
 }

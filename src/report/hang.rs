@@ -382,7 +382,7 @@ pub fn text(report: &Report, detail: Detail) -> String {
     listed(&mut out, style, "seen", &report.seen, most);
     listed(&mut out, style, "barriers", &report.barriers, most);
     listed(&mut out, style, "notes", &report.notes, usize::MAX);
-    let used = out.lines().count();
+    let used = style.height(&out);
     match &report.finding {
         Some(finding) if style.verbose => out.push_str(&text::details(finding, detail, used)),
         Some(finding) if report.is_that => {

@@ -1,7 +1,8 @@
-//! Findings as Markdown, to be pasted into an issue or a summary: a table, then what needs somebody.
+//! Findings as Markdown, to be pasted into an issue or a summary: a table, then what needs somebody, with the evidence.
 
 use std::fmt::Write;
 
+use super::evidence;
 use super::finding::Finding;
 use super::finding::Word;
 use super::style::Style;
@@ -52,7 +53,8 @@ pub fn document(findings: &[Finding], failures: &[String], z3: &'static str) -> 
             finding.protocol
         );
         let text = text::finding(finding, detail);
-        let _ = write!(out, "\n### {}\n\n{}", cell(&title), fenced(&text));
+        let evidence = evidence::evidence(finding).unwrap_or_default();
+        let _ = write!(out, "\n### {}\n\n{evidence}{}", cell(&title), fenced(&text));
     }
     for failure in failures {
         let _ = write!(out, "\n{}", fenced(failure));

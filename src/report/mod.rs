@@ -12,6 +12,7 @@ pub mod csr;
 pub mod culprit;
 mod cuts;
 pub mod elements;
+mod evidence;
 pub mod expect;
 mod expression;
 pub mod finding;

@@ -80,6 +80,12 @@ pub struct Blocked {
 /// Explains a state in which nobody can go on. In any other state it only lists who is blocked:
 /// there is no reason yet.
 pub fn explain(scene: Scene<'_>) -> Stuck {
+    let straight = culprit::straight(scene.instance, scene.schedule, scene.state);
+    let scene = Scene {
+        instance: &straight.instance,
+        state: &straight.state,
+        ..scene
+    };
     let Scene {
         protocol,
         instance,
@@ -87,7 +93,7 @@ pub fn explain(scene: Scene<'_>) -> Stuck {
         ..
     } = scene;
     let waiting = step::blocked(instance, state);
-    let culprit = culprit::find(scene);
+    let culprit = culprit::find(scene, &straight.turns);
     let blocked = waiting.iter().map(|b| Blocked {
         member: instance.member_name(b.member),
         line: trace::line(&protocol.source, instance, &b.op),

@@ -14,14 +14,20 @@ pub struct Style {
     pub verbose: bool,
     /// The width of the terminal; lines are as long as they are where there is none.
     pub width: Option<usize>,
+    /// How much shorter than usual lists are, from 0 to [`Style::SHORTEST`], so that all fits a screen.
+    pub shorter: u8,
 }
 
 impl Style {
+    /// The shortest that lists get.
+    pub const SHORTEST: u8 = 2;
+
     /// Text without emphasis.
     pub const PLAIN: Style = Style {
         color: false,
         verbose: false,
         width: None,
+        shorter: 0,
     };
 
     /// A heading.
@@ -75,6 +81,14 @@ impl Style {
             out.push('\n');
         }
         out
+    }
+
+    /// How many lines a text takes.
+    pub fn height(self, text: &str) -> usize {
+        match self.width {
+            None => text.lines().count(),
+            Some(_) => self.fitted(text).lines().count(),
+        }
     }
 
     fn wrapped(self, code: &str, text: &str) -> String {

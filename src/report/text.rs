@@ -16,6 +16,9 @@ use super::style::Style;
 use super::trace::Event;
 use elements::elements;
 
+/// The lines of a small screen.
+const SCREEN: usize = 25;
+
 /// How many uses of an element are listed.
 const USES: usize = 4;
 
@@ -47,13 +50,18 @@ impl Most {
                 steps: usize::MAX,
             };
         }
+        let (some, assumptions, steps) = match style.shorter {
+            0 => (4, 6, 3),
+            1 => (2, 2, 3),
+            _ => (1, 0, 1),
+        };
         Most {
-            elements: 4,
+            elements: some,
             all_elements: false,
-            members: 4,
-            assumptions: 6,
-            lines: 25,
-            steps: 3,
+            members: some,
+            assumptions,
+            lines: SCREEN,
+            steps,
         }
     }
 }
@@ -87,8 +95,26 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
     let legend = finding.legend.as_slice();
     list(&mut out, style, "names", legend);
     out.push_str(&place(finding, style));
-    out.push_str(&details(finding, detail, out.lines().count()));
+    out.push_str(&details_that_fit(finding, detail, style.height(&out)));
     style.fitted(&out)
+}
+
+/// The details, with lists as long as a screen has room for. A counterexample is a picture to be seen at once; of other
+/// findings everything is said.
+fn details_that_fit(finding: &Finding, detail: Detail, used: usize) -> String {
+    let mut shorter = 0;
+    loop {
+        let style = Style {
+            shorter,
+            ..detail.style
+        };
+        let out = details(finding, Detail { style, ..detail }, used);
+        let fits = used + style.height(&out) <= Most::of(style).lines;
+        if fits || finding.counterexample.is_none() || shorter == Style::SHORTEST {
+            return out;
+        }
+        shorter += 1;
+    }
 }
 
 /// The line that a finding is about; nothing where there is none.
@@ -112,7 +138,7 @@ pub(super) fn details(finding: &Finding, detail: Detail, used: usize) -> String 
     let after = after(finding, detail);
     let mut out = String::new();
     if let Some(counterexample) = &finding.counterexample {
-        let used = used + after.lines().count();
+        let used = used + detail.style.height(&after);
         out.push_str(&self::counterexample(counterexample, detail.style, used));
     }
     out.push_str(&after);
@@ -128,17 +154,12 @@ pub(super) fn chain_and_trace(finding: &Finding, style: Style, used: usize) -> S
     let mut out = String::new();
     let links = shortened(counterexample.stuck.chain.clone(), most.members);
     list(&mut out, style, "who waits for whom", &links);
-    // A title, the line about the steps that are left out, and the line about the search.
-    let used = used + out.lines().count() + 3;
-    let steps = most.lines.saturating_sub(used).max(most.steps);
-    list(
-        &mut out,
-        style,
-        "trace",
-        &trace(&counterexample.trace, steps),
-    );
+    let mut search = String::new();
     let smallest = std::slice::from_ref(&counterexample.smallest);
-    list(&mut out, style, "search", smallest);
+    list(&mut search, style, "search", smallest);
+    let used = used + style.height(&out) + style.height(&search);
+    out.push_str(&last_steps(&counterexample.trace, style, used));
+    out.push_str(&search);
     out
 }
 
@@ -155,7 +176,11 @@ fn after(finding: &Finding, detail: Detail) -> String {
     if finding.counterexample.is_some() && !style.verbose {
         // A run that hangs rests on fewer of them than a proof does.
         let most = Most::of(style).assumptions;
-        let assumptions = shortened(finding.assumptions.clone(), most).join("; ");
+        let assumptions = match (finding.assumptions.len(), most) {
+            (0, _) => String::new(),
+            (count, 0) => format!("{count} (-v lists them)"),
+            _ => shortened(finding.assumptions.clone(), most).join("; "),
+        };
         if !assumptions.is_empty() {
             list(&mut out, style, "assumptions", &[assumptions]);
         }
@@ -216,7 +241,10 @@ fn quoted(place: &str, line: usize, text: &str, style: Style) -> String {
 
 fn counterexample(counterexample: &Counterexample, style: Style, used: usize) -> String {
     let other = other_run(&counterexample.second_trace, style);
-    let used = used + 1 + other.lines().count();
+    let mut smallest = String::new();
+    let minimal = std::slice::from_ref(&counterexample.smallest);
+    list(&mut smallest, style, "minimal", minimal);
+    let used = used + style.height(&smallest) + style.height(&other);
     let mut out = run_after(
         &counterexample.patterns,
         &counterexample.stuck,
@@ -225,8 +253,7 @@ fn counterexample(counterexample: &Counterexample, style: Style, used: usize) ->
         used,
     );
     out.push_str(&other);
-    let smallest = std::slice::from_ref(&counterexample.smallest);
-    list(&mut out, style, "minimal", smallest);
+    out.push_str(&smallest);
     out
 }
 
@@ -285,8 +312,9 @@ fn run_after(
         let links = shortened(stuck.chain.clone(), most.members);
         list(&mut out, style, "who waits for whom", &links);
     }
-    // A chain already says why each of its members waits.
-    if stuck.blocked.len() > stuck.chain.len() {
+    // A chain already says why each of its members waits; where there is little room, the first line does.
+    let chained = stuck.blocked.len() <= stuck.chain.len();
+    if !chained && style.shorter < Style::SHORTEST {
         let like = |b: &Blocked| (b.line, b.element.clone(), b.wants.clone(), b.value.clone());
         let alike = |a: &Blocked, b: &Blocked| like(a) == like(b);
         let runs = ranges::together(&stuck.blocked, |b| &b.member, alike);
@@ -318,12 +346,24 @@ fn run_after(
         };
         list(&mut out, style, title, &[names.join(", ")]);
     }
-    // A title and a line about those that are left out.
-    let used = used + out.lines().count() + 2;
-    let steps = most.lines.saturating_sub(used).max(most.steps);
-    let lines = trace(events, steps);
-    list(&mut out, style, "trace", &lines);
+    out.push_str(&last_steps(events, style, used + style.height(&out)));
     out
+}
+
+/// As many of the last steps of a run as a screen has room for where so many lines are used already.
+fn last_steps(events: &[Event], style: Style, used: usize) -> String {
+    let most = Most::of(style);
+    // A title and a line about those that are left out.
+    let left = most.lines.saturating_sub(used);
+    let mut steps = left.saturating_sub(2).max(most.steps);
+    loop {
+        let mut out = String::new();
+        list(&mut out, style, "trace", &trace(events, steps));
+        if steps <= most.steps || style.height(&out) <= left {
+            return out;
+        }
+        steps -= 1;
+    }
 }
 
 /// The second of two runs that differ.

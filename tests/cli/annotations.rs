@@ -80,6 +80,16 @@ fn markdown() {
 
     ### deadlock REFUTED of lock\_n\_block
 
+    **Theory.** cta\[1\] waits for dq\[0\] == 1 (line 18), but dq\[0\] stays 0 and nobody adds to it: cta\[0\] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip.
+
+    **It predicts.** A launch with N = 2, M = 1, R = 1, visits = {(1, 0)} can stop for ever, and then these wait:
+
+    - cta\[1\] at line 18, for dq\[0\] == 1, and finds 0
+
+    **It is wrong** if a debugger shows a hung launch with other waits, other lines or another phase of these barriers. `warplock hang` compares what cuda-gdb prints with it.
+
+    **The run**, found by `warplock check --set M=1 --set N=2 --set R=1 lock_n_block.wlk`:
+
     ```text
     lock_n_block.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
         --> lock_n_block.wlk:18

@@ -117,7 +117,7 @@ fn text_is_escaped() {
 fn a_run_for_mermaid() {
     let text = "protocol p\nmbarrier b { arrivals: 2 }\nrole t[i in 0..1] { arrive b  wait b 0 }\n";
     insta::assert_snapshot!(checked(text, "mermaid"), @r"
-    **deadlock of p: REFUTED** b takes 2 arrivals, 1 came (t\[0\]), and t\[0\] waits for the rest (line 3): no statement is left that arrives there
+    **deadlock of p: REFUTED** b takes 2 arrivals, 1 came (t\[0\]), and t\[0\] waits for the rest (line 3): no more than 1 arrival comes in a phase
 
     ```mermaid
     sequenceDiagram
@@ -150,7 +150,7 @@ fn a_run_for_perfetto() {
         .collect();
     insta::assert_debug_snapshot!(events, @r#"
     [
-        "\"M\" null +null deadlock of p: REFUTED b takes 2 arrivals, 1 came (t[0]), and t[0] waits for the rest (line 3): no statement is left that arrives there",
+        "\"M\" null +null deadlock of p: REFUTED b takes 2 arrivals, 1 came (t[0]), and t[0] waits for the rest (line 3): no more than 1 arrival comes in a phase",
         "\"M\" null +null t[0]",
         "\"X\" 0 +1 arrives at b: phase 0, 1 pending",
         "\"X\" 1 +5 waits for b phase != 0: nobody else comes",

@@ -135,7 +135,7 @@ role consumer warp {
     insta::assert_snapshot!(folder.run(&["check", "barrier.wlk"]), @"
     exit 1
     --- stdout
-    barrier.wlk: deadlock: REFUTED full takes 2 arrivals, 1 came (producer), and consumer waits for the rest (line 9): no statement is left that arrives there
+    barrier.wlk: deadlock: REFUTED full takes 2 arrivals, 1 came (producer), and consumer waits for the rest (line 9): no more than 1 arrival comes in a phase
        --> barrier.wlk:9
       9 |     wait full 0
       element  start  now                 waited for                   changed by                 completes
@@ -488,7 +488,7 @@ fn further_counterexamples_differ_in_where_the_roles_wait() {
     insta::assert_snapshot!(folder.run(&check), @"
     exit 1
     --- stdout
-    two.wlk: deadlock: REFUTED at N = 1: nobody arrives at a, for which left waits (line 7): no statement is left that arrives there
+    two.wlk: deadlock: REFUTED at N = 1: nobody arrives at a, for which left waits (line 7): no statement arrives there
        --> two.wlk:7
       7 |         wait a 0
       element  start  now                 waited for                changed by  completes
@@ -534,7 +534,7 @@ role thread[t in 0..T] {
     insta::assert_snapshot!(folder.run(&["check", "-q", "twenty.wlk"]), @"
     exit 1
     --- stdout
-    twenty.wlk: deadlock: REFUTED at T = 1, N = 20: thread[0] waits for bar with parity 0 twice in a row (line 8), and bar has completed 20 times by then, so this wait needs another completion: no statement is left that arrives there
+    twenty.wlk: deadlock: REFUTED at T = 1, N = 20: thread[0] waits for bar with parity 0 twice in a row (line 8), and bar has completed 20 times by then, so this wait needs another completion: whoever arrives there has made all of its arrivals
     --- stderr
     ");
 }

@@ -1,4 +1,4 @@
-//! The first line of a verdict names the true culprit, in every file of three folders of the
+//! The first line of a verdict names the true culprit, in every file of four folders of the
 //! library: `docs/culprits.md` lists the sentences.
 //!
 //! `WARPLOCK_WRITE_DOCS=1 cargo test --test cli culprits::` writes the page anew.
@@ -15,8 +15,8 @@ which never adds to the semaphore:
 
 > cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip.
 
-This page lists that sentence for every protocol of `encodings/known_bugs`, `encodings/checklist` and `encodings/block_sparse`
-that hangs. A test generates the page and fails if it differs.
+This page lists that sentence for every protocol of `encodings/known_bugs`, `encodings/checklist`, `encodings/block_sparse` and
+`encodings/atomic` that hangs. A test generates the page and fails if it differs.
 
 Warplock does not know these protocols. It derives the sentence from the state in which nobody can go on. There, most
 members wait for somebody who waits, too. Warplock follows this chain of waits until it comes to one that no waiting member
@@ -69,7 +69,7 @@ fn warplock(arguments: &[&str]) -> String {
 fn the_sentences_of_the_page_are_what_is_printed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut page = HEAD.trim_end().to_owned() + "\n";
-    for folder in ["known_bugs", "checklist", "block_sparse"] {
+    for folder in ["known_bugs", "checklist", "block_sparse", "atomic"] {
         let files = hanging(root, folder);
         assert!(files.len() >= 8, "{folder}: {files:?}");
         let mut arguments = vec!["check"];
@@ -123,7 +123,7 @@ fn whoever_comes_too_seldom_is_named() {
     let steps = "checklist/scheduler_step_skipped.wlk";
     insta::assert_snapshot!(first(steps, &["T=2", "U=3", "W=3"]), @"T = 2, U = 3, W = 3: cta takes 5 arrivals, 2 came (worker[0] and worker[1]), and worker[0] waits for the rest (line 13): helper[0..3] arrive 2 times each and have ended");
     let tiles = "known_bugs/phantom_tile.wlk";
-    insta::assert_snapshot!(first(tiles, &["S=2", "REAL=3", "T=8"]), @"S = 2, T = 8, REAL = 3: empty[1] takes 2 arrivals, 1 came (math[0]), and load waits for the rest (line 18): math[1] arrives once and has ended");
+    insta::assert_snapshot!(first(tiles, &["S=2", "REAL=3", "T=8"]), @"S = 2, T = 8, REAL = 3: empty[1] takes 2 arrivals, 1 came (math[0]), and load waits for the rest (line 18): math[1] arrives once, because `if cta == 0 || t < REAL` (line 28) holds for it 3 of 8 times");
     let warps = "known_bugs/named_count.wlk";
     insta::assert_snapshot!(first(warps, &["W=4"]), @"W = 4: bar[2] takes 64 threads, 32 came (epilogue_load), and nobody else comes (line 16): 5 warps come in all, 2 for each completion, and load[0..4] completed 2 before");
 }

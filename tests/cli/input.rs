@@ -107,7 +107,7 @@ fn completions_and_explanations_are_printed() {
         assert_eq!(output.status.code(), Some(0));
         assert!(!output.stdout.is_empty());
     }
-    insta::assert_snapshot!(folder.run(&["explain"]), @r"
+    insta::assert_snapshot!(folder.run(&["explain"]), @"
     exit 0
     --- stdout
     warplock explain TOPIC, where TOPIC is one of
@@ -126,11 +126,17 @@ fn completions_and_explanations_are_printed() {
       class, classes, lane, lanes, cut, cuts
       certificate, witness, missing, lapped, bytes-missing, bytes-surplus
       overtaken, no-place, circular, parity, phase, minimal
-      smallest, assumptions, assumption, never, deadlock, early_completion
-      early_pass, lapped_wait, over_arrival, tx_mismatch, uninitialized, race
-      stale_read, resources, assertion, init-in-role, use-before-barrier, never-initialised
-      cta-barrier-in-role, arrival-count, trip-counts, commit-by-warp, dealloc-without-barrier, not-together
-      barrier-id, barrier-count
+      smallest, assumptions, assumption, never, adversarial-schedules, schedules
+      runs-with-somebody-held, explicit-search, exhaustive-search, event-encoding, counter-system, credit-rule
+      arriver-rule, element, elements, pending, generation, registered
+      registration, blocked, never-started, not-started, resident-slot, waited-for
+      changed-by, completes, names, trace, lint, lints
+      hangs-iff, hangs-only-if, outside, inside, reached, excluded
+      not-found, hand-off, worksheet, row-order, trusted-kernel, kernel
+      checked-by, deadlock, early_completion, early_pass, lapped_wait, over_arrival
+      tx_mismatch, uninitialized, race, stale_read, resources, assertion
+      init-in-role, use-before-barrier, never-initialised, cta-barrier-in-role, arrival-count, trip-counts
+      commit-by-warp, dealloc-without-barrier, not-together, barrier-id, barrier-count
 
     or a word of the protocol language, such as wait or arrive_expect_tx
     --- stderr
@@ -162,6 +168,29 @@ fn completions_and_explanations_are_printed() {
         "obligation",
         "lapped",
         "tx_mismatch",
+        "adversarial schedules",
+        "explicit search",
+        "event encoding",
+        "runs with somebody held",
+        "counter system",
+        "credit rule",
+        "arriver rule",
+        "exhaustive search",
+        "element",
+        "pending",
+        "blocked",
+        "never started",
+        "changed by",
+        "waited for",
+        "names",
+        "trace",
+        "lint",
+        "hangs only if",
+        "REACHED",
+        "NOT FOUND",
+        "resident slot",
+        "row order",
+        "checked by",
     ] {
         assert_eq!(
             folder.output(&["explain", topic], b"").status.code(),

@@ -37,5 +37,6 @@ mod repair;
 mod repro;
 mod repro_families;
 mod run;
+mod screen;
 mod signals;
 mod worksheet;

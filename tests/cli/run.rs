@@ -198,7 +198,7 @@ role consumer {
     --- stdout
       0  producer  arrives at full: phase 0, 1 pending  (line 5)
     1: producer arrives at full: phase 0, 1 pending
-    barrier.wlk at T = 2: hangs after 1 step: full takes 2 arrivals, 1 came (producer), and consumer waits for the rest (line 8): no statement is left that arrives there
+    barrier.wlk at T = 2: hangs after 1 step: full takes 2 arrivals, 1 came (producer), and consumer waits for the rest (line 8): no more than 1 arrival comes in a phase
        --> barrier.wlk:8
       8 |     wait full 0
       element  start  now                 waited for                   changed by         completes

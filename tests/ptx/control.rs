@@ -183,7 +183,7 @@ fn lanes_with_mbarriers_of_their_own() {
     lanes.ptx:lanes_initialise: deadlock: PROVED for every param_0 in 0..=1073741823 and schedule: all obligations of [rule] hold
     lanes.ptx:lanes_initialise_too_few: deadlock: REFUTED at param_0 = 4: nobody initialises full_bar[3], for which warp1 waits (lanes.cu:19, line 490)
     lanes.ptx:lanes_tell_ctas: deadlock: PROVED for every param_0 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    lanes.ptx:lanes_tell_one_cta: deadlock: REFUTED at param_0 = 1: nobody arrives at met_bar_cta1, for which cta1_warp0 waits (lanes.cu:43, line 1065): no statement is left that arrives there
+    lanes.ptx:lanes_tell_one_cta: deadlock: REFUTED at param_0 = 1: nobody arrives at met_bar_cta1, for which cta1_warp0 waits (lanes.cu:43, line 1065): no statement arrives there
     --- stderr
     ");
 }

@@ -87,7 +87,7 @@ fn a_pipeline_of_predicated_copies() {
     insta::assert_snapshot!(check("deadlock", entry(&short)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at n = 2: nobody arrives at memory_65536[1], for which warp0 waits (line 41): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED at n = 2: nobody arrives at memory_65536[1], for which warp0 waits (line 41): no statement arrives there
     --- stderr
     ");
     // The copy has another condition than what expects it.

@@ -193,14 +193,14 @@ fn bytes_that_another_cta_expects() {
     pair.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
-    insta::assert_snapshot!(copied_by_another("pair", &frees(&[0])), @r"
+    insta::assert_snapshot!(copied_by_another("pair", &frees(&[0])), @"
     async copy tile completes bars_0_cta0 2048  // line 47
     async copy tile completes bars_0_cta0 2048  // line 50
     async copy tile completes bars_0_cta1 2048  // line 50
     async copy tile completes bars_0_cta1 2048  // line 47
     exit 1
     --- stdout
-    pair.ptx: deadlock: REFUTED at n = 2: nobody arrives at bars_8_cta1, for which cta1_warp0 waits (line 44): no statement is left that arrives there
+    pair.ptx: deadlock: REFUTED at n = 2: nobody arrives at bars_8_cta1, for which cta1_warp0 waits (line 44): no statement arrives there
     --- stderr
     ");
 }

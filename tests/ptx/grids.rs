@@ -457,7 +457,7 @@ fn a_vote_ends_the_looks_of_one_thread() {
     insta::assert_snapshot!(Poll { turn: "%r3", ..POLL }.check(), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_p_words == 1 (line 22), but at_p_words stays 0 and nobody adds to it
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_p_words == 1 (line 22), but at_p_words stays 0 and nobody sets it
     --- stderr
     ");
     insta::assert_snapshot!(
@@ -465,7 +465,7 @@ fn a_vote_ends_the_looks_of_one_thread() {
         @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_words == 1 (line 22), but cta[0] set it to 2, and at_p_words never goes down
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_words == 1 (line 22), but cta[0] set it to 2 (line 31), and nobody sets it again
     --- stderr
     ");
 }
@@ -563,16 +563,16 @@ fn a_word_is_passed_on_by_a_store() {
     ");
     // The first one does.
     let first = "add.u32 %r7, %r4, 1;\nsetp.eq.u32 %p3, %r4, 0;\nselp.u32 %r7, 0, %r7, %p3;";
-    insta::assert_snapshot!(check("%r2", first), @r"
+    insta::assert_snapshot!(check("%r2", first), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, nctaid_z = 2, R = 1: cta[0][1] waits for at_p_words[0] == 1 (line 22), but at_p_words[0] stays 0 and nobody adds to it: cta[0][0] never adds to it
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, nctaid_z = 2, R = 1: cta[0][1] waits for at_p_words[0] == 1 (line 22), but cta[0][0] set at_p_words[0] to 0 (line 28), and nobody sets it: cta[0][0] never sets it
     --- stderr
     ");
     insta::assert_snapshot!(check("%r2", "add.u32 %r7, %r4, 2;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, nctaid_z = 2, R = 1: cta[0][1] waits for at_p_words[0] == 1 (line 22), but cta[0][0] set it to 2, and at_p_words[0] never goes down
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, nctaid_z = 2, R = 1: cta[0][1] waits for at_p_words[0] == 1 (line 22), but cta[0][0] set it to 2 (line 26), and nobody sets it again
     --- stderr
     ");
 }

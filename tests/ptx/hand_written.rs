@@ -587,7 +587,7 @@ fn an_address_that_wraps_around() {
     insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967288")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED nobody arrives at bars_0, for which warp0 waits (line 24): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED nobody arrives at bars_0, for which warp0 waits (line 24): no statement arrives there
     --- stderr
     ");
 }

@@ -91,7 +91,7 @@ fn phase_tokens() {
     insta::assert_snapshot!(check(96, 128, ROUNDS), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at n = 1: b_bar takes 4 arrivals, 3 came (warp0, warps1_2[0] and warps1_2[1]), and warp0 waits for the rest (line 29): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED at n = 1: b_bar takes 4 arrivals, 3 came (warp0, warps1_2[0] and warps1_2[1]), and warp0 waits for the rest (line 29): no more than 3 arrivals come in a phase
     --- stderr
     ");
 }
@@ -152,7 +152,7 @@ fn asynchronous_arrivals_that_raise_the_count() {
     insta::assert_snapshot!(check(64, 128, code), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED b_bar takes 4 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 26): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED b_bar takes 4 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 26): no more than 2 arrivals come in a phase
     --- stderr
     ");
 }
@@ -338,7 +338,7 @@ fn copies_with_unequal_shares() {
     insta::assert_snapshot!(run(kernel(2), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED b_bar_cta0 takes 2 arrivals, 1 came (cta0_warp0), and cta0_warp0 waits for the rest (line 35): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED b_bar_cta0 takes 2 arrivals, 1 came (cta0_warp0), and cta0_warp0 waits for the rest (line 35): whoever arrives there has made all of its arrivals
     --- stderr
     ");
 }
@@ -457,7 +457,7 @@ fn any_number_of_threads() {
     insta::assert_snapshot!(run(any_threads(64), &["check", "-q", any]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at warps = 2, p_n = 1: full_bar takes 2 arrivals, 1 came (group0[0]), and group1[0] waits for the rest (line 28): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED at warps = 2, p_n = 1: full_bar takes 2 arrivals, 1 came (group0[0]), and group1[0] waits for the rest (line 28): no more than 1 arrival comes in a phase
     --- stderr
     ");
     insta::assert_snapshot!(run(entry(64, 64, "", ""), &["check", "-q", any]), @"
@@ -631,7 +631,7 @@ fn mbarriers_of_the_ctas_expect_different_numbers() {
     insta::assert_snapshot!(run(halo(3, shifted, turning), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at n = 1: further_bar_cta0 takes 2 arrivals, 1 came (cta1_warp0), and cta0_warp0 waits for the rest (line 57): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED at n = 1: further_bar_cta0 takes 2 arrivals, 1 came (cta1_warp0), and cta0_warp0 waits for the rest (line 57): no more than 1 arrival comes in a phase
     --- stderr
     ");
     // Two that one address may mean, in one CTA.

@@ -42,7 +42,7 @@ fn a_gemm_with_tensor_copies() {
     insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm_counts_threads"), @"
     exit 1
     --- stdout
-    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: empty_bar[0] takes 256 arrivals, 2 came (warp4 and warp8), and warp0 waits for the rest (tensor_gemm.cu:32, line 608): no statement is left that arrives there
+    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: empty_bar[0] takes 256 arrivals, 2 came (warp4 and warp8), and warp0 waits for the rest (tensor_gemm.cu:32, line 608): no more than 2 arrivals come in a phase
     --- stderr
     ");
     insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm_releases_early"), @"
@@ -141,7 +141,7 @@ fn steps_with_an_accumulator() {
     insta::assert_snapshot!(check("takeover.ptx", "steps_never_released"), @"
     exit 1
     --- stdout
-    takeover.ptx: deadlock: REFUTED at param_3_over_64 = 5: nobody arrives at empty_bar[0], for which warp0 waits (takeover.cu:103, line 1380): no statement is left that arrives there
+    takeover.ptx: deadlock: REFUTED at param_3_over_64 = 5: nobody arrives at empty_bar[0], for which warp0 waits (takeover.cu:103, line 1380): no statement arrives there
     --- stderr
     ");
 }
@@ -662,7 +662,7 @@ fn tiles_that_are_loaded_one_ahead() {
     insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_no_first"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 1: nobody arrives at full_bar[0], for which warp0 waits (persistent.cu:29, line 398): no statement is left that arrives there
+    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 1: nobody arrives at full_bar[0], for which warp0 waits (persistent.cu:29, line 398): no statement arrives there
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_late_phase"), @r"
@@ -777,7 +777,7 @@ fn numbers_of_one_lane() {
     insta::assert_snapshot!(looks("33"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at n = 1: nobody arrives at bar, for which warp0 waits (line 35): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED at n = 1: nobody arrives at bar, for which warp0 waits (line 35): no statement arrives there
     --- stderr
     ");
 }

@@ -75,7 +75,7 @@ fn two_buffers_with_tokens() {
     insta::assert_snapshot!(check(64, &double_buffer(64, 96, FILL, FIRST, EMPTY)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at n = 1: bar_16[0] takes 3 arrivals, 2 came (warp0 and warp1), and warp1 waits for the rest (line 47): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED at n = 1: bar_16[0] takes 3 arrivals, 2 came (warp0 and warp1), and warp1 waits for the rest (line 47): no more than 2 arrivals come in a phase
     --- stderr
     ");
     // The producer does not wait for an empty buffer, and so completes the phase of `filled` by itself.
@@ -182,7 +182,7 @@ fn a_warp_that_drops_out() {
     insta::assert_snapshot!(check(64, &code(96, drop, "")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: bar_bar takes 3 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 24): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED at p_n = 1: bar_bar takes 3 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 24): no more than 2 arrivals come in a phase
     --- stderr
     ");
     // It only arrives.
@@ -250,7 +250,7 @@ fn arrivals_in_two_parts() {
     insta::assert_snapshot!(check(64, &code(256, "")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED bar_bar takes 256 arrivals, 192 came (warp0 and warp1), and warp0 waits for the rest (line 24): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED bar_bar takes 256 arrivals, 192 came (warp0 and warp1), and warp0 waits for the rest (line 24): no more than 192 arrivals come in a phase
     --- stderr
     ");
     let waits = "mbarrier.arrive.shared.b64 %rd2, [%r2+8];\n\
@@ -394,7 +394,7 @@ fn waits_that_sleep() {
     insta::assert_snapshot!(check(64, &code(96, "")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED bar takes 3 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 25): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED bar takes 3 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 25): no more than 2 arrivals come in a phase
     --- stderr
     ");
     // It waits for lanes that may be gone.

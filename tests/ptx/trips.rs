@@ -181,7 +181,7 @@ fn first_rounds_of_one_lane_before_a_loop_of_all() {
     insta::assert_snapshot!(hand_written("", 64, &code("3", 16)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_z = 3: bar_bar[0] completes once, and warp0 waits for one more (line 50): no statement is left that arrives there
+    kernel.ptx: deadlock: REFUTED at p_z = 3: bar_bar[0] completes once, and warp0 waits for one more (line 50): whoever arrives there has made all of its arrivals
     --- stderr
     ");
     insta::assert_snapshot!(hand_written("", 64, &code("2", 8)), @"

@@ -22,6 +22,11 @@ const DEPTH: usize = 64;
 /// What the ending of a protocol file is.
 const ENDING: &str = "wlk";
 
+/// What the endings of kernels are: source, text and machine code.
+const KERNELS: [&str; 10] = [
+    "ptx", "mlir", "cu", "cuh", "py", "cubin", "fatbin", "so", "o", "a",
+];
+
 /// The files that these arguments name, in order: a folder stands for all protocol files below
 /// it, sorted. An argument that names nothing becomes a failure in its place.
 pub fn files(arguments: &[PathBuf]) -> Vec<Result<PathBuf, Failure>> {
@@ -108,6 +113,19 @@ pub fn read_up_to(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
 
 /// Reads and resolves a protocol.
 pub fn load(path: &Path, style: Style) -> Result<Protocol, Failure> {
+    let kernel = path.extension().is_some_and(|ending| {
+        let ending = ending.to_string_lossy();
+        KERNELS.contains(&ending.as_ref())
+    });
+    if kernel {
+        let name = name_of(path);
+        return Err(Failure::input(format!(
+            "{name} is a kernel, and this command takes protocols"
+        ))
+        .hint(format!(
+            "`warplock lift {name} > kernel.wlk` writes the protocol that it follows"
+        )));
+    }
     load_bytes(&read(path)?, &name_of(path), style)
 }
 

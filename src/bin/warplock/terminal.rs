@@ -77,6 +77,7 @@ impl Terminal {
                 .then(terminal_size::terminal_size)
                 .flatten()
                 .map(|(width, _)| usize::from(width.0)),
+            shorter: 0,
         };
         Terminal {
             out: style(io::stdout().is_terminal()),

@@ -17,6 +17,7 @@ use crate::semantics::unfold::Reached;
 
 use super::obstacle::Obstacles;
 use super::obstacle::position;
+use super::straight::Turn;
 
 /// A member whose program has a statement that would help, and that does not help any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Absent {
     pub member: usize,
     /// What keeps it away.
     pub reason: Reason,
+    /// How often it came in the open phase.
+    pub came: i64,
 }
 
 /// What keeps a member away.
@@ -42,6 +45,10 @@ pub enum Reason {
     Elsewhere,
     /// It came so often in all.
     Came(i64),
+    /// It came so often in all: the `if` with this number held for it so many of so many times.
+    Skips(i64, usize, u64, u64),
+    /// The atomic operation with this number returned this, and what helps stands behind other results.
+    Returned(usize, i64),
 }
 
 /// What is asked about the programs of members.
@@ -49,6 +56,7 @@ pub struct Programs<'p> {
     protocol: &'p Protocol,
     instance: &'p Instance,
     reached: Vec<BTreeMap<StmtId, Reached>>,
+    turns: &'p [Vec<Turn>],
 }
 
 /// A statement and what stands around it, outermost first; of an `if`, whether it is in the branch
@@ -64,12 +72,14 @@ impl<'p> Programs<'p> {
         protocol: &'p Protocol,
         instance: &'p Instance,
         input: Option<&Input>,
+        turns: &'p [Vec<Turn>],
     ) -> Programs<'p> {
         let reached = input.and_then(|input| unfold::reached(protocol, input).ok());
         Programs {
             protocol,
             instance,
             reached: reached.unwrap_or_default(),
+            turns,
         }
     }
 
@@ -81,37 +91,134 @@ impl<'p> Programs<'p> {
         };
         let init = obstacles.state().cells[cell.0 as usize] == CellState::Uninitialized;
         let open = obstacles.history().open(cell);
-        let mut all = Vec::new();
+        let by_others: Vec<StmtId> = open
+            .iter()
+            .flat_map(|open| open.came.iter().map(|(_, _, stmt)| *stmt))
+            .collect();
+        let mut away = Vec::new();
+        let mut too_seldom = Vec::new();
         for (position, role) in self.protocol.roles.iter().enumerate() {
             let mut helpful = Vec::new();
             find(&role.body, object, init, &mut Vec::new(), &mut helpful);
+            // Where others came, this one should have come, too.
+            helpful.sort_by_key(|found| !by_others.contains(&found.stmt.id));
             if helpful.is_empty() {
                 continue;
             }
             let Some(layout) = self.instance.roles.get(position) else {
                 continue;
             };
-            for member in layout.members.clone().filter(|member| *member != waiter) {
+            for member in layout.members.clone() {
+                let came = open.map_or(0, |open| open.arrivals(member));
+                // Who waits may have come too seldom itself.
+                if (member == waiter && came == 0) || (init && came > 0) {
+                    continue;
+                }
                 let own = obstacles.helpers(cell);
                 let own = own.iter().find(|helper| helper.member == member);
                 let comes = own.is_some_and(|own| match init {
-                    true => own.sets,
-                    false => own.ahead != 0 || own.sets,
+                    true => own.initialises,
+                    false => own.ahead != 0 || !own.sets.is_empty(),
                 });
-                let counted = open.is_some_and(|open| open.arrivals(member) > 0);
-                if comes || counted {
+                if comes {
                     continue;
                 }
                 let planned = own.map_or(0, |own| own.planned);
-                if planned != 0 && !init {
-                    let reason = Reason::Came(planned);
-                    all.push(Absent { member, reason });
-                } else if let Some(reason) = self.away(member, &helpful) {
-                    all.push(Absent { member, reason });
+                let reason = if came > 0 {
+                    self.prevented(member, &helpful)
+                } else if let Some((stmt, value)) = self.passed_by(member, cell) {
+                    Some(Reason::Returned(stmt, value))
+                } else if planned != 0 && !init {
+                    let skips = self.skips(member, &helpful, planned);
+                    Some(skips.unwrap_or(Reason::Came(planned)))
+                } else {
+                    self.away(member, &helpful)
+                };
+                let Some(reason) = reason else { continue };
+                let of = match came {
+                    0 => &mut away,
+                    _ => &mut too_seldom,
+                };
+                of.push(Absent {
+                    member,
+                    reason,
+                    came,
+                });
+            }
+        }
+        // Who was counted is to blame only where nobody is missing. Who is at a named barrier waits there.
+        let named = matches!(
+            obstacles.state().cells[cell.0 as usize],
+            CellState::Named { .. }
+        );
+        match away.is_empty() && !named {
+            true => too_seldom,
+            false => away,
+        }
+    }
+
+    /// An `if` that held for a member at some times only, around a statement that would help.
+    fn skips(&self, member: usize, helpful: &[Found<'_>], planned: i64) -> Option<Reason> {
+        let reached = self.reached.get(member)?;
+        helpful.iter().find_map(|found| {
+            let mut guards = found.around.iter().rev();
+            guards.find_map(|(stmt, _)| {
+                let came = reached.get(&stmt.id)?;
+                let partly = matches!(stmt.kind, StmtKind::If { .. })
+                    && 0 < came.taken
+                    && came.taken < came.times;
+                partly.then_some(Reason::Skips(planned, stmt.id.0, came.taken, came.times))
+            })
+        })
+    }
+
+    /// The members that were not counted in the open phase of a cell and come too seldom, where others that were counted come
+    /// each time by the same statement.
+    pub fn seldom(&self, obstacles: &Obstacles<'_>, waiter: usize, cell: CellId) -> Vec<Absent> {
+        let Some((object, _)) = self.instance.cell_place(cell) else {
+            return Vec::new();
+        };
+        let Some(open) = obstacles.history().open(cell) else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for (position, role) in self.protocol.roles.iter().enumerate() {
+            let mut helpful = Vec::new();
+            find(&role.body, object, false, &mut Vec::new(), &mut helpful);
+            let Some(layout) = self.instance.roles.get(position) else {
+                continue;
+            };
+            let planned = |member: usize| {
+                let own = obstacles.helpers(cell).iter();
+                own.filter(|helper| helper.member == member)
+                    .map(|helper| helper.planned)
+                    .sum::<i64>()
+            };
+            let skips = |member: usize| self.skips(member, &helpful, planned(member));
+            let members = layout.members.clone();
+            let (counted, others): (Vec<usize>, Vec<usize>) =
+                members.partition(|member| open.arrivals(*member) > 0);
+            if !counted.iter().any(|member| skips(*member).is_none()) {
+                continue;
+            }
+            for member in others.into_iter().filter(|member| *member != waiter) {
+                if let Some(reason) = skips(member) {
+                    all.push(Absent {
+                        member,
+                        reason,
+                        came: 0,
+                    });
                 }
             }
         }
         all
+    }
+
+    /// The atomic operation whose result led a member past what would have helped at a cell, and that result.
+    pub fn passed_by(&self, member: usize, cell: CellId) -> Option<(usize, i64)> {
+        let mut turns = self.turns.get(member)?.iter();
+        let turn = turns.rfind(|turn| turn.passed.contains(&cell))?;
+        Some((turn.stmt.0, turn.returned))
     }
 
     /// The roles without a statement that could help at a cell.
@@ -137,25 +244,51 @@ impl<'p> Programs<'p> {
         if statements.iter().any(|found| runs(&found)) {
             return Some(Reason::Elsewhere);
         }
-        let first = statements.first()?;
+        if self.reached.get(member).is_none() {
+            // What each statement came to is not known where programs go on with results.
+            return Some(Reason::Leaves(statements.first()?.stmt.id.0));
+        }
+        self.prevented(member, statements)
+    }
+
+    /// What keeps a member from one of these statements: the one that it came closest to, or the first of these.
+    fn prevented(&self, member: usize, statements: &[Found<'_>]) -> Option<Reason> {
         let reached = self.reached.get(member)?;
-        for (stmt, then) in &first.around {
-            let id = stmt.id;
-            let Some(came) = reached.get(&id).filter(|came| came.times > 0) else {
-                return Some(Reason::Leaves(id.0));
-            };
-            match (&stmt.kind, then) {
-                (StmtKind::For { .. }, _) if came.taken == 0 => return Some(Reason::NoTrip(id.0)),
-                (StmtKind::If { .. }, true) if came.taken == 0 => {
-                    return Some(Reason::NotHeld(id.0));
-                }
-                (StmtKind::If { .. }, false) if came.taken == came.times => {
-                    return Some(Reason::Held(id.0));
-                }
-                _ => {}
+        let ops = &self.instance.members[member].ops;
+        let mut closest: Option<(usize, Reason)> = None;
+        for found in statements {
+            if ops.iter().any(|op| op.stmt == found.stmt.id) {
+                continue;
+            }
+            let passed = found
+                .around
+                .iter()
+                .enumerate()
+                .find_map(|(depth, (stmt, then))| {
+                    let id = stmt.id;
+                    let Some(came) = reached.get(&id).filter(|came| came.times > 0) else {
+                        return Some((depth, Reason::Leaves(id.0)));
+                    };
+                    match (&stmt.kind, then) {
+                        (StmtKind::For { .. }, _) if came.taken == 0 => {
+                            Some((depth, Reason::NoTrip(id.0)))
+                        }
+                        (StmtKind::If { .. }, true) if came.taken == 0 => {
+                            Some((depth, Reason::NotHeld(id.0)))
+                        }
+                        (StmtKind::If { .. }, false) if came.taken == came.times => {
+                            Some((depth, Reason::Held(id.0)))
+                        }
+                        _ => None,
+                    }
+                });
+            let leaves = (found.around.len(), Reason::Leaves(found.stmt.id.0));
+            let (depth, reason) = passed.unwrap_or(leaves);
+            if closest.is_none_or(|(deepest, _)| depth > deepest) {
+                closest = Some((depth, reason));
             }
         }
-        Some(Reason::Leaves(first.stmt.id.0))
+        closest.map(|(_, reason)| reason)
     }
 
     /// Whether a member has done all it does.
@@ -212,6 +345,7 @@ fn helped(kind: &StmtKind, init: bool) -> Option<&Cell> {
         | StmtKind::BarArrive { cell, .. }
         | StmtKind::Commit { cell }
         | StmtKind::BarrierArrive { cell }
+        | StmtKind::Atomic { cell, .. }
         | StmtKind::Release { cell, .. } => Some(cell),
         _ => None,
     }

@@ -96,7 +96,7 @@ impl Teller<'_> {
                     (Some(next), Vain::Others(_)) => out.text(format!(
                         " for {} to {}",
                         self.name(next),
-                        helps(op, self.cell(op), &cell)
+                        helps(op, self.cell(op), &cell, self.changes(op))
                     )),
                     _ => out.text(format!(" for {}", words::awaited(self.instance(), op))),
                 }
@@ -110,7 +110,7 @@ impl Teller<'_> {
         let words = match obstacle {
             Obstacle::Wait(op, Vain::Others(others)) => {
                 let cell = self.instance().cell_name(op.cell);
-                let does = helps(op, self.cell(op), &cell);
+                let does = helps(op, self.cell(op), &cell, self.changes(op));
                 let first = self.name(others[0]);
                 format!("{first}, which would {does}, is stuck itself")
             }

@@ -15,6 +15,7 @@ mod obstacle;
 mod passed;
 mod phrase;
 mod sentence;
+mod straight;
 
 use serde::Serialize;
 
@@ -28,6 +29,8 @@ use crate::semantics::step::CellState;
 use crate::semantics::step::State;
 
 pub use obstacle::position;
+pub use straight::Turn;
+pub use straight::straight;
 
 use super::cited::Sentence;
 
@@ -93,12 +96,12 @@ pub struct Scene<'a> {
 }
 
 /// What made a run hang; `None` where somebody can still go on, nobody waits, or the reason is not looked for.
-pub fn find(scene: Scene<'_>) -> Option<Culprit> {
+/// Programs have no branches ([`straight`]); `turns` are the results of atomic operations that led members past something.
+pub fn find(scene: Scene<'_>, turns: &[Vec<Turn>]) -> Option<Culprit> {
     let Scene {
         instance, state, ..
     } = scene;
-    // Whom an atomic operation would have let go on depends on what it returns.
-    if !step::is_stuck(instance, state) || scene.protocol.atomic().is_some() {
+    if !step::is_stuck(instance, state) {
         return None;
     }
     let waiting: Vec<usize> = step::blocked(instance, state)
@@ -107,7 +110,7 @@ pub fn find(scene: Scene<'_>) -> Option<Culprit> {
         .collect();
     let obstacles = Obstacles::new(instance, state, scene.schedule);
     let chain = chain::from(&obstacles, &waiting)?;
-    let programs = Programs::new(scene.protocol, instance, scene.input);
+    let programs = Programs::new(scene.protocol, instance, scene.input, turns);
     let teller = Teller {
         source: &scene.protocol.source,
         obstacles: &obstacles,
@@ -171,6 +174,12 @@ fn around(teller: &Teller<'_>, links: &[(usize, Obstacle)]) -> (Cause, Sentence,
     for (member, op) in waits() {
         if let Some(absent) = teller.suspects(member, op) {
             return (Cause::Missing, teller.short(member, op, &absent), Some(*op));
+        }
+    }
+    for (member, op) in waits() {
+        let seldom = teller.seldom(member, op);
+        if !seldom.is_empty() {
+            return (Cause::Missing, teller.short(member, op, &seldom), Some(*op));
         }
     }
     for (member, op) in waits() {

@@ -7,8 +7,10 @@
 use rustc_hash::FxHashMap;
 
 use crate::protocol::Comparison;
+use crate::protocol::StmtId;
 use crate::semantics::instance::CellId;
 use crate::semantics::instance::CellStart;
+use crate::semantics::instance::Fetch;
 use crate::semantics::instance::Instance;
 use crate::semantics::instance::Member;
 use crate::semantics::instance::Op;
@@ -81,8 +83,10 @@ pub struct Helper {
     pub ahead: i64,
     /// How many bytes are still to come.
     pub bytes: i64,
-    /// Whether it still sets a value or initialises.
-    pub sets: bool,
+    /// Whether it still initialises.
+    pub initialises: bool,
+    /// The values that it still sets, each once.
+    pub sets: Vec<i64>,
 }
 
 impl<'i> Obstacles<'i> {
@@ -92,7 +96,7 @@ impl<'i> Obstacles<'i> {
         for (number, member) in instance.members.iter().enumerate() {
             let next = position(state, number);
             for (place, op) in member.ops.iter().enumerate() {
-                let Some((amount, bytes, sets)) = help(op.kind) else {
+                let Some(help) = help(op.kind) else {
                     continue;
                 };
                 let all = helpers.entry(op.cell).or_default();
@@ -103,13 +107,15 @@ impl<'i> Obstacles<'i> {
                     });
                 }
                 let Some(own) = all.last_mut() else { continue };
-                own.planned = own.planned.saturating_add(amount);
+                own.planned = own.planned.saturating_add(help.amount);
                 // A warp that is blocked at a barrier has already arrived there.
                 let is_ahead = place > next || (place == next && !registered(state, number, op));
                 if is_ahead {
-                    own.ahead = own.ahead.saturating_add(amount);
-                    own.bytes = own.bytes.saturating_add(bytes);
-                    own.sets |= sets;
+                    own.ahead = own.ahead.saturating_add(help.amount);
+                    own.bytes = own.bytes.saturating_add(help.bytes);
+                    own.initialises |= help.initialises;
+                    own.sets
+                        .extend(help.sets.filter(|value| !own.sets.contains(value)));
                 }
             }
         }
@@ -163,21 +169,41 @@ impl<'i> Obstacles<'i> {
             others().fold(0, |sum: i64, helper| sum.saturating_add(amount(helper)))
         };
         let uninitialized = *cell == CellState::Uninitialized;
-        let useful = |helper: &Helper| match cell {
-            CellState::Uninitialized => helper.sets,
-            CellState::Mbarrier { pending: 0, .. } => helper.bytes != 0,
-            _ => helper.ahead != 0 || helper.sets,
+        let added = sum(|h| h.ahead);
+        // A value that is set ends a wait by itself, or by what others add to it.
+        let sets = |helper: &Helper| {
+            helper.sets.iter().any(|value| match op.kind {
+                OpKind::Wait(Comparison::AtLeast, wanted) => value.saturating_add(added) >= wanted,
+                OpKind::Wait(Comparison::Equal, wanted)
+                | OpKind::WaitSwap {
+                    expected: wanted, ..
+                } => *value == wanted || (*value < wanted && value.saturating_add(added) >= wanted),
+                _ => true,
+            })
         };
-        let is_set = others().any(|helper| helper.sets);
+        let useful = |helper: &Helper| match cell {
+            CellState::Uninitialized => helper.initialises,
+            CellState::Mbarrier { pending: 0, .. } => helper.bytes != 0,
+            _ => helper.ahead != 0 || sets(helper),
+        };
+        let is_set = others().any(sets);
         let enough = match (op.kind, cell) {
-            (OpKind::Wait(Comparison::Equal, wanted), CellState::Semaphore(now))
-                if *now > wanted && !is_set =>
-            {
+            (
+                OpKind::Wait(Comparison::Equal, wanted)
+                | OpKind::WaitSwap {
+                    expected: wanted, ..
+                },
+                CellState::Semaphore(now),
+            ) if *now > wanted && !is_set => {
                 return Vain::Passed(self.additions(op.cell));
             }
-            (OpKind::Wait(_, wanted), CellState::Semaphore(now)) => {
-                is_set || now.saturating_add(sum(|h| h.ahead)) >= wanted
-            }
+            (
+                OpKind::Wait(_, wanted)
+                | OpKind::WaitSwap {
+                    expected: wanted, ..
+                },
+                CellState::Semaphore(now),
+            ) => is_set || (*now <= wanted && now.saturating_add(added) >= wanted),
             (OpKind::WaitParity(_), CellState::Mbarrier { pending, tx, .. }) => {
                 if let Some(lapped) = self.lapped(member, op) {
                     return Vain::Lapped(lapped);
@@ -199,7 +225,7 @@ impl<'i> Obstacles<'i> {
             (OpKind::Acquire(amount), CellState::Pool { available }) => {
                 available.saturating_add(sum(|h| h.ahead)) >= amount
             }
-            _ => uninitialized && is_set,
+            _ => uninitialized && others().any(|helper| helper.initialises),
         };
         if !enough {
             return Vain::Short;
@@ -275,19 +301,37 @@ impl<'i> Obstacles<'i> {
         all
     }
 
-    /// Who has set a cell, and to what the last time.
-    pub fn setters(&self, cell: CellId) -> Vec<(usize, i64)> {
+    /// Who has set a cell, to what, and by which statement the last time.
+    pub fn setters(&self, cell: CellId) -> Vec<(usize, i64, StmtId)> {
         let members = self.instance.members.iter().enumerate();
         let last = |(number, member): (usize, &Member)| {
             let done = member.ops.iter().take(position(self.state, number));
             let set = done.filter(|op| op.cell == cell);
             let mut values = set.filter_map(|op| match op.kind {
-                OpKind::Set(value) => Some(value),
+                OpKind::Set(value)
+                | OpKind::Fetch(Fetch::Exchange(value))
+                | OpKind::WaitSwap { new: value, .. } => Some((value, op.stmt)),
                 _ => None,
             });
-            Some((number, values.next_back()?))
+            let (value, stmt) = values.next_back()?;
+            Some((number, value, stmt))
         };
         members.filter_map(last).collect()
+    }
+
+    /// How the element of a wait changes: whether anybody adds to it, and whether anybody sets it.
+    pub fn changes(&self, cell: CellId) -> (bool, bool) {
+        let members = self.instance.members.iter();
+        let kinds = members
+            .flat_map(|member| &member.ops)
+            .filter(|op| {
+                self.instance.cell_place(op.cell).map(|(object, _)| object)
+                    == self.instance.cell_place(cell).map(|(object, _)| object)
+            })
+            .filter_map(|op| help(op.kind));
+        kinds.fold((false, false), |(adds, sets), help| {
+            (adds || help.amount != 0, sets || help.sets.is_some())
+        })
     }
 
     /// The value of a semaphore before anything ran.
@@ -317,18 +361,52 @@ pub fn position(state: &State, member: usize) -> usize {
     }
 }
 
-/// How an operation can end somebody else's wait on its cell: arrivals or an amount, bytes, and
-/// whether it sets the cell.
-fn help(kind: OpKind) -> Option<(i64, i64, bool)> {
-    match kind {
-        OpKind::Add(amount) | OpKind::Release(amount) => Some((amount, 0, false)),
-        OpKind::CompleteTx(bytes) | OpKind::Copy(bytes) => Some((0, bytes, false)),
-        OpKind::Set(_) | OpKind::Init | OpKind::Fetch(_) | OpKind::WaitSwap { .. } => {
-            Some((0, 0, true))
+/// How an operation can end somebody else's wait on its cell.
+#[derive(Default)]
+struct Help {
+    /// Arrivals, or what it adds or gives back.
+    amount: i64,
+    bytes: i64,
+    initialises: bool,
+    /// The value that it sets.
+    sets: Option<i64>,
+}
+
+impl Help {
+    fn amount(amount: i64) -> Self {
+        Help {
+            amount,
+            ..Help::default()
         }
-        OpKind::Arrive(count) => Some((count, 0, false)),
+    }
+
+    fn sets(value: i64) -> Self {
+        Help {
+            sets: Some(value),
+            ..Help::default()
+        }
+    }
+}
+
+fn help(kind: OpKind) -> Option<Help> {
+    match kind {
+        OpKind::Add(amount) | OpKind::Release(amount) | OpKind::Fetch(Fetch::Add(amount)) => {
+            Some(Help::amount(amount))
+        }
+        OpKind::CompleteTx(bytes) | OpKind::Copy(bytes) => Some(Help {
+            bytes,
+            ..Help::default()
+        }),
+        OpKind::Set(value)
+        | OpKind::Fetch(Fetch::Exchange(value) | Fetch::Swap { new: value, .. })
+        | OpKind::WaitSwap { new: value, .. } => Some(Help::sets(value)),
+        OpKind::Init => Some(Help {
+            initialises: true,
+            ..Help::default()
+        }),
+        OpKind::Arrive(count) => Some(Help::amount(count)),
         OpKind::Sync(_) | OpKind::BarArrive(_) | OpKind::Commit | OpKind::BarrierArrive => {
-            Some((1, 0, false))
+            Some(Help::amount(1))
         }
         OpKind::Wait(..)
         | OpKind::NotDefined

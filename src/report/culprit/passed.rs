@@ -4,6 +4,7 @@ use super::super::words;
 use super::Sentence;
 use super::obstacle::Lapped;
 use super::obstacle::position;
+use super::phrase::Change;
 use super::phrase::bytes_word;
 use super::phrase::phases_word;
 use super::sentence::LISTED;
@@ -148,10 +149,19 @@ impl Teller<'_> {
             }
             first = false;
         }
-        for (who, value) in setters.iter().take(LISTED) {
+        for (who, value, stmt) in setters.iter().take(LISTED) {
             let and = if first { "" } else { " and " };
-            out = out.text(format!("{and}{} set it to {value}", self.name(*who)));
+            let who = match *who == waiter {
+                true => format!("{name} itself"),
+                false => self.name(*who),
+            };
+            out = out
+                .text(format!("{and}{who} set it to {value}"))
+                .line(self.line_of(*stmt));
             first = false;
+        }
+        if additions.is_empty() && !alone && self.changes(op) == Change::Set {
+            return out.text(", and nobody sets it again");
         }
         match additions.len().saturating_sub(LISTED) {
             0 if alone => out.text(" and never goes down"),

@@ -4,25 +4,41 @@ use crate::semantics::instance::Op;
 use crate::semantics::instance::OpKind;
 use crate::semantics::step::CellState;
 
+/// How an element of a semaphore changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    Added,
+    Set,
+    Both,
+}
+
 /// What would end a wait at a cell.
-pub(super) fn helps(op: &Op, state: &CellState, cell: &str) -> String {
+pub(super) fn helps(op: &Op, state: &CellState, cell: &str, change: Change) -> String {
     match (op.kind, state) {
         (_, CellState::Uninitialized) => format!("initialise {cell}"),
         (_, CellState::Mbarrier { pending: 0, .. }) => format!("deliver bytes to {cell}"),
         (OpKind::Acquire(_), _) => format!("give back to {cell}"),
         (OpKind::Sync(_), _) => format!("come to {cell}"),
-        (OpKind::Wait(..), _) => format!("add to {cell}"),
+        (OpKind::Wait(..) | OpKind::WaitSwap { .. }, _) => match change {
+            Change::Added => format!("add to {cell}"),
+            Change::Set => format!("set {cell}"),
+            Change::Both => format!("change {cell}"),
+        },
         _ => format!("arrive at {cell}"),
     }
 }
 
 /// What would end a wait, with members as the subject: one of them and more.
-pub(super) fn verb(op: &Op, state: &CellState) -> (&'static str, &'static str) {
+pub(super) fn verb(op: &Op, state: &CellState, change: Change) -> (&'static str, &'static str) {
     match (op.kind, state) {
         (_, CellState::Uninitialized) => ("does", "do"),
         (OpKind::Acquire(_), _) => ("gives back", "give back"),
         (OpKind::Sync(_), _) => ("comes", "come"),
-        (OpKind::Wait(..), _) => ("adds to it", "add to it"),
+        (OpKind::Wait(..) | OpKind::WaitSwap { .. }, _) => match change {
+            Change::Added => ("adds to it", "add to it"),
+            Change::Set => ("sets it", "set it"),
+            Change::Both => ("changes it", "change it"),
+        },
         _ => ("arrives", "arrive"),
     }
 }

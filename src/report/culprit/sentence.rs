@@ -19,7 +19,9 @@ use super::Programs;
 use super::Reason;
 use super::Sentence;
 use super::history::Phase;
+use super::obstacle::Helper;
 use super::obstacle::position;
+use super::phrase::Change;
 use super::phrase::helping;
 use super::phrase::times_word;
 use super::phrase::verb;
@@ -86,6 +88,11 @@ impl Teller<'_> {
         self.programs.absent(self.obstacles, waiter, op.cell)
     }
 
+    /// Who comes too seldom, where others come each time.
+    pub fn seldom(&self, waiter: usize, op: &Op) -> Vec<Absent> {
+        self.programs.seldom(self.obstacles, waiter, op.cell)
+    }
+
     /// Who was counted on and does not come, where those who come are too few for a phase if each
     /// comes as often as it has come in one.
     pub fn suspects(&self, waiter: usize, op: &Op) -> Option<Vec<Absent>> {
@@ -117,6 +124,25 @@ impl Teller<'_> {
         Some(some.text(": whoever arrives there has arrived in this phase already"))
     }
 
+    /// Nobody is away, and nobody comes any more.
+    fn nobody_left(&self, op: &Op) -> Sentence {
+        let helpers = self.obstacles.helpers(op.cell).iter();
+        let each = |helper: &Helper| {
+            let phases = self.obstacles.history().phases(op.cell).iter();
+            let most = phases.map(|phase| phase.arrivals(helper.member)).max();
+            most.unwrap_or(0).max(self.each(helper.member, op))
+        };
+        let most = helpers.map(each).fold(0, i64::saturating_add);
+        match (self.needed(op), most) {
+            (_, 0) => text(": no statement arrives there"),
+            (Some(needed), most) if most < needed => text(match most {
+                1 => ": no more than 1 arrival comes in a phase".to_owned(),
+                most => format!(": no more than {most} arrivals come in a phase"),
+            }),
+            _ => text(": whoever arrives there has made all of its arrivals"),
+        }
+    }
+
     /// How many arrivals came where more are missing.
     fn some_came(&self, waiter: usize, op: &Op, there: i64) -> Option<Sentence> {
         let (CellState::Mbarrier { pending, .. } | CellState::Barrier { pending, .. }) =
@@ -134,13 +160,18 @@ impl Teller<'_> {
         Some(sentence.line(self.line(op)))
     }
 
+    /// How many arrivals complete a phase.
+    fn needed(&self, op: &Op) -> Option<i64> {
+        match (self.instance().cells[op.cell.0 as usize], self.cell(op)) {
+            (CellStart::Mbarrier(expected) | CellStart::Barrier(expected), _) => Some(expected),
+            (CellStart::Named, CellState::Named { count, .. }) => Some(count / 32),
+            _ => None,
+        }
+    }
+
     /// Whether those who come to a barrier are too few for a phase if each comes as often as it has come in one.
     fn too_few(&self, op: &Op) -> Option<bool> {
-        let needed = match (self.instance().cells[op.cell.0 as usize], self.cell(op)) {
-            (CellStart::Mbarrier(expected) | CellStart::Barrier(expected), _) => expected,
-            (CellStart::Named, CellState::Named { count, .. }) => count / 32,
-            _ => return None,
-        };
+        let needed = self.needed(op)?;
         let phases = self.obstacles.history().phases(op.cell);
         let helpers = self.obstacles.helpers(op.cell).iter();
         let comes = helpers.filter(|helper| {
@@ -178,25 +209,27 @@ impl Teller<'_> {
     }
 
     pub(super) fn away(&self, op: &Op, absent: &[Absent]) -> Sentence {
-        let mut groups: Vec<(Reason, Vec<usize>)> = Vec::new();
+        let mut groups: Vec<(Absent, Vec<usize>)> = Vec::new();
         for one in absent {
             let role = |m: usize| self.instance().members[m].role;
-            let same = groups
-                .iter_mut()
-                .find(|(reason, who)| *reason == one.reason && role(who[0]) == role(one.member));
+            let same = groups.iter_mut().find(|(first, who)| {
+                first.reason == one.reason
+                    && first.came == one.came
+                    && role(who[0]) == role(one.member)
+            });
             match same {
                 Some((_, who)) => who.push(one.member),
-                None => groups.push((one.reason, vec![one.member])),
+                None => groups.push((one.clone(), vec![one.member])),
             }
         }
         // What keeps somebody away says more than that it came and went.
-        groups.sort_by_key(|(reason, _)| matches!(reason, Reason::Came(_) | Reason::Elsewhere));
+        groups.sort_by_key(|(one, _)| matches!(one.reason, Reason::Came(_) | Reason::Elsewhere));
         let mut out = Sentence::default();
-        for (at, (reason, who)) in groups.iter().take(LISTED).enumerate() {
+        for (at, (one, who)) in groups.iter().take(LISTED).enumerate() {
             if at > 0 {
                 out = out.text("; ");
             }
-            out = out.and(self.clause(op, who, *reason));
+            out = out.and(self.clause(op, who, one));
         }
         match groups.len().saturating_sub(LISTED) {
             0 => out,
@@ -204,18 +237,33 @@ impl Teller<'_> {
         }
     }
 
-    pub(super) fn clause(&self, op: &Op, who: &[usize], reason: Reason) -> Sentence {
+    /// How the element of a wait changes.
+    pub(super) fn changes(&self, op: &Op) -> Change {
+        match self.obstacles.changes(op.cell) {
+            (true, true) => Change::Both,
+            (false, true) => Change::Set,
+            (_, false) => Change::Added,
+        }
+    }
+
+    pub(super) fn clause(&self, op: &Op, who: &[usize], absent: &Absent) -> Sentence {
         let one = who.len() == 1;
         let names = self.names(who);
-        let (singular, plural) = verb(op, self.cell(op));
+        let (singular, plural) = verb(op, self.cell(op), self.changes(op));
         let (does, it) = if one {
             (singular, "it")
         } else {
             (plural, "them")
         };
-        let never = text(format!("{names} never {does}, because "));
+        let never = match absent.came {
+            0 => text(format!("{names} never {does}, because ")),
+            times => text(format!(
+                "{names} {does} only {}, because ",
+                times_word(times)
+            )),
+        };
         let stmt = |number: usize| self.line_of(StmtId(number));
-        match reason {
+        match absent.reason {
             Reason::NotHeld(number) => never
                 .text(format!("`{}`", self.header(number)))
                 .line(stmt(number))
@@ -236,6 +284,17 @@ impl Teller<'_> {
                 })
                 .text(" that")
                 .line(stmt(number)),
+            Reason::Skips(times, number, held, reached) => text(format!(
+                "{names} {does} {}, because `{}`",
+                times_word(times),
+                self.header(number)
+            ))
+            .line(stmt(number))
+            .text(format!(" holds for {it} {held} of {reached} times")),
+            Reason::Returned(number, value) => never
+                .text(format!("`{}`", self.header(number)))
+                .line(stmt(number))
+                .text(format!(" returned {value} to {it}")),
             Reason::Elsewhere => text(format!("{names} never {does}{}", self.elsewhere(op, who))),
             Reason::Came(times) => {
                 let ended = who
@@ -338,19 +397,34 @@ impl Teller<'_> {
                 .line(line);
                 return self.rounds(head, op, absent);
             }
-            (OpKind::Wait(..), CellState::Semaphore(now), _) => {
+            (OpKind::Wait(..) | OpKind::WaitSwap { .. }, CellState::Semaphore(now), _) => {
                 let helpers = self.obstacles.helpers(op.cell).iter();
                 let mut others = helpers.filter(|h| h.member != waiter);
-                let none = match others.any(|h| h.planned > 0) {
-                    true => "no more is added to it",
-                    false => "nobody adds to it",
+                let none = match (others.any(|h| h.planned > 0), self.changes(op)) {
+                    (_, Change::Set) => "nobody sets it",
+                    (true, Change::Both) => "nobody changes it any more",
+                    (false, Change::Both) => "nobody changes it",
+                    (true, Change::Added) => "no more is added to it",
+                    (false, Change::Added) => "nobody adds to it",
                 };
-                text(format!(
+                let head = text(format!(
                     "{name} waits for {}",
                     words::awaited(self.instance(), op)
                 ))
-                .line(line)
-                .text(format!(", but {cell} stays {now} and {none}"))
+                .line(line);
+                let set = self.obstacles.setters(op.cell);
+                match set.iter().find(|(_, value, _)| value == now) {
+                    Some((who, _, stmt)) => {
+                        let who = match *who == waiter {
+                            true => "it itself".to_owned(),
+                            false => self.name(*who),
+                        };
+                        head.text(format!(", but {who} set {cell} to {now}"))
+                            .line(self.line_of(*stmt))
+                            .text(format!(", and {none}"))
+                    }
+                    None => head.text(format!(", but {cell} stays {now} and {none}")),
+                }
             }
             (OpKind::Acquire(amount), CellState::Pool { available }, _) => {
                 text(format!("{name} waits for {amount} of {cell}"))
@@ -367,6 +441,15 @@ impl Teller<'_> {
         };
         if !absent.is_empty() {
             return head.text(": ").and(self.away(op, absent));
+        }
+        if let Some((number, value)) = self.programs.passed_by(waiter, op.cell) {
+            return head
+                .text(format!(
+                    ": {name} itself does not, because `{}`",
+                    self.header(number)
+                ))
+                .line(self.line_of(StmtId(number)))
+                .text(format!(" returned {value} to it"));
         }
         let own = self.obstacles.helpers(op.cell);
         let own = own.iter().any(|h| h.member == waiter && h.ahead > 0);
@@ -386,7 +469,7 @@ impl Teller<'_> {
                 }
             }
             OpKind::WaitParity(_) if *self.cell(op) != CellState::Uninitialized => {
-                head.text(": no statement is left that arrives there")
+                head.and(self.nobody_left(op))
             }
             _ => head,
         }

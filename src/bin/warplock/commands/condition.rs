@@ -89,6 +89,9 @@ fn shown(name: &str, protocol: &Protocol, outcome: &Outcome, style: Style, quiet
             format!("{file}: no hang found, but freedom from deadlock is not proved\n")
         }
         (_, _, true) => format!("{file}: hangs at every value that was tried\n"),
+        (true, ..) if outcome.open_inside() > 0 => {
+            format!("{file}: hangs only if {}\n", formula.text(&names))
+        }
         (true, ..) => format!("{file}: hangs iff {}\n", formula.text(&names)),
         (false, ..) => format!(
             "{file}: no condition proved; what was tried hangs iff {}\n",
@@ -138,9 +141,10 @@ fn samples(outcome: &Outcome, quiet: bool) -> String {
         true => String::new(),
         false => format!(" (all of {}, and some beyond)", outcome.region),
     };
-    let open = match outcome.open {
-        0 => String::new(),
-        open => format!(", {open} are undecided"),
+    let open = match (outcome.open.len(), outcome.open_inside()) {
+        (0, _) => String::new(),
+        (open, 0) => format!(", {open} are undecided"),
+        (open, inside) => format!(", {open} are undecided, {inside} of them inside"),
     };
     // A sample that hangs is inside of the formula, and one that does not is outside: it fits them all.
     let inside = match &outcome.formula {

@@ -193,6 +193,154 @@ granted of the machine. A proof holds only where all of them do.
 `(never)` marks an operation that does not happen any more in the state in which the run ends.
 ",
     ),
+    (
+        &["adversarial-schedules", "schedules", "runs-with-somebody-held"],
+        "\
+The protocol was run at small parameter values, with schedules that are meant to do harm: one member
+is held back as long as anybody else can go on, or one runs ahead as far as it can. A run that ended badly
+was then made smaller. Every schedule is covered only where the line `minimal` says explored exhaustively.
+",
+    ),
+    (
+        &["explicit-search", "exhaustive-search"],
+        "\
+Every state that some schedule reaches was visited, at each of the parameter values that are named. If
+these are all values of the domain, that is a proof, and `warplock certify` runs the search again.
+",
+    ),
+    (
+        &["event-encoding"],
+        "\
+One formula describes all runs within a limit: so many values per index, entries per row and rounds per
+loop. Z3 looks for a run that ends in a state in which nobody can go on. What it finds is replayed.
+",
+    ),
+    (
+        &["counter-system"],
+        "\
+The members of a class are counted instead of followed one by one: so many stand at this statement, so many at
+that. Obligations say that no count can be where everybody is blocked.
+",
+    ),
+    (
+        &["credit-rule"],
+        "\
+Members only add to counters and wait until one has at least some value, so nothing takes back what somebody waits
+for. Each wait has a rank, and every wait that comes before an addition that it needs has a lesser one: nobody
+waits in a circle. docs/soundness.md has the complete argument.
+",
+    ),
+    (
+        &["arriver-rule"],
+        "\
+Members take numbers with fetch_add, and the one that gets the last number does what remains. Exactly one
+member does, and all others have arrived before it. docs/soundness.md has the complete argument.
+",
+    ),
+    (
+        &["element", "elements"],
+        "\
+An element is one object of a family: of `mbarrier full[4]` the elements are full[0] to full[3]. The table
+shows those that somebody waits for: their start, what they are now, who waits for what, and who changes them.
+",
+    ),
+    (
+        &["pending"],
+        "\
+How many arrivals the open phase of a barrier still lacks. `phase 1, 2 pending` is phase 1 with two arrivals
+missing. A phase also lacks bytes where more are expected than have been delivered.
+",
+    ),
+    (
+        &["generation"],
+        "\
+The time from one completion of a barrier to the next. Of an mbarrier it is called a phase.
+",
+    ),
+    (
+        &["registered", "registration"],
+        "\
+A warp is registered at a named barrier from the time at which it comes there until the barrier completes. Each
+registration counts 32 threads, also a second one of the same warp.
+",
+    ),
+    (
+        &["blocked"],
+        "\
+Members whose next statement is a wait that does not pass in the state in which the run ends, with what they find.
+",
+    ),
+    (
+        &["never-started", "not-started", "resident-slot"],
+        "\
+At most R CTAs are resident, which means started and not finished. Each takes a slot until it finishes. A CTA that has
+not started waits for a slot, or for its turn in the launch order. See `warplock explain residency`.
+",
+    ),
+    (
+        &["waited-for", "changed-by", "completes"],
+        "\
+Columns of the table of elements: who waits there for what, who arrives or adds there, and whether the current phase or
+the awaited value is still reached. `(never)` marks what does not happen any more.
+",
+    ),
+    (
+        &["names"],
+        "\
+What names of a recovered protocol stand for: param_2 is the third parameter of the kernel, and
+param_3_over_64 is the number of times that 64 goes into the fourth.
+",
+    ),
+    (
+        &["trace"],
+        "\
+The end of the run that leads to the failure, one line for each step, or for several members that do the same one after the
+other. -v prints all of it.
+",
+    ),
+    (
+        &["lint", "lints"],
+        "\
+Checks for common mistakes that need no proof: `warplock lint KERNEL`. Each has a name, such as arrival-count, and the section of
+the PTX ISA that it rests on: `warplock explain arrival-count`. Findings are also said with REFUTED and UNKNOWN.
+",
+    ),
+    (
+        &["hangs-iff", "hangs-only-if", "outside", "inside"],
+        "\
+Words of `warplock condition`. `hangs iff F`: where F is false (outside) freedom from deadlock is proved, and at every point
+that was tried and where F is true (inside) a run hangs. `hangs only if F` says the first half alone: F is also true
+at points that could not be decided.
+",
+    ),
+    (
+        &["reached", "excluded", "not-found"],
+        "\
+Answers of `warplock hang`. REACHED: a run ends in the state that was seen, and it has been replayed. EXCLUDED: no run does,
+by a proof or by searching everything. NOT FOUND: none was found up to the bound that is printed.
+",
+    ),
+    (
+        &["hand-off", "worksheet"],
+        "\
+A hand-off is a pair of an arrival and a wait by which one role gives storage to another. `warplock worksheet` lists them, with
+arrival counts, phases and fences.
+",
+    ),
+    (
+        &["row-order"],
+        "\
+The order in which a member goes through the entries of its row of a pattern, where the protocol says `any order`. A verdict
+for every row order holds whatever the kernel does there.
+",
+    ),
+    (
+        &["trusted-kernel", "kernel", "checked-by"],
+        "\
+`checked by` says which code accepted the proof. `kernel` is the trusted kernel, the smallest checker (src/trusted).
+`rule NAME` is one of the rules of the certificate checker. docs/soundness.md has both.
+",
+    ),
 ];
 
 /// The text about a word, however it is written.
