@@ -15,6 +15,7 @@ mod obstacle;
 mod passed;
 mod phrase;
 mod sentence;
+mod short;
 mod straight;
 
 use serde::Serialize;
