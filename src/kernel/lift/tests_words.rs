@@ -274,13 +274,13 @@ fn a_barrier_behind_the_last_group_shows_that_it_is_complete() {
 }
 
 /// The four warps of a warpgroup close a group of multiplications in each round up to `high`, and wait behind the loop.
-fn begun(high: &str, step: u32) -> String {
+fn begun(high: &str, step: &str) -> String {
     let text = format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 n)\n.reqntid 128, 1, 1\n{{\n\
          .reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\nld.param.u32 %r3, [n];\n{high}\n\
          mov.u32 %r5, 0;\nloop:\nsetp.lt.s32 %p1, %r5, %r4;\n@!%p1 bra out;\nwgmma.fence.sync.aligned;\n\
          wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, %rd1, %rd2, 1, 1, 1, 0, 0;\n\
-         wgmma.commit_group.sync.aligned;\nadd.s32 %r5, %r5, {step};\nbra loop;\nout:\n\
+         wgmma.commit_group.sync.aligned;\n{step}\nbra loop;\nout:\n\
          wgmma.wait_group.sync.aligned 0;\nret;\n}}\n"
     );
     let found = super::tests::first_of_threads(&text, 1, 128);
@@ -290,16 +290,31 @@ fn begun(high: &str, step: u32) -> String {
 #[test]
 fn groups_of_a_loop_that_a_constant_bounds_are_counted() {
     const MANY: &str = "more than 16 groups of multiplications may be in flight here";
-    let few = begun("min.s32 %r4, %r3, 3;", 1);
+    const ONE: &str = "add.s32 %r5, %r5, 1;";
+    let few = begun("min.s32 %r4, %r3, 3;", ONE);
     assert!(few.contains("in 0..min(n, 3)"), "{few}");
-    let few = begun("min.s32 %r4, %r3, 100;", 40);
+    let few = begun("min.s32 %r4, %r3, 100;", "add.s32 %r5, %r5, 40;");
     assert!(few.starts_with("//! Recovered"), "{few}");
     // 20 rounds are too many, and nothing is known of others.
-    assert_eq!(begun("min.s32 %r4, %r3, 20;", 1), MANY);
-    assert_eq!(begun("mov.u32 %r4, %r3;", 1), MANY);
-    assert_eq!(begun("max.s32 %r4, %r3, 3;", 1), MANY);
+    for high in [
+        "min.s32 %r4, %r3, 20;",
+        "mov.u32 %r4, %r3;",
+        "max.s32 %r4, %r3, 3;",
+    ] {
+        assert_eq!(begun(high, ONE), MANY, "{high}");
+    }
     // As an unsigned number, -1 is not the lesser one.
-    assert_eq!(begun("min.u32 %r4, %r3, 3;", 1), MANY);
+    assert_eq!(begun("min.u32 %r4, %r3, 3;", ONE), MANY);
+    // What the loop runs up to, or what it counts, may not come closer.
+    for step in [
+        "add.s32 %r5, %r5, 1;\nadd.s32 %r4, %r4, 1;",
+        "add.s32 %r5, %r5, 1;\nadd.s32 %r5, %r5, -1;",
+        "setp.gt.s32 %p2, %r3, 9;\n@%p2 add.s32 %r5, %r5, 1;",
+        "setp.gt.s32 %p2, %r3, 9;\n@%p2 bra loop;\nadd.s32 %r5, %r5, 1;",
+        "add.s32 %r5, %r5, -1;",
+    ] {
+        assert_eq!(begun("min.s32 %r4, %r3, 3;", step), MANY, "{step}");
+    }
 }
 
 /// The round after which a loop ends is read from memory, and so is the count that it begins with.
