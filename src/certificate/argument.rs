@@ -68,6 +68,9 @@ impl Argument {
         match self {
             Argument::Ticket(ticket) => Some(ticket.residency),
             Argument::Turns(turns) => Some(turns.residency),
+            Argument::Credit(credit) if credit.residency == Residency::LaunchOrder => {
+                Some(Residency::LaunchOrder)
+            }
             // A launch, if there is one, is obliged to be of the whole grid.
             Argument::CaseSplit(_)
             | Argument::Arriver(_)
@@ -77,6 +80,19 @@ impl Argument {
             | Argument::Order(_)
             | Argument::Separation(_)
             | Argument::Exhaustive(_) => None,
+        }
+    }
+
+    /// Why a CTA that has not started yet does no harm; `None` where the rule shows that it does none in any case. Without a
+    /// grid it has no meaning.
+    pub(super) fn places(&self, protocol: &Protocol) -> Option<Residency> {
+        match self {
+            Argument::Credit(credit) => credit::residency(protocol, credit),
+            Argument::Arriver(arriver) => match arriver::apart(protocol) {
+                Ok(apart) => arriver.argument.places(&apart),
+                Err(_) => Some(Residency::WholeGrid),
+            },
+            _ => Some(self.residency().unwrap_or(Residency::WholeGrid)),
         }
     }
 

@@ -489,10 +489,12 @@ pub fn assumptions(protocol: &Protocol, property: Property, argument: &Argument)
         all.extend(exhaustive::launch_assumptions(protocol));
         return all;
     }
-    match argument.residency() {
+    match argument.places(protocol) {
         Some(Residency::LaunchOrder) => all.push(super::LAUNCH_ORDER.to_owned()),
-        None if !grid => {}
-        _ => all.push("all CTAs of the grid are resident at once".to_owned()),
+        Some(Residency::WholeGrid) if grid => {
+            all.push("all CTAs of the grid are resident at once".to_owned());
+        }
+        _ => {}
     }
     all
 }

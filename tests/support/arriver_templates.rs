@@ -24,13 +24,19 @@ pub const KERNELS: Kernels = Kernels {
         (", 1)", &[", 2)", ", S)", ", 0)", ", t)"]),
         ("fetch_add(", &["exchange("]),
         ("[b] = 0", &["[b] = 1", "[0] = 0", "[b] += 1", "[b] = S"]),
-        ("[b]", &["[0]", "[B - 1 - b]"]),
+        ("[b]", &["[0]", "[B - 1 - b]", "[b + 1]"]),
         ("[r]", &["[0]", "[R - 1 - r]"]),
         (
             "s in 0..S",
             &["s in 0..S + 1", "s in 0..S - 1", "s in 0..2 * S"],
         ),
         (">= 1", &[">= 2", ">= 0", "== 1"]),
+        (">= S", &[">= S - 1", ">= 1", "== S"]),
+        (">= R", &[">= R - 1", ">= R + 1", "== R"]),
+        (
+            "(r + 1) * S - 1",
+            &["r * S + S - 1", "(r + 1) * S", "r * S", "(r + 1) * R - 1"],
+        ),
         (">= r + 1", &[">= r", ">= r + 2", "== r + 1"]),
         ("+= 1", &["+= 2", "+= S", "+= t", "= 1"]),
         ("= 0", &["= 1"]),
@@ -109,5 +115,67 @@ done += 1
 role host {
 wait done >= 1
 wait one >= 1
+}",
+    // One counter for all rounds, set back before the gate opens.
+    "param S in 1..
+param R in 0..
+semaphore arrived = 0
+semaphore gate = 0
+role cta[s in 0..S] {
+for r in 0..R {
+let t = fetch_add(arrived, 1)
+if t == S - 1 {
+arrived = 0
+gate += 1
+}
+wait gate >= r + 1
+}
+}",
+    // The same in groups, with the gate in front.
+    "param B in 1..
+param S in 1..
+param R in 0..
+semaphore arrived[B] = 0
+semaphore gate[B] = 0
+role cta[b in 0..B][s in 0..S] {
+for r in 0..R {
+wait gate[b] >= r
+let t = fetch_add(arrived[b], 1)
+if t == S - 1 {
+arrived[b] = 0
+gate[b] += 1
+}
+}
+}
+role host[b in 0..B] {
+wait gate[b] >= R
+}",
+    // A counter that is never set back.
+    "param S in 1..
+param R in 0..
+semaphore arrived = 0
+semaphore gate = 0
+role cta[s in 0..S] {
+for r in 0..R {
+let t = fetch_add(arrived, 1)
+if t == (r + 1) * S - 1 {
+gate += 1
+}
+wait gate >= r + 1
+}
+}",
+    // The last to leave sets back what all have waited for.
+    "param B in 1..
+param S in 1..
+semaphore arrived[B] = 0
+semaphore left[B] = 0
+role cta[b in 0..B][s in 0..S] {
+arrived[b] += 1
+wait arrived[b] >= S
+let t = fetch_add(left[b], 1)
+if t == S - 1 {
+arrived[b] = 0
+left[b] = 0
+}
 }",
 ];

@@ -20,6 +20,16 @@ pub const KERNELS: Kernels = Kernels {
         ("n > 0", &["n > 1", "n >= 0", "r > 0"]),
         ("n < N - 1", &["n < N", "n < N - 2"]),
         ("+= 1", &["+= 2", "+= n + 1"]),
+        ("== S", &["== S - 1", "== S + 1", "== 0", ">= S"]),
+        ("== N * S", &["== N", "== N * S - 1", ">= N * S"]),
+        ("launch ascending", &["launch descending", "launch any"]),
+        ("launch descending", &["launch ascending", "launch any"]),
+        (
+            "resident 1..",
+            &["resident all", "resident N", "resident 2"],
+        ),
+        ("n + 1..N", &["0..N", "n..N", "n + 2..N", "0..n"]),
+        (">= 2", &[">= 1", ">= 3", "== 2"]),
         ("= 0", &["= 1"]),
         ("* N", &["* (N - 1)", "* (N + 1)", "* 2"]),
         ("- D", &["- D + 1", "- D - 1"]),
@@ -161,5 +171,41 @@ for r in 0..R {
 met += 1
 wait met >= (r + 1) * (N + 1)
 }
+}",
+    // A look back at who started before.
+    "param N in 1..
+semaphore state[N + 1] = 0
+grid cta[n in 0..N] launch ascending resident 1.. {
+state[n] = 1
+if n > 0 {
+wait state[n - 1] >= 2
+}
+state[n] = 2
+}",
+    // Parts of those that started before, and one wait for their number.
+    "param N in 1..
+semaphore part[N + 1] = 0
+semaphore over = 0
+grid cta[n in 0..N] launch descending resident 1.. {
+part[n] += 1
+for d in n + 1..N {
+wait part[d] >= 1
+}
+over += 1
+}",
+    // Exactly as many as there are.
+    "param N in 1..
+param S in 1..
+semaphore done[N] = 0
+semaphore total = 0
+grid cta[n in 0..N][s in 0..S] launch any resident 1.. {
+done[n] += 1
+total += 1
+}
+role host {
+for n in 0..N {
+wait done[n] == S
+}
+wait total == N * S
 }",
 ];

@@ -16,7 +16,7 @@
 //! | `if n > 0 { B }`, `n` is a count | `for j in 0..min(1, n) { B }` | `rows.rs` |
 //! | `if a < b { B } for i in a + 1..b { B }` | `for i in a..b { B }` | `B` does not mention `i` |
 //!
-//! Parameters that have one value are replaced first (`single.rs`). Lengths are compared as polynomials; whether one is never
+//! Parameters that have one value are replaced first (`single.rs`), and elements `x[e * n + f]` get two indices (`numbered.rs`). Lengths are compared as polynomials; whether one is never
 //! negative is read off its shape and the domain.
 //! Nothing moves past what could change it: bounds and conditions do not depend on what the loop assigns to, and a
 //! body with a `break` of its own stays in its loop.
@@ -25,6 +25,7 @@
 //! is removed only if its shape and the domain show that it is defined (`evident` in [`super::defined`]). All
 //! other definedness is stated from the untouched text. A body that is removed never runs in the original either.
 
+mod numbered;
 mod rows;
 mod single;
 #[cfg(test)]
@@ -69,7 +70,7 @@ pub fn normal(protocol: &Protocol) -> Protocol {
     if protocol.atomic().is_some() {
         return protocol.clone();
     }
-    let protocol = &single::replaced(protocol);
+    let protocol = &numbered::apart(&single::replaced(protocol));
     let rewriter = Rewriter {
         protocol,
         indices: turns::indices(protocol),

@@ -214,3 +214,61 @@ fn parameters_of_one_value_are_numbers() {
     shown = format!("{:?}", replaced.roles[0].body);
     assert!(shown.contains("Mul"), "{shown}");
 }
+
+/// Elements that are numbered by hand get two indices, where each number is one pair.
+#[test]
+fn a_number_of_an_element_is_a_pair() {
+    let load = |extents: &str, program: &str| {
+        let text = format!(
+            "protocol p param R in 1.. param S in 1.. param N in 0.. mbarrier b[{extents}] {{ arrivals: 1 }}
+            buffer data[{extents}] role r[g in 0..R] {{ var x = 0 {program} }}"
+        );
+        text::load(text.as_bytes()).unwrap_or_else(|found| panic!("{}", found[0].message))
+    };
+    let body = |protocol: &Protocol| sketch(&protocol.roles[0].body);
+    for (program, pairs) in [
+        (
+            "for i in 0..S { let n = g * S + i wait b[n] 0 write data[n] arrive b[i + g * S] }",
+            "for i in 0..S { wait b[g, i] 0 write data[g, i] arrive b[g, i] }",
+        ),
+        (
+            "for i in 0..N { let n = x % S + g * S arrive b[n] write data[S * g + i % S] x = x + 1 }",
+            "for i in 0..N { arrive b[g, x % S] write data[g, i % S] x = x + 1 }",
+        ),
+    ] {
+        let apart = numbered::apart(&load("R * S", program));
+        let other = load("R, S", pairs);
+        assert_eq!(body(&apart), body(&other), "{program}");
+        assert_eq!(
+            apart.objects[0].extents, other.objects[0].extents,
+            "{program}"
+        );
+        assert_eq!(
+            apart.buffers[0].extents, other.buffers[0].extents,
+            "{program}"
+        );
+    }
+    for program in [
+        // Another number than those of a rank, in one place.
+        "for i in 0..S { arrive b[g * S + i] } arrive b[0]",
+        "for i in 0..N { arrive b[g * S + i] }",
+        "for i in 1..S { arrive b[g * S + i] }",
+        "for i in 0..S { arrive b[g * R + i] }",
+        // The name stands for the place before the step.
+        "for i in 0..N { let n = g * S + x % S x = x + 1 arrive b[n] }",
+        "let n = g * S + x % S for i in 0..N { arrive b[n] x = x + 1 }",
+        "let n = g * S + x % S if N > 1 { x = x + 1 } arrive b[n]",
+    ] {
+        let protocol = load("R * S", program);
+        assert_eq!(
+            numbered::apart(&protocol).objects,
+            protocol.objects,
+            "{program}"
+        );
+        assert_eq!(
+            body(&numbered::apart(&protocol)),
+            body(&protocol),
+            "{program}"
+        );
+    }
+}

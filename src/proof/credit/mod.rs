@@ -22,10 +22,12 @@ use crate::certificate::credit;
 use crate::certificate::credit::Credit;
 use crate::certificate::credit::Credited;
 use crate::certificate::credit::Supply;
+use crate::certificate::grid::Residency;
 use crate::certificate::program::Program;
 use crate::fresh;
 use crate::protocol::Domain;
 use crate::protocol::Protocol;
+use crate::protocol::Resident;
 use crate::semantics::unfold;
 use samples::Execution;
 use samples::Sample;
@@ -50,6 +52,7 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
         Ok(alternatives) => alternatives,
         Err(reason) => return Guess::nothing(reason),
     };
+    let residency = residency(protocol);
     let mut reason = String::new();
     for over in Over::ALL {
         let ranks = match fresh::context(|| search.ranks(&alternatives, over)) {
@@ -61,15 +64,26 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
         };
         let both = alternatives.iter().cloned().zip(ranks);
         let waits = both.map(|(alternatives, rank)| Credited { rank, alternatives });
-        let argument = Argument::Credit(Credit {
-            waits: waits.collect(),
-        });
-        match accepted(protocol, &argument, false, deadline, tell) {
-            Ok(()) => return Guess::Found(argument),
-            Err(refused) => reason = refused,
+        let waits: Vec<Credited> = waits.collect();
+        for &residency in &residency {
+            let waits = waits.clone();
+            let argument = Argument::Credit(Credit { residency, waits });
+            match accepted(protocol, &argument, false, deadline, tell) {
+                Ok(()) => return Guess::Found(argument),
+                Err(refused) => reason = refused,
+            }
         }
     }
     Guess::nothing(reason)
+}
+
+/// What may be said of CTAs that have not started: the machine holds all of them, or, where it need not, nobody needs one of them.
+fn residency(protocol: &Protocol) -> Vec<Residency> {
+    let mut launches = protocol.roles.iter().filter_map(|r| r.launch.as_ref());
+    match launches.any(|launch| matches!(launch.resident, Resident::AtMost(_))) {
+        true => vec![Residency::WholeGrid, Residency::LaunchOrder],
+        false => vec![Residency::WholeGrid],
+    }
 }
 
 /// What ranks are sums of, beside variables of loops. Those of few things fit small values only if they fit all.

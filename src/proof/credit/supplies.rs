@@ -11,6 +11,7 @@ use super::samples::Sample;
 use super::sums::affine;
 use super::sums::range;
 use super::sums::sum;
+use crate::certificate::credit;
 use crate::certificate::credit::Affine;
 use crate::certificate::credit::Place;
 use crate::certificate::credit::Supply;
@@ -87,7 +88,8 @@ impl Search<'_> {
         if fitted.is_empty() {
             return Ok(Vec::new());
         }
-        let object = self.programs[role].events[event].cell.object;
+        let wait = &self.programs[role].events[event];
+        let (object, exact) = (wait.cell.object, credit::exact(wait));
         let mut candidates = Vec::new();
         for (from, program) in self.programs.iter().enumerate() {
             for (at, add) in program.events.iter().enumerate() {
@@ -100,7 +102,10 @@ impl Search<'_> {
         let enough = |totals: &[i64]| -> Vec<bool> {
             let pairs = totals.iter().zip(&fitted);
             pairs
-                .map(|(total, (_, wait))| *total >= wait.amount)
+                .map(|(total, (_, wait))| match exact {
+                    true => *total == wait.amount,
+                    false => *total >= wait.amount,
+                })
                 .collect()
         };
         // One addition, or two.

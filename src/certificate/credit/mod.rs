@@ -3,22 +3,36 @@
 //! Members add to semaphores, or set them to ever greater values, and wait until one has at least some value. A certificate
 //! says of each wait which operations it is for, and gives it a *rank*, compared lexicographically. The conditions are
 //!
-//! 1. *(well defined)* every expression is defined, every element exists, every amount is at least 1, and each grid that waits is resident;
+//! 1. *(well defined)* every expression is defined, every element exists, every amount is at least 1, and each grid that waits is
+//!    resident, or its waits are for members that start no later, or that need not start, and no other role waits for it;
 //! 2. *(supplied)* for every execution of a wait for more than the element has at the start, the operations of one of the
 //!    alternatives are different executions of programs, at the element of the wait. Together with what that has at the start
-//!    they add up to the value, or there is one alone, which sets the element to no less;
+//!    they add up to the value, or there is one alone, which sets the element to no less. If the wait is for one value, they
+//!    add up to that very value, and they are all that is ever added to the element;
 //! 3. *(descends)* whatever wait comes before such an operation in the program of its member has a lesser rank;
 //! 4. *(one sets)* nothing is added to a semaphore that is set; all that set an element are executions of one member, which
 //!    never sets it to less than before or than it has at the start.
 //!
-//! docs/soundness.md says why nobody gets stuck then. Refused are waits for one value, barriers, rows, and what a loop carries.
+//! For example, `wait done[b] == 1` is for the one `done[b] += 1` that there is. `wait turn == n` with one `turn += 1` of
+//! each member is for the first `n` of more, and refused: the value might be passed before anybody looks.
+//!
+//! docs/soundness.md says why nobody gets stuck then. Refused are barriers, rows, and what a loop carries.
+
+mod exact;
+mod residency;
+
+use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde::Serialize;
 
+pub use exact::exact;
+pub use residency::residency;
+
 use super::cut::algebra;
 use super::grid;
 use super::grid::Frame;
+use super::grid::Residency;
 use super::grid::Setting;
 use super::obligation::Obligation;
 use super::program;
@@ -31,18 +45,20 @@ use super::term;
 use super::term::Term;
 use super::translate::Env;
 use crate::protocol::BinaryOp;
-use crate::protocol::Comparison;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
 use crate::protocol::ObjectKind;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
 use crate::protocol::VarId;
+use residency::waits_somewhere;
 
 /// What the search found: of every wait, in the order of roles and of their texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credit {
+    /// Why a CTA of a grid that waits does no harm before it starts.
+    pub residency: Residency,
     /// The waits.
     pub waits: Vec<Credited>,
 }
@@ -130,13 +146,20 @@ pub fn programs(protocol: &Protocol) -> Result<Vec<Program>, Unsupported> {
         let program = program::summarize_with_sets(protocol, role)?;
         for event in &program.events {
             names(&[], event)?;
-            if let EventKind::Wait { comparison, .. } = &event.kind
-                && *comparison != Comparison::AtLeast
-            {
-                return Err(Unsupported::at(event.span, "a wait for one value"));
-            }
         }
         all.push(program);
+    }
+    let mut sets = HashSet::new();
+    for event in all.iter().flat_map(|program| &program.events) {
+        if matches!(event.kind, EventKind::Set { .. }) {
+            sets.insert(event.cell.object);
+        }
+    }
+    for event in all.iter().flat_map(|program| &program.events) {
+        if exact(event) && sets.contains(&event.cell.object) {
+            let what = "a wait for one value of a semaphore that is set";
+            return Err(Unsupported::at(event.span, what));
+        }
     }
     Ok(all)
 }
@@ -197,15 +220,15 @@ pub fn obligations(protocol: &Protocol, credit: &Credit) -> Result<Vec<Obligatio
     for frame in &mut rule.frames {
         frame.everything_well_defined()?;
         if frame.role.launch.is_some() {
-            let mut events = frame.program.events.iter();
-            match events.any(|event| matches!(event.kind, EventKind::Wait { .. })) {
+            match waits_somewhere(frame.program) && credit.residency == Residency::WholeGrid {
                 true => frame.whole_grid()?,
-                // Whoever has started finishes, and makes room.
+                // Whoever has started and does not wait finishes, and makes room. Who waits is for `started`.
                 false => frame.some_resident()?,
             }
         }
     }
     for nth in 0..rule.waits.len() {
+        rule.started(nth)?;
         rule.supplied(nth)?;
         rule.descends(nth)?;
     }
@@ -258,7 +281,10 @@ impl<'a> Rule<'a> {
         let value = grid::wait_value(setting, wait, &there.env)?;
         let initial = frame.initial(setting, wait, &there.element)?;
         let missing = term::sub(&value, &initial);
-        setting.facts.push(term::le(&term::int(1), &missing));
+        // A wait for the very value at the start is for nothing, and for that no addition may follow.
+        if !exact(wait) {
+            setting.facts.push(term::le(&term::int(1), &missing));
+        }
         Ok(Waiting {
             names: names(&self.indices(role), wait)?,
             value,
@@ -351,6 +377,10 @@ impl<'a> Rule<'a> {
                 // An amount that is the same wherever it is added counts as it is, any other as 1.
                 let amount = match &add.kind {
                     EventKind::Add { amount } if over_parameters(amount) => amount.clone(),
+                    EventKind::Add { .. } if exact(wait) => {
+                        let what = "an amount that changes, where one value is waited for";
+                        return Err(Unsupported::at(add.span, what));
+                    }
                     EventKind::Add { .. } => Expr::Int(1),
                     EventKind::Set { value } => {
                         let one = supply.at.iter().all(|at| matches!(at, Place::At(_)));
@@ -370,8 +400,14 @@ impl<'a> Rule<'a> {
                 let sum = algebra::mul(self.number(supply, &waiting)?, amount);
                 total.push(setting.terms.expr(&sum, &waiting.env)?);
             }
-            if !sets {
-                goals.push(term::le(&waiting.missing, &term::sum(total)));
+            let total = term::sum(total);
+            if exact(wait) {
+                goals.push(term::eq(&waiting.missing, &total));
+                let tag = format!("a{which}");
+                let all = self.all_named(&mut setting, supplies, (wait, &waiting), &tag)?;
+                goals.extend(all);
+            } else if !sets {
+                goals.push(term::le(&waiting.missing, &total));
             }
             alternatives.push(term::and(goals));
         }

@@ -17,14 +17,21 @@
 //! **Setting back.** `X` may set its element to a number for another launch, if nobody else looks at the semaphore, and if there are
 //! never more than `L + 1` operations at an element: no index of the role and no loop around the operation is missing in the
 //! element, but for indices with at most that many values altogether. Then nobody counts after that, and it is left out.
+//! `X` may set other semaphores to numbers in the same way, if whoever uses them has done so before it counts: then all have counted.
+//!
+//! If all meet once in each round of a loop, `X` may set back its element for the next round: see [`rounds`].
 //!
 //! All of this is checked here, from the text. Only deadlock is proved, and by an argument about the other protocol.
+
+mod rounds;
 
 use std::collections::HashMap;
 use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde::Serialize;
+
+use rounds::Rounds;
 
 use super::argument::Argument;
 use super::cut::algebra;
@@ -45,6 +52,7 @@ use crate::protocol::Comparison;
 use crate::protocol::Expr;
 use crate::protocol::Index;
 use crate::protocol::Initial;
+use crate::protocol::Iteration;
 use crate::protocol::ObjectId;
 use crate::protocol::ObjectKind;
 use crate::protocol::Place;
@@ -115,7 +123,7 @@ pub fn apart(protocol: &Protocol) -> Result<Protocol, Unsupported> {
         return Err(Unsupported::whole("no operation that returns a count"));
     }
     for (role, last) in &lasts {
-        let new = separate(&mut apart, role, last)?;
+        let new = separate(&mut apart, protocol, role, last)?;
         apart.roles.push(new);
     }
     for (_, last) in &lasts {
@@ -251,7 +259,12 @@ fn counted(expr: &Expr, result: VarId, other: &Expr) -> Option<Expr> {
 }
 
 /// The role that does what the last ones do.
-fn separate(apart: &mut Protocol, role: &Role, last: &Last) -> Result<Role, Unsupported> {
+fn separate(
+    apart: &mut Protocol,
+    whole: &Protocol,
+    role: &Role,
+    last: &Last,
+) -> Result<Role, Unsupported> {
     let refused = || refused(&last.stmt);
     let object = apart.objects.get(last.cell.object.0).ok_or_else(refused)?;
     let ObjectKind::Semaphore(Initial::Value(initial)) = object.kind.clone() else {
@@ -275,6 +288,20 @@ fn separate(apart: &mut Protocol, role: &Role, last: &Last) -> Result<Role, Unsu
             _ => return Err(refused()),
         }
     }
+    let changed = leave::changed(&role.body);
+    let mut most = Expr::Int(1);
+    for index in &role.indices {
+        if !names.contains_key(&index.var) || changed.contains(&index.var) {
+            most = algebra::mul(most, index.extent.clone());
+        }
+    }
+    let rounds = rounds::found(whole, role, last, &most);
+    if let Some(rounds) = &rounds {
+        let var = VarId(apart.vars.len());
+        let variable = apart.vars.get(rounds.var.0).ok_or_else(refused)?.clone();
+        apart.vars.push(variable);
+        names.insert(rounds.var, Expr::Var(var));
+    }
     let mut used = HashSet::new();
     free_vars(&last.value, &mut used);
     if !used.iter().all(|var| names.contains_key(var)) {
@@ -285,32 +312,32 @@ fn separate(apart: &mut Protocol, role: &Role, last: &Last) -> Result<Role, Unsu
         sum.is_some_and(|sum| never_negative(apart, &sum))
     };
     let above = algebra::sub(last.value.clone(), initial);
-    if !not_negative(&above) {
+    let enough = algebra::sub(algebra::add(above.clone(), Expr::Int(1)), most);
+    let told = |var: &VarId| names.contains_key(var) && !changed.contains(var);
+    // Whether all have counted who ever do at this element.
+    let all = last.loops.iter().all(told) && not_negative(&enough);
+    if rounds.is_none() && (!not_negative(&above) || last.sets_back() && !all) {
         return Err(refused());
     }
-    if last.sets_back() {
-        let changed = leave::changed(&role.body);
-        let told = |var: &VarId| names.contains_key(var) && !changed.contains(var);
-        let mut most = Expr::Int(1);
-        for index in role.indices.iter().filter(|index| !told(&index.var)) {
-            most = algebra::mul(most, index.extent.clone());
-        }
-        let enough = algebra::sub(algebra::add(above, Expr::Int(1)), most);
-        if !last.loops.iter().all(told) || !not_negative(&enough) {
-            return Err(refused());
-        }
+    let mut left_out = HashSet::new();
+    if rounds.is_none() && all && last.loops.is_empty() {
+        left_out.extend(done_with(whole, role, last));
     }
     let renamed = |e: &Expr| algebra::replace(e, &|var| names.get(&var).cloned(), &|_| None);
     let mut own: HashSet<VarId> = names.keys().copied().collect();
-    let then = quick(&last.then, &last.cell, &mut own).ok_or_else(refused)?;
+    let then = quick(&last.then, &last.cell, &left_out, &mut own).ok_or_else(refused)?;
     let cell = Cell {
         object: last.cell.object,
         index: last.cell.index.iter().map(renamed).collect(),
     };
+    let value = match &rounds {
+        Some(rounds) => renamed(&rounds.counted()),
+        None => algebra::add(renamed(&last.value), Expr::Int(1)),
+    };
     let wait = StmtKind::Wait {
         cell,
         comparison: Comparison::AtLeast,
-        value: algebra::add(renamed(&last.value), Expr::Int(1)),
+        value,
     };
     let id = StmtId(apart.stmt_count);
     apart.stmt_count = apart.stmt_count.checked_add(1).ok_or_else(refused)?;
@@ -320,6 +347,9 @@ fn separate(apart: &mut Protocol, role: &Role, last: &Last) -> Result<Role, Unsu
         ..last.stmt.clone()
     }];
     body.extend(statements::replaced(&then, &renamed));
+    if let Some(rounds) = &rounds {
+        body = vec![around(apart, last, rounds, &renamed, body).ok_or_else(refused)?];
+    }
     Ok(Role {
         name: format!("last_of_{}", role.name),
         indices,
@@ -330,8 +360,98 @@ fn separate(apart: &mut Protocol, role: &Role, last: &Last) -> Result<Role, Unsu
     })
 }
 
-/// A block without what is done to data that is not declared and what sets an element back, if nothing in it blocks or is about other names.
-fn quick(body: &[Stmt], cell: &Cell, own: &mut HashSet<VarId>) -> Option<Vec<Stmt>> {
+/// The loop over the rounds of the new role, around what it does in each.
+fn around(
+    apart: &mut Protocol,
+    last: &Last,
+    rounds: &Rounds,
+    renamed: &dyn Fn(&Expr) -> Expr,
+    body: Vec<Stmt>,
+) -> Option<Stmt> {
+    let Expr::Var(var) = renamed(&Expr::Var(rounds.var)) else {
+        return None;
+    };
+    let id = StmtId(apart.stmt_count);
+    apart.stmt_count = apart.stmt_count.checked_add(1)?;
+    let over = Iteration::Range {
+        lo: Expr::Int(0),
+        hi: renamed(&rounds.trips),
+        descending: false,
+    };
+    Some(Stmt {
+        id,
+        kind: StmtKind::For { var, over, body },
+        ..last.stmt.clone()
+    })
+}
+
+/// Semaphores that nobody uses any more once all have counted: each use outside of `X` stands in front of the operation, in the
+/// same role and outside of loops around it, and is at an element of those who count together. What `X` sets is an element that
+/// its member has used, so that it exists.
+fn done_with(whole: &Protocol, role: &Role, last: &Last) -> HashSet<ObjectId> {
+    let changed = leave::changed(&role.body);
+    let index = |var: &VarId| role.indices.iter().any(|index| index.var == *var);
+    let fixed = |cell: &Cell| {
+        let mut used = HashSet::new();
+        cell.index.iter().for_each(|e| free_vars(e, &mut used));
+        used.iter().all(|var| index(var) && !changed.contains(var))
+    };
+    let together = |cell: &Cell| match last.cell.index.is_empty() {
+        true => true,
+        false => fixed(cell) && cell.index == last.cell.index,
+    };
+    let (mut before, mut later) = (HashSet::new(), Vec::new());
+    let mut there: Vec<&Cell> = Vec::new();
+    for other in &whole.roles {
+        let at = other.body.iter().position(|stmt| stmt.id == last.stmt.id);
+        let (first, rest) = other.body.split_at(at.unwrap_or(0));
+        let used = first.iter().filter_map(statements::cell_of);
+        there.extend(used.filter(|cell| fixed(cell)));
+        for cell in cells(first) {
+            match together(cell) {
+                true => drop(before.insert(cell.object)),
+                false => later.push(cell.object),
+            }
+        }
+        later.extend(cells(rest).iter().map(|cell| cell.object));
+    }
+    // What `X` does is among what comes later.
+    let own = cells(&last.then);
+    before.retain(|object| {
+        let mut set = own.iter().filter(|cell| cell.object == *object);
+        let later = later.iter().filter(|other| *other == object).count();
+        later == set.clone().count() && set.all(|cell| there.contains(cell))
+    });
+    before
+}
+
+/// The elements that a block uses, one for each statement.
+fn cells(body: &[Stmt]) -> Vec<&Cell> {
+    let mut all = Vec::new();
+    for stmt in body {
+        all.extend(statements::cell_of(stmt));
+        match &stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                all.extend(cells(then));
+                all.extend(cells(otherwise));
+            }
+            StmtKind::For { body, .. } => all.extend(cells(body)),
+            _ => {}
+        }
+    }
+    all
+}
+
+/// A block without what is done to data that is not declared and what sets back semaphores that nobody uses any more, if nothing
+/// in it blocks or is about other names.
+fn quick(
+    body: &[Stmt],
+    cell: &Cell,
+    left_out: &HashSet<ObjectId>,
+    own: &mut HashSet<VarId>,
+) -> Option<Vec<Stmt>> {
     let mut all = Vec::new();
     for stmt in body {
         let mut known = true;
@@ -342,8 +462,7 @@ fn quick(body: &[Stmt], cell: &Cell, own: &mut HashSet<VarId>) -> Option<Vec<Stm
         });
         let mut stmt = stmt.clone();
         match &mut stmt.kind {
-            // Of data that is not declared nothing is evaluated. What else is done to data has to be defined, which would not be
-            // stated if it was left out.
+            // Of data that is not declared nothing is evaluated.
             StmtKind::Access {
                 work: Work::Now(touched) | Work::Async(touched),
                 ..
@@ -352,22 +471,25 @@ fn quick(body: &[Stmt], cell: &Cell, own: &mut HashSet<VarId>) -> Option<Vec<Stm
                 work: Work::CommitGroup | Work::Fence(_),
                 ..
             } => continue,
-            StmtKind::Access { .. } => return None,
             StmtKind::Set {
                 cell: other,
                 value: Expr::Int(_),
-            } if other == cell => continue,
+            } if other == cell || left_out.contains(&other.object) => continue,
             _ if !known => return None,
             StmtKind::Add { .. } => {}
+            // What is done to declared data has to be defined, and blocks nobody. Asynchronous work may deliver later.
+            StmtKind::Access {
+                work: Work::Now(_), ..
+            } => {}
             StmtKind::If {
                 then, otherwise, ..
             } => {
-                *then = quick(then, cell, own)?;
-                *otherwise = quick(otherwise, cell, own)?;
+                *then = quick(then, cell, left_out, own)?;
+                *otherwise = quick(otherwise, cell, left_out, own)?;
             }
             StmtKind::For { var, body, .. } => {
                 let new = own.insert(*var);
-                *body = quick(body, cell, own)?;
+                *body = quick(body, cell, left_out, own)?;
                 if new {
                     own.remove(var);
                 }
