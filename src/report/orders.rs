@@ -26,6 +26,7 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
         &order.ends,
         &order.unfilled,
         &order.again,
+        &order.seats,
     );
     let Ok(rule) = rule else {
         return Vec::new();

@@ -13,6 +13,7 @@ use crate::support::order_rings;
 use crate::support::order_templates;
 use crate::support::registration_templates;
 use crate::support::registrations;
+use crate::support::seat_templates;
 use std::time::Duration;
 
 use warplock::certificate::argument::Argument;
@@ -166,6 +167,16 @@ fn what_it_proves_of_warps_that_register_again_never_goes_wrong() {
     never_wrong(Layer::Order, &again, 10_000_000, CASES);
 }
 
+#[test]
+fn what_it_proves_of_barriers_that_change_hands_never_goes_wrong() {
+    never_wrong(
+        Layer::Order,
+        &|seed| generate(&seat_templates::KERNELS, seed),
+        11_000_000,
+        CASES,
+    );
+}
+
 /// Little is left of these: the rule refuses whoever counts twice.
 #[test]
 fn what_the_cut_rule_proves_of_them_never_goes_wrong() {
@@ -224,8 +235,9 @@ fn the_order_rule_proves_all_its_templates() {
     let ends = order_end_templates::KERNELS.templates;
     let apart = apart_templates::KERNELS.templates;
     let again = registration_templates::KERNELS.templates;
+    let seats = seat_templates::KERNELS.templates;
     let all = order_templates::KERNELS.templates.iter();
-    for template in all.chain(ends).chain(apart).chain(again) {
+    for template in all.chain(ends).chain(apart).chain(again).chain(seats) {
         let source = format!("protocol plain\n{template}");
         let protocol = text::load(source.as_bytes()).unwrap();
         // There is time for this, however busy the machine.

@@ -23,6 +23,7 @@ mod nested;
 mod order;
 mod order_again;
 mod order_ends;
+mod order_seats;
 mod races;
 mod shared;
 mod shares;

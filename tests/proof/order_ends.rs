@@ -181,6 +181,25 @@ fn the_last_arrivals_may_lack_bytes() {
     }
 }
 
+/// Also where the others stand in no loop.
+#[test]
+fn the_last_arrival_may_be_the_second_one() {
+    let once = |after: &str| {
+        format!(
+            "protocol once param N in 0.. param B in 1..
+             mbarrier full {{ arrivals: 1 }} mbarrier empty {{ arrivals: 1 }}
+             role load {{ if N > 3 {{ wait empty 1 arrive_expect_tx full B async copy a completes full B
+                 wait empty 0 }} else {{ wait empty 1 }} arrive_expect_tx full B }}
+             role math {{ if N > 3 {{ wait full 0 arrive empty }} {after} }}"
+        )
+    };
+    let order = proposal(&once("")).unwrap();
+    assert_eq!(order.unfilled.len(), 1);
+    accepted(&once(""), "deadlock", &order).unwrap();
+    assert_eq!(proposal(&once("if N > 3 { wait full 1 }")), None);
+    assert_eq!(proposal(&once("if N <= 3 { wait full 0 }")), None);
+}
+
 /// Nobody may wait for such an arrival, nor make another one behind it, nor be early.
 #[test]
 fn what_lacks_bytes_is_not_waited_for() {

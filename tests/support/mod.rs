@@ -44,6 +44,7 @@ pub mod registration_templates;
 pub mod registrations;
 pub mod reset_templates;
 pub mod rewrite;
+pub mod seat_templates;
 pub mod separation_templates;
 pub mod sharing_templates;
 pub mod stale_templates;

@@ -35,6 +35,23 @@ pub struct Order {
     /// Registrations that are numbered by themselves, since their members make others in the same generations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<Again>,
+    /// Who takes part in some of the generations of a named barrier only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seats: Vec<Seat>,
+}
+
+/// Which generations of a named barrier the members of a class or shadow take part in: see `seats.rs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seat {
+    /// The class or shadow, by position.
+    pub class: usize,
+    /// The lane, by position.
+    pub lane: usize,
+    /// The number of its first registration.
+    pub first: i64,
+    /// Whether it takes part in no generation behind its last registration.
+    pub ends: bool,
 }
 
 /// A registration at a named barrier that counts as one of a shadow of its class.

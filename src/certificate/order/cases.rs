@@ -135,7 +135,7 @@ fn few<T>(mut all: Cases<T>) -> Result<Cases<T>, Unsupported> {
 }
 
 /// Not if one of the facts, or two of them together, say that a number below 0 is at least 0.
-fn possible(facts: &[Polynomial]) -> bool {
+pub(super) fn possible(facts: &[Polynomial]) -> bool {
     let below = |fact: &Polynomial| fact.value().is_some_and(|value| value < 0);
     let contrary = |(at, fact): (usize, &Polynomial)| {
         let mut others = facts.iter().take(at);

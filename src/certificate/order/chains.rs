@@ -25,7 +25,10 @@ impl Rule<'_> {
             for &(class, site) in &lane.waits {
                 if matches!(self.site(class, site).kind, Kind::WaitParity { .. }) {
                     all.push(About::NotBehind(class, site));
-                    all.push(About::NotLapped(class, site));
+                    // Where nobody arrives no generation completes.
+                    if !lane.arrivals.is_empty() {
+                        all.push(About::NotLapped(class, site));
+                    }
                 }
             }
             let arrivals = lane.arrivals.iter();
@@ -100,7 +103,7 @@ impl Rule<'_> {
                 );
                 let mut start = Vec::new();
                 for at in self.scene.at(this, site)? {
-                    for (at, number) in at.done(lane.arrivals_of(class))? {
+                    for (at, number) in self.next(lane, class, &at)? {
                         start.extend(self.previous(lane, at, class, &number)?);
                     }
                 }
@@ -261,7 +264,7 @@ impl<'r, 'p> Walk<'r, 'p> {
         push(&mut self.claims, &self.name, self.what.clone(), scene, goal);
     }
 
-    /// The members of a class, of which there are some, have made an arrival with this number.
+    /// The members of a class, of which there are some and which have a seat at this number, have made an arrival with it.
     fn arrive(&mut self, step: Step, lane: &Lane, class: usize) -> Result<(), Unsupported> {
         let Some(this) = self.rule.classes.get(self.rule.member(class)) else {
             return Err(Unsupported::whole("a class that does not exist"));
@@ -271,6 +274,9 @@ impl<'r, 'p> Walk<'r, 'p> {
         }
         for (scene, size) in step.scene.value(&this.size, &Env::new())? {
             self.claim(&scene, fits(size.less(1))?);
+        }
+        for (scene, seat) in self.rule.taken(lane, class, &step.scene, &step.arrival)? {
+            seat.into_iter().for_each(|goal| self.claim(&scene, goal));
         }
         for site in lane.arrivals_of(class) {
             self.arrive_at(step.clone(), lane, class, site)?;
@@ -287,7 +293,7 @@ impl<'r, 'p> Walk<'r, 'p> {
         site: usize,
     ) -> Result<(), Unsupported> {
         for at in step.scene.at(self.rule.class(class), site)? {
-            for (mut at, number) in at.done(lane.arrivals_of(class))? {
+            for (mut at, number) in self.rule.next(lane, class, &at)? {
                 // In no iteration does this operation make that arrival.
                 if fits(number.plus(-1, &step.arrival))?.is_never_0() {
                     continue;

@@ -1,6 +1,10 @@
 //! As many come to an element as a generation takes.
 
+use std::ops::Neg;
+
 use super::cases::Env;
+use super::cases::fits;
+use super::lanes::Lane;
 use super::rule::Claim;
 use super::rule::Rule;
 use super::rule::equal;
@@ -39,7 +43,8 @@ impl Rule<'_> {
         }
         match &object.kind {
             ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
-                if lane.arrivals.is_empty() && lane.waits.is_empty() {
+                // Where nobody arrives no generation completes: see `Rule::waits`.
+                if lane.arrivals.is_empty() {
                     return Ok(all);
                 }
                 let missing = Expr::binary(BinaryOp::Sub, arrivals.clone(), sum);
@@ -48,6 +53,10 @@ impl Rule<'_> {
                 }
             }
             _ => {
+                if !lane.seats.is_empty() {
+                    self.counted_by_seats(lane, &name, &what, &mut all)?;
+                    return Ok(all);
+                }
                 let threads = Expr::binary(BinaryOp::Mul, Expr::Int(WARP), sum);
                 for (class, site) in &lane.arrivals {
                     let Kind::Register { count } = &self.site(*class, *site).kind else {
@@ -63,5 +72,31 @@ impl Rule<'_> {
             }
         }
         Ok(all)
+    }
+
+    /// Each registration gives the threads of those who have a seat at its number.
+    fn counted_by_seats(
+        &self,
+        lane: &Lane,
+        name: &str,
+        what: &str,
+        all: &mut Vec<Claim>,
+    ) -> Result<(), Unsupported> {
+        for &(class, site) in &lane.arrivals {
+            let Kind::Register { count } = &self.site(class, site).kind else {
+                continue;
+            };
+            for at in self.scene.at(self.class(class), site)? {
+                for (at, number) in self.next(lane, class, &at)? {
+                    for (at, count) in at.value(count)? {
+                        for (scene, members) in self.seated(lane, class, &at.scene, &number)? {
+                            let missing = fits(count.plus(i128::from(WARP).neg(), &members))?;
+                            equal(all, name, what, &scene, &missing)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }

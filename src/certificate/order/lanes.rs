@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::artefact::Seat;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Site;
@@ -35,6 +36,8 @@ pub struct Lane {
     pub bringing: Vec<usize>,
     /// The arrivals whose bytes nobody delivers: see `unfilled.rs`.
     pub unfilled: Vec<(usize, usize)>,
+    /// Who takes part in some generations only: see `seats.rs`.
+    pub seats: Vec<Seat>,
 }
 
 impl Lane {
@@ -203,6 +206,7 @@ fn of_uses(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsuppor
                 deliveries: Vec::new(),
                 bringing: Vec::new(),
                 unfilled: Vec::new(),
+                seats: Vec::new(),
             });
         match (&this.kind, &object.kind) {
             (

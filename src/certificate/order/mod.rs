@@ -13,7 +13,7 @@
 //!    [`Rule::programs`](rule::Rule::programs));
 //! 2. *(count)* as many members arrive at a lane as a generation takes, one arrival each
 //!    ([`Rule::counts`](rule::Rule::counts)); a member that counts several times in each generation of a named
-//!    barrier is taken for as many members (`again.rs`);
+//!    barrier is taken for as many members (`again.rs`), and who takes part may differ from generation to generation ([`seats`]);
 //! 3. *(turn)* arrival `v` of a member is at element `v mod size`, so that it belongs to generation
 //!    `v div size + 1` of that element; bytes are expected by a member in the same breath as it
 //!    arrives, before, and then delivered, at least one by each delivery; or others bring them (`bytes.rs`)
@@ -38,8 +38,9 @@
 //!
 //! A rank is a sum over the loops of a class of a weight times the number of iterations completed
 //! over the whole run, plus a number of the operation; weights are polynomials over parameters.
-//! It cannot fall along a program if no weight is below 0, numbers do not fall in text order, and
-//! for every loop the weight makes up for the way back from its last operation to its first.
+//! It cannot fall along a program if no weight is below 0, and if on each way from an operation to
+//! the next one numbers do not fall by more than the weights of the loops of which an iteration
+//! ends on the way ([`ranks`]).
 //!
 //! # Why it is sound
 //!
@@ -60,7 +61,8 @@
 //! It is not a wait: by 5, generation `g - 1` is complete when a member comes to its wait for `g`.
 //! Generation `g + 1` is not, for it needs arrival `j + size` of the class at the end of the chain
 //! of 7, each of whose members knows that the member has passed. So `g - 1` or `g` are complete, and
-//! by its parity (4) the wait passes iff `g` are.
+//! by its parity (4) the wait passes iff `g` are. (Where nobody arrives at a lane none completes: its
+//! waits are for arrivals below 0, and none can be lapped.)
 //!
 //! Now suppose that a run gets stuck. All that was in flight has landed. Take a member blocked at a
 //! wait with the least rank. Its generation is not complete, although nothing is in flight, so
@@ -96,6 +98,7 @@ pub mod quotients;
 pub mod ranks;
 pub mod rule;
 pub mod scene;
+pub mod seats;
 mod unfilled;
 
 use std::collections::BTreeSet;
@@ -179,6 +182,7 @@ fn claims_of_named(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Uns
         &order.ends,
         &order.unfilled,
         &order.again,
+        &order.seats,
     )?;
     let mut all = rule.declarations()?;
     all.extend(rule.programs()?);

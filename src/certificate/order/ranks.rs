@@ -1,4 +1,19 @@
 //! Ranks: they do not fall along a program, and are greater for a wait than for what it is for.
+//!
+//! ```text
+//! a  for i in 0..N { b  c }  d
+//! ```
+//!
+//! A member goes the ways from `a` to `b`, from `b` to `c`, and from `c` around the loop to `b`, or on to `d`. If there is no
+//! iteration it goes from `a` to `d`. A way along the end of an iteration adds the loop's weight. So `d` may have a lesser number than
+//! `c`, if the weight makes up for it.
+//!
+//! Which conditions hold is left open: a member is taken to come to the operations of both branches, one after the other, whether it does
+//! them or not. What it does is a part of that, so if ranks do not fall along all these ways they do not fall
+//! along the operations that it does. A way around a loop several times, or around more loops, adds more weights, none of which
+//! is below 0. So of such ways only those with the fewest ends of iterations are looked at.
+
+use std::collections::BTreeSet;
 
 use super::artefact::Lag;
 use super::artefact::behind;
@@ -10,6 +25,8 @@ use super::rule::Claim;
 use super::rule::Rule;
 use super::rule::push;
 use super::scene::At;
+use crate::certificate::cut::flow::Flow;
+use crate::certificate::cut::flow::Node;
 use crate::certificate::program::Unsupported;
 
 /// A part of a class that has a weight in its ranks.
@@ -21,6 +38,85 @@ pub enum Part {
     Site(usize),
 }
 
+/// From one operation to the next one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Way {
+    from: usize,
+    to: usize,
+    /// The loops of which an iteration ends on the way.
+    around: BTreeSet<usize>,
+}
+
+/// The ways on which a member goes through its program.
+struct Ways<'f> {
+    flow: &'f Flow,
+    all: BTreeSet<Way>,
+}
+
+/// Where a member may have come from: the last operation, and the loops of which an iteration has ended since.
+type Behind = BTreeSet<(usize, BTreeSet<usize>)>;
+
+impl<'f> Ways<'f> {
+    fn of(flow: &'f Flow) -> Ways<'f> {
+        let mut ways = Ways {
+            flow,
+            all: BTreeSet::new(),
+        };
+        ways.through(&flow.nodes, Behind::new());
+        ways
+    }
+
+    /// Goes through a piece of the program.
+    fn through(&mut self, nodes: &[Node], mut behind: Behind) -> Behind {
+        for node in nodes {
+            match node {
+                Node::Point(_) => {}
+                Node::Site(to) => {
+                    let way = |(from, around)| Way {
+                        from,
+                        to: *to,
+                        around,
+                    };
+                    self.all.extend(behind.into_iter().map(way));
+                    behind = Behind::from([(*to, BTreeSet::new())]);
+                }
+                Node::If {
+                    then, otherwise, ..
+                } => {
+                    behind = self.through(then, behind);
+                    behind = self.through(otherwise, behind);
+                }
+                Node::Loop(at) => {
+                    let body = &self.flow.loops[*at].body;
+                    let ended = |behind: Behind| {
+                        let behind = behind.into_iter();
+                        behind.map(|(from, mut around)| {
+                            around.insert(*at);
+                            (from, around)
+                        })
+                    };
+                    // The first iteration, and any later one. After two that had no operation nothing is new.
+                    let first = self.through(body, behind.clone());
+                    behind.extend(ended(first));
+                    let later = self.through(body, behind.clone());
+                    behind.extend(ended(later));
+                    behind = fewest(behind);
+                }
+            }
+        }
+        behind
+    }
+}
+
+/// Without those that go around more loops than others from the same operation.
+fn fewest(behind: Behind) -> Behind {
+    let more = |(from, around): &(usize, BTreeSet<usize>)| {
+        let mut others = behind.iter();
+        others.any(|(other, less)| other == from && less != around && less.is_subset(around))
+    };
+    behind.iter().filter(|way| !more(way)).cloned().collect()
+}
+
 /// Weights, known or looked for.
 pub type Weights<'w> = &'w dyn Fn(usize, Part) -> Result<Polynomial, Unsupported>;
 
@@ -29,7 +125,6 @@ impl Rule<'_> {
     pub fn ranks(&self, weights: Weights<'_>, lags: &[Lag]) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (class, this) in self.classes.iter().enumerate() {
-            let sites = &this.flow.sites;
             for scene in self.scene.inhabited(this)? {
                 for at in 0..this.flow.loops.len() {
                     let weight = weights(class, Part::Loop(at))?;
@@ -40,34 +135,21 @@ impl Rule<'_> {
                     push(
                         &mut all,
                         &format!("grows_c{class}_loop{at}"),
-                        what.clone(),
-                        &scene,
-                        weight.clone(),
-                    );
-                    let mut inside =
-                        (0..sites.len()).filter(|site| sites[*site].path.loops.contains(&at));
-                    let Some(first) = inside.next() else { continue };
-                    let last = inside.next_back().unwrap_or(first);
-                    let (first, last) = (
-                        weights(class, Part::Site(first))?,
-                        weights(class, Part::Site(last))?,
-                    );
-                    let rise = fits(fits(first.plus(1, &weight))?.plus(-1, &last))?;
-                    push(
-                        &mut all,
-                        &format!("again_c{class}_loop{at}"),
                         what,
                         &scene,
-                        rise,
+                        weight,
                     );
                 }
-                for (before, site) in (0..sites.len()).zip(1..sites.len()) {
-                    let rise = weights(class, Part::Site(site))?;
-                    let rise = fits(rise.plus(-1, &weights(class, Part::Site(before))?))?;
+                for Way { from, to, around } in Ways::of(&this.flow).all {
+                    let mut rise = weights(class, Part::Site(to))?;
+                    for at in around {
+                        rise = fits(rise.plus(1, &weights(class, Part::Loop(at))?))?;
+                    }
+                    let rise = fits(rise.plus(-1, &weights(class, Part::Site(from))?))?;
                     let what = format!("ranks in {} do not fall", this.name);
                     push(
                         &mut all,
-                        &format!("grows_c{class}_s{site}"),
+                        &format!("grows_c{class}_s{to}"),
                         what,
                         &scene,
                         rise,

@@ -4,6 +4,7 @@ use super::again;
 use super::artefact::Again;
 use super::artefact::Behind;
 use super::artefact::End;
+use super::artefact::Seat;
 use super::cases::Bit;
 use super::cases::Env;
 use super::cases::fits;
@@ -62,7 +63,8 @@ pub struct Rule<'p> {
 
 impl<'p> Rule<'p> {
     /// Splits a protocol into classes and lanes, with these waits counted under any condition, and these
-    /// at the ends of programs looked at alone, with these arrivals unfilled, and these numbered by themselves.
+    /// at the ends of programs looked at alone, with these arrivals unfilled, and these numbered by themselves, and with
+    /// these seats.
     ///
     /// # Errors
     ///
@@ -73,6 +75,7 @@ impl<'p> Rule<'p> {
         ends: &[End],
         unfilled: &[(usize, usize)],
         registrations: &[Again],
+        seats: &[Seat],
     ) -> Result<Rule<'p>, Unsupported> {
         if let Some(pattern) = protocol.patterns.first() {
             return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
@@ -106,6 +109,7 @@ impl<'p> Rule<'p> {
             guards,
             ends: Vec::new(),
         };
+        rule.seat(seats)?;
         rule.leave_unfilled(unfilled)?;
         rule.leave_out(ends)?;
         Ok(rule)
@@ -330,7 +334,7 @@ impl<'p> Rule<'p> {
                     self.words(class, site)
                 );
                 for at in self.scene.at(self.class(class), site)? {
-                    for (at, nth) in at.done(lane.arrivals_of(class))? {
+                    for (at, nth) in self.next(lane, class, &at)? {
                         self.element(lane, &at, &nth, &name, &what, &mut all)?;
                         if matches!(
                             self.protocol.objects[lane.object].kind,
@@ -425,18 +429,18 @@ impl<'p> Rule<'p> {
             for at in self.scene.at(&self.classes[class], site)? {
                 for (at, number) in self.awaited(this, &at, class, lag)? {
                     let Kind::WaitParity { parity } = &of.kind else {
-                        if lag != Behind::default() {
-                            return Err(Unsupported::at(of.span, "a lag at such a barrier"));
-                        }
                         // It is for the generation that the member has just joined.
                         let by = match self.protocol.objects[this.object].kind {
                             ObjectKind::Named => {
                                 let member = |class| self.member(class);
                                 again::joined(this, &self.classes[class], (class, site), &member)?
                             }
+                            _ if lag != Behind::default() => {
+                                return Err(Unsupported::at(of.span, "a lag at such a barrier"));
+                            }
                             _ => class,
                         };
-                        for (at, joined) in at.done(this.arrivals_of(by))? {
+                        for (at, joined) in self.next(this, by, &at)? {
                             let last = fits(joined.less(1))?;
                             let apart = fits(last.plus(-1, &number))?;
                             equal(&mut all, &name, &what, &at.scene, &apart)?;
@@ -458,14 +462,31 @@ impl<'p> Rule<'p> {
                     }
                 }
             }
+            // Where nobody arrives there is nothing to wait for.
+            if this.arrivals.is_empty() {
+                let name = format!("exists_c{class}_s{site}");
+                let what = format!("{words} is for no arrival, since nobody makes one");
+                for at in self.scene.at(&self.classes[class], site)? {
+                    for (at, number) in self.awaited(this, &at, class, lag)? {
+                        let below = fits(Polynomial::number(-1).plus(-1, &number))?;
+                        push(&mut all, &name, what.clone(), &at.scene, below);
+                    }
+                }
+            }
             // Whoever arrives there at all arrives so often.
             for by in this.arriving() {
                 let name = format!("exists_c{class}_s{site}_by{by}");
                 let what = format!("{words} is for arrivals that {} make", self.class(by).name);
                 let total = scene::before(self.class(by), Place::End, this.filled_of(by))?;
+                let (first, ends) = this.seat(by);
+                if ends {
+                    continue;
+                }
+                // Before its first number it has no seat.
+                let total = Expr::binary(BinaryOp::Add, total, Expr::Int(first));
                 for at in self.scene.at(&self.classes[class], site)? {
                     for (mut at, number) in self.awaited(this, &at, class, lag)? {
-                        at.scene.know(number.clone());
+                        at.scene.know(fits(number.less(i128::from(first)))?);
                         for scene in at.scene.inhabited(self.class(by))? {
                             for (scene, total) in scene.value(&total, &Env::new())? {
                                 let left = fits(total.plus(-1, &number))?;

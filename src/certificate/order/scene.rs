@@ -104,6 +104,11 @@ impl Scene {
         scene
     }
 
+    /// Not if two facts together say that a number below 0 is at least 0.
+    pub(super) fn possible(&self) -> bool {
+        cases::possible(&self.facts)
+    }
+
     /// The value of an expression, by cases.
     pub fn value(&self, expr: &Expr, env: &Env) -> Result<Vec<(Scene, Polynomial)>, Unsupported> {
         let all = cases::value(expr, env)?.into_iter();

@@ -3,13 +3,13 @@
 //! Lags are tried out, chains are searched from short to long, and ranks are the least that rise wherever they have to
 //! (`ranks`). How much may be tried is limited by an amount of work, so that what is found does not depend on the machine.
 
-mod again;
 mod chains;
 mod deviation;
 mod least;
 pub(super) mod multipliers;
 mod points;
 mod ranks;
+mod seats;
 mod simplex;
 mod unfilled;
 mod work;
@@ -28,6 +28,7 @@ use crate::certificate::order::artefact::Behind;
 use crate::certificate::order::artefact::End;
 use crate::certificate::order::artefact::Lag;
 use crate::certificate::order::artefact::Order;
+use crate::certificate::order::artefact::Seat;
 use crate::certificate::order::ends;
 use crate::certificate::order::guards;
 use crate::certificate::order::positivity::Proof;
@@ -68,8 +69,7 @@ pub fn guess(
         // What is known of sequents holds in every way.
         let prover = &Prover::new(WORK);
         let plain = |unguarded: &[(usize, usize)], parts: &Parts| {
-            let (unfilled, again) = (&parts.unfilled, &parts.again);
-            let rule = Rule::new(protocol, unguarded, &[], unfilled, again).map_err(uncovered)?;
+            let rule = parts.rule(protocol, unguarded, &[]).map_err(uncovered)?;
             Ok::<_, String>(Search {
                 rule,
                 parts: parts.clone(),
@@ -82,8 +82,8 @@ pub fn guess(
         };
         let mut parts = Parts::default();
         let mut search = plain(&[], &parts)?;
-        parts.again = search.again()?;
-        if !parts.again.is_empty() {
+        (parts.again, parts.seats) = search.seats()?;
+        if !parts.again.is_empty() || !parts.seats.is_empty() {
             search = plain(&[], &parts)?;
         }
         let last = unfilled::candidates(&search.rule);
@@ -109,9 +109,7 @@ pub fn guess(
             }
             let ends = search.ends(unguarded)?;
             if !ends.is_empty() {
-                let (unfilled, again) = (&parts.unfilled, &parts.again);
-                search.rule =
-                    Rule::new(protocol, unguarded, &ends, unfilled, again).map_err(uncovered)?;
+                search.rule = parts.rule(protocol, unguarded, &ends).map_err(uncovered)?;
                 if let Ok(order) = search.run(unguarded, &ends) {
                     return Ok(order);
                 }
@@ -132,6 +130,20 @@ struct Parts {
     unfilled: Vec<(usize, usize)>,
     /// The registrations that are numbered by themselves.
     again: Vec<Again>,
+    /// Who takes part in some generations of a named barrier only.
+    seats: Vec<Seat>,
+}
+
+impl Parts {
+    fn rule<'p>(
+        &self,
+        protocol: &'p Protocol,
+        unguarded: &[(usize, usize)],
+        ends: &[End],
+    ) -> Result<Rule<'p>, Unsupported> {
+        let (unfilled, again) = (&self.unfilled, &self.again);
+        Rule::new(protocol, unguarded, ends, unfilled, again, &self.seats)
+    }
 }
 
 struct Search<'p> {
@@ -162,9 +174,7 @@ impl Search<'_> {
             let mut shown = BTreeMap::new();
             for rounds in ROUNDS {
                 let ends = with(rounds);
-                let (unfilled, again) = (&self.parts.unfilled, &self.parts.again);
-                let rule = Rule::new(self.protocol, unguarded, &ends, unfilled, again);
-                let Ok(rule) = rule else {
+                let Ok(rule) = self.parts.rule(self.protocol, unguarded, &ends) else {
                     break;
                 };
                 for (lane, end) in &rule.ends {
@@ -201,6 +211,7 @@ impl Search<'_> {
             ends: ends.to_vec(),
             unfilled: self.parts.unfilled.clone(),
             again: self.parts.again.clone(),
+            seats: self.parts.seats.clone(),
             ..Order::default()
         };
         order.chains = self.chains(&order.lags)?;
@@ -275,7 +286,12 @@ impl Search<'_> {
     /// How far behind the waits of a class at a lane are, or why the first lag that is tried is none.
     fn lag(&self, lane: usize, class: usize) -> Result<Lag, String> {
         let mut first = None;
-        for (rounds, arrivals) in LAGS {
+        // Whoever takes part later waits for later arrivals, too.
+        let later = self.rule.lanes[lane]
+            .seats
+            .iter()
+            .map(|seat| (0, -seat.first));
+        for (rounds, arrivals) in LAGS.into_iter().chain(later) {
             let claims = self.rule.waits(lane, class, Behind { rounds, arrivals });
             match claims.map_err(uncovered).and_then(|c| self.all_shown(&c)) {
                 Ok(()) => {

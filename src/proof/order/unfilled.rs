@@ -1,5 +1,5 @@
 //! Which arrivals might be unfilled: those behind all loops that expect bytes and deliver none, where the same class arrives at
-//! the same elements in a loop before.
+//! the same elements before.
 
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Site;
@@ -12,11 +12,9 @@ pub(super) fn candidates(rule: &Rule<'_>) -> Vec<(usize, usize)> {
         let sites = &this.flow.sites;
         let behind = |at: usize| sites[at..].iter().all(|site| site.path.loops.is_empty());
         for lane in rule.lanes.iter().filter(|lane| !lane.brings(class)) {
-            let looped = |at: usize| !sites[at].path.loops.is_empty();
-            if !lane.arrivals_of(class).any(looped) {
-                continue;
-            }
-            let last = lane.arrivals_of(class).filter(|at| behind(*at));
+            // Behind others at the same elements.
+            let last = lane.arrivals_of(class).skip(1);
+            let last = last.filter(|at| behind(*at));
             all.extend(last.filter(|at| open(sites, *at)).map(|at| (class, at)));
         }
     }

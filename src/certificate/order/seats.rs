@@ -1,0 +1,168 @@
+//! Generations of a named barrier in which not everybody takes part.
+//!
+//! ```text
+//! arrive bar 64  for i in 0..N { sync bar 64  .. }      // one warp
+//! for i in 0..N { ..  arrive bar 64 }                   // another one
+//! ```
+//!
+//! The first generation has two registrations of the first warp: the one in front of its loop stands for the other warp, which
+//! registers for the second generation first. Such a protocol may also change the count: eight warps meet with 256 threads, and next
+//! these and one more with 288.
+//!
+//! So a class or shadow (`again.rs`) has a *seat* at a lane ([`Seat`]). Its registrations are numbered from the seat's first number on.
+//! It takes part in the generations of all numbers from this one on or, where the seat ends, up to its last registration. Above, the
+//! warp's first registration is a shadow with a seat for number 0 alone, and the other warp's seat begins with number 1. Without
+//! a seat in the certificate it begins with 0 and does not end, as at mbarriers.
+//!
+//! The rule reads as before with "whoever has a seat at number `v`" for "whoever arrives at the lane":
+//!
+//! - count (2): whoever registers with number `v` gives the number of threads of all who have a seat at `v`;
+//! - turn (3), in turn (6), rank (8): registrations have the numbers that the seat says;
+//! - wait (4): whoever has a seat at `j` makes registration `j`. Where the seat ends, it does so by definition;
+//! - a link of a chain is to a class that has a seat at the number.
+//!
+//! Tidy is: at an element with `c` generations complete, everybody has made all registrations there that are for these, and
+//! none for a generation beyond the next one.
+//!
+//! It stays so. Let a member make registration `v`, for generation `g` of its element. By 6 generation `g - 1` is complete. All
+//! registrations that have been made since then are for `g`, and different ones. By 2 each gives the same count, which depends on `v`
+//! alone: as many as have a seat at `v`. So `g` is complete when all of these have registered, and not before. The member is one of
+//! them, and makes registration `v` once; so `g` is not complete before it. In a stuck state a generation that is
+//! awaited lacks a registration of somebody with a seat there, who would make it (4); the rest is as before.
+//!
+//! A generation for which nobody waits may lack registrations for ever, as the last one above. By 6 nobody registers for the one after it.
+
+use super::artefact::Seat;
+use super::cases::Env;
+use super::cases::fits;
+use super::lanes::Lane;
+use super::polynomial::Polynomial;
+use super::rule::Rule;
+use super::scene;
+use super::scene::At;
+use super::scene::Scene;
+use crate::certificate::cut::count::Place;
+use crate::certificate::program::Unsupported;
+use crate::protocol::Expr;
+use crate::protocol::ObjectKind;
+
+/// Numbers beyond this are no first ones.
+const MAX_FIRST: i64 = 1 << 20;
+
+impl Lane {
+    /// The number of a class's first arrival, and whether it has a seat up to its last one only.
+    pub fn seat(&self, class: usize) -> (i64, bool) {
+        let seat = self.seats.iter().find(|seat| seat.class == class);
+        seat.map_or((0, false), |seat| (seat.first, seat.ends))
+    }
+}
+
+impl Rule<'_> {
+    /// Gives seats to classes and shadows.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a seat for nobody, at no named barrier, and a second one.
+    pub(super) fn seat(&mut self, seats: &[Seat]) -> Result<(), Unsupported> {
+        let none = || Unsupported::whole("a seat that is none");
+        for seat in seats {
+            let lane = self.lanes.get_mut(seat.lane).ok_or_else(none)?;
+            let named = self.protocol.objects[lane.object].kind == ObjectKind::Named;
+            let arrives = lane.arrivals_of(seat.class).next().is_some();
+            let again = lane.seats.iter().any(|other| other.class == seat.class);
+            if !named || !arrives || again || !(0..=MAX_FIRST).contains(&seat.first) {
+                return Err(none());
+            }
+            lane.seats.push(*seat);
+        }
+        Ok(())
+    }
+
+    /// The number of a class's next arrival at a lane, by cases.
+    pub(super) fn next<'c>(
+        &self,
+        lane: &Lane,
+        class: usize,
+        at: &At<'c>,
+    ) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
+        let first = Polynomial::number(i128::from(lane.seat(class).0));
+        let done = at.done(lane.arrivals_of(class))?.into_iter();
+        done.map(|(at, done)| Ok((at, fits(done.plus(1, &first))?)))
+            .collect()
+    }
+
+    /// What has to be at least 0 for a class to have a seat at a number that is not below 0, by cases.
+    pub(super) fn taken(
+        &self,
+        lane: &Lane,
+        class: usize,
+        scene: &Scene,
+        number: &Polynomial,
+    ) -> Result<Vec<(Scene, Vec<Polynomial>)>, Unsupported> {
+        let (first, ends) = lane.seat(class);
+        let mut conditions = Vec::new();
+        if first > 0 {
+            conditions.push(fits(number.less(i128::from(first)))?);
+        }
+        if !ends {
+            return Ok(vec![(scene.clone(), conditions)]);
+        }
+        let arrivals = lane.arrivals_of(class);
+        let total = scene::before(self.class(class), Place::End, arrivals)?;
+        let mut all = Vec::new();
+        for (scene, total) in scene.value(&total, &Env::new())? {
+            let total = fits(total.plus(1, &Polynomial::number(i128::from(first))))?;
+            let left = fits(fits(total.plus(-1, number))?.less(1))?;
+            all.push((scene, [conditions.clone(), vec![left]].concat()));
+        }
+        Ok(all)
+    }
+
+    /// The number of members that have a seat at the number of a class's arrival, by cases.
+    pub(super) fn seated(
+        &self,
+        lane: &Lane,
+        class: usize,
+        scene: &Scene,
+        number: &Polynomial,
+    ) -> Result<Vec<(Scene, Polynomial)>, Unsupported> {
+        let mut all = vec![(scene.clone(), Polynomial::default())];
+        for other in lane.arriving() {
+            Unsupported::unless_in_time()?;
+            let size: &Expr = &self.class(other).size;
+            let mut next = Vec::new();
+            for (scene, sum) in all {
+                for (scene, size) in scene.value(size, &Env::new())? {
+                    let more = fits(sum.plus(1, &size))?;
+                    if other == class {
+                        // It is at its own arrival.
+                        next.push((scene, more));
+                        continue;
+                    }
+                    for (scene, conditions) in self.taken(lane, other, &scene, number)? {
+                        // The first condition that fails, or none does.
+                        let mut inside = scene;
+                        for condition in conditions {
+                            let fails = fits(Polynomial::number(-1).plus(-1, &condition))?;
+                            let outside = inside.with(vec![fails.clone()]);
+                            if fails.value().is_none_or(|value| value >= 0) {
+                                next.push((outside, sum.clone()));
+                            }
+                            inside = inside.with(vec![condition]);
+                        }
+                        next.push((inside, more.clone()));
+                    }
+                }
+            }
+            next.retain(|(scene, _)| scene.possible());
+            if next.len() > MAX_CASES {
+                return Err(Unsupported::whole("so many cases of who takes part"));
+            }
+            all = next;
+        }
+        Ok(all)
+    }
+}
+
+/// More cases than these are not worth telling apart.
+const MAX_CASES: usize = 64;
