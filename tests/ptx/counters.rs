@@ -5,6 +5,11 @@ use crate::support::program::Folder;
 /// One thread of each CTA waits until the counter `%r20` has the value `%r21`, and adds 1. `%r2` and `%r3` are its place
 /// along x and y, `%r4` and `%r5` the CTAs along them, `%r6` is a parameter and `%rd4` points to a mask.
 fn check(code: &str, more: &[&str]) -> String {
+    waiting("setp.ne.s32 %p2, %r22, %r21;", code, more)
+}
+
+/// The same where the thread goes on waiting by another test of what it has seen, `%r22`.
+fn waiting(test: &str, code: &str, more: &[&str]) -> String {
     let folder = Folder::new();
     folder.file(
         "kernel.ptx",
@@ -18,7 +23,7 @@ fn check(code: &str, more: &[&str]) -> String {
              {code}\n\
              mul.wide.s32 %rd5, %r20, 4;\nadd.s64 %rd6, %rd2, %rd5;\n\
              setp.ne.u32 %p1, %r1, 0;\n@%p1 bra DONE;\n\
-             WAIT:\nld.acquire.gpu.global.s32 %r22, [%rd6];\nsetp.ne.s32 %p2, %r22, %r21;\n@%p2 bra WAIT;\n\
+             WAIT:\nld.acquire.gpu.global.s32 %r22, [%rd6];\n{test}\n@%p2 bra WAIT;\n\
              red.release.gpu.global.add.s32 [%rd6], 1;\nDONE:\nret;\n}}\n"
         ),
     );
@@ -34,6 +39,27 @@ fn check(code: &str, more: &[&str]) -> String {
 
 const X: &str = "mov.u32 %r2, %ctaid.x;\n";
 const BOTH: &str = "mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ctaid.y;\nmov.u32 %r4, %nctaid.x;\nmov.u32 %r5, %nctaid.y;\n";
+
+/// No word is more than -1 without sign; every word is with one. What is taken to fit for the sake of a guess is looked at.
+#[test]
+fn waits_for_more_than_what_may_be_below_0() {
+    let code = format!("{X}mov.u32 %r20, 0;\nsub.u32 %r21, %r2, 1;");
+    let along = |test: &str| waiting(test, &code, &["--recovery", "path"]);
+    let without_sign = along("setp.ls.u32 %p2, %r22, %r21;");
+    assert!(
+        without_sign.contains("UNKNOWN") && without_sign.contains("may be below 0"),
+        "{without_sign}"
+    );
+    let with_sign = along("setp.le.s32 %p2, %r22, %r21;");
+    assert!(with_sign.contains("PROVED"), "{with_sign}");
+    // At least what is not below 0 is as followed as before.
+    let least = waiting(
+        "setp.lt.u32 %p2, %r22, %r2;",
+        &code,
+        &["--recovery", "path"],
+    );
+    assert!(least.contains("PROVED"), "{least}");
+}
 
 #[test]
 fn heads_in_groups() {

@@ -241,9 +241,15 @@ fn a_wait_for_at_least_a_number_below_0_is_not_followed() {
         "setp.le.u32 %p3, %r5, -2;",
         "sub.u32 %r6, %r1, 5;\nsetp.lt.u32 %p3, %r5, %r6;",
         "setp.lt.s32 %p3, %r5, -1;",
+        // More than -1 is at least 0 with a sign only.
+        "sub.u32 %r6, %r3, 1;\nsetp.ls.u32 %p3, %r5, %r6;",
+        "sub.u32 %r6, %r1, 2;\nsetp.le.u32 %p3, %r5, %r6;",
     ] {
         let refused = wait(test);
         assert!(refused.contains("may be below 0"), "{test}: {refused}");
     }
     assert!(wait("setp.lt.u32 %p3, %r5, %r3;").contains("wait at_lock[i] >= ctaid_x"));
+    assert!(wait("setp.le.u32 %p3, %r5, %r3;").contains("wait at_lock[i] >= (ctaid_x + 1)"));
+    let with_sign = "sub.u32 %r6, %r3, 1;\nsetp.le.s32 %p3, %r5, %r6;";
+    assert!(wait(with_sign).contains("wait at_lock[i] >= ctaid_x"));
 }

@@ -123,6 +123,8 @@ pub enum EventKind {
         address: TermId,
         value: TermId,
         at_least: bool,
+        /// What the word has to be more than, compared without sign. One more than -1 is 0, and no word is more than -1.
+        above: Option<TermId>,
     },
     CounterAdd {
         address: TermId,
@@ -208,9 +210,13 @@ impl EventKind {
             Self::WaitOwn { object, number, .. } | Self::Numbered { object, number, .. } => {
                 vec![object, number]
             }
-            Self::CounterWait { address, value, .. } | Self::CounterAdd { address, value } => {
-                vec![address, value]
-            }
+            Self::CounterWait {
+                address,
+                value,
+                above,
+                ..
+            } => [address, value].into_iter().chain(above).collect(),
+            Self::CounterAdd { address, value } => vec![address, value],
             Self::Copy {
                 object,
                 bytes,

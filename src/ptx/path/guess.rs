@@ -77,6 +77,7 @@ impl Walker<'_, '_, '_> {
                     *slot = value;
                 }
             }
+            let begun = start.clone();
             let depth = self.depth;
             let first = self.machine.unknowns.next();
             let guessing = std::mem::replace(&mut self.machine.guessing, true);
@@ -101,7 +102,15 @@ impl Walker<'_, '_, '_> {
                 && let Some(statement) = self.waits(one, &round, first)
             {
                 let own = carried.values().map(|(unknown, _)| *unknown).collect();
-                return Ok(Guess::Waits(Box::new((statement, round.decided, own))));
+                let decided = match &statement.action {
+                    // A number that does not fit is none that a counter has, as counters do not wrap around: it is awaited for ever.
+                    Action::CounterWait(_, true, _) => round.decided,
+                    _ => {
+                        self.depth = depth;
+                        self.waits_indeed(one, begun, &statement)?
+                    }
+                };
+                return Ok(Guess::Waits(Box::new((statement, decided, own))));
             }
             let mut ended = round.ended;
             if self.counted_by_some(one, &carried, &ended) {
@@ -136,6 +145,32 @@ impl Walker<'_, '_, '_> {
             }
             return Ok(Guess::Closed(closed));
         }
+    }
+
+    /// What an iteration of a loop that waits leaves behind where nothing is taken to fit for the sake of a guess, as `n - 1` as
+    /// a number without sign. It has to wait for the same: for `n` to be more than that says nothing if `n - 1` is -1.
+    fn waits_indeed(
+        &mut self,
+        one: &Loop,
+        begun: State,
+        statement: &Statement,
+    ) -> Result<State, Obstacle> {
+        let first = self.machine.unknowns.next();
+        self.numbers.push(None);
+        let round = self.round(one, begun, &|_| {});
+        self.numbers.pop();
+        let round = round?;
+        let found = self.waits(one, &round, first);
+        if found.is_none_or(|found| found.action != statement.action) {
+            let why = match &statement.action {
+                Action::CounterWait(_, false, _) => {
+                    "what this loop waits for is not followed: a side of its comparison may be below 0, or wrap around"
+                }
+                _ => "what this loop waits for is not followed",
+            };
+            return Err(self.trouble(one, why));
+        }
+        Ok(round.decided)
     }
 
     /// The lanes in which a register that a loop carries is followed.

@@ -298,11 +298,20 @@ impl Lowerer<'_> {
                 address,
                 value,
                 at_least,
+                above,
             } => {
                 let word = self.word(*address, *value, location)?;
                 let value = self.operand(*value, location)?;
+                let above = match above {
+                    Some(above) => Some(self.operand(*above, location)?),
+                    None => None,
+                };
                 // Below 0 it is passed at once, or never if the comparison is one without sign.
-                if *at_least && !self.is_natural(&value) {
+                let natural = above
+                    .iter()
+                    .chain(at_least.then_some(&value))
+                    .all(|number| self.is_natural(number));
+                if !natural {
                     return refuse(
                         "a loop waits until a word of memory is at least what may be below 0",
                         location,

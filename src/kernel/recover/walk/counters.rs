@@ -58,6 +58,8 @@ struct Walked {
 struct Awaited {
     value: TermId,
     at_least: bool,
+    /// See [`EventKind::CounterWait`].
+    above: Option<TermId>,
 }
 
 const SEVERAL: &str = "a loop waits for more than one word of memory, or for other than that it is some value or at least \
@@ -206,6 +208,7 @@ impl Walker<'_> {
                 address: look.address,
                 value: awaited.value,
                 at_least: awaited.at_least,
+                above: awaited.above,
             },
             lanes: path.mask.count_ones(),
             location: look.location.clone(),
@@ -344,10 +347,12 @@ impl Walker<'_> {
         let exactly = |value: TermId| Awaited {
             value,
             at_least: false,
+            above: None,
         };
         let at_least = |value: TermId| Awaited {
             value,
             at_least: true,
+            above: None,
         };
         match *self.terms.node(condition) {
             Node::Relation(Relation::Equal, a, b) if self.terms.width_of(a) == width => {
@@ -387,12 +392,15 @@ impl Walker<'_> {
                 }
                 _ => None,
             },
-            Node::Relation(Relation::LessSigned | Relation::LessUnsigned, a, b)
+            Node::Relation(relation @ (Relation::LessSigned | Relation::LessUnsigned), a, b)
                 if b == found && !self.mentions(a, found) =>
             {
                 let one = self.terms.constant(1, width);
                 let value = self.terms.binary(Binary::Add, &a, &one);
-                Some(at_least(value))
+                Some(Awaited {
+                    above: (relation == Relation::LessUnsigned).then_some(a),
+                    ..at_least(value)
+                })
             }
             _ => None,
         }
