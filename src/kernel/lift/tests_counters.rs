@@ -253,3 +253,53 @@ fn a_wait_for_at_least_a_number_below_0_is_not_followed() {
     let with_sign = "sub.u32 %r6, %r3, 1;\nsetp.le.s32 %p3, %r5, %r6;";
     assert!(wait(with_sign).contains("wait at_lock[i] >= ctaid_x"));
 }
+
+/// A vector of parameters has one pointer in each of its parts.
+#[test]
+fn each_result_of_a_load_of_parameters_is_a_pointer_of_its_own() {
+    let parameters = ".param .u64 lock, .param .u64 data, .param .u32 n";
+    let loads =
+        "ld.param.u64 %rd1, [lock];\ncvta.to.global.u64 %rd2, %rd1;\nld.param.u64 %rd3, [data];";
+    let vector = |loaded: &str, other: &str| {
+        let kernel = TURNS.replace(parameters, ".param .align 16 .b8 q[16], .param .u32 n");
+        let loads_instead = format!(
+            "ld.param.v2.u64 {loaded}, [q];\ncvta.to.global.u64 %rd2, %rd1;\nld.param.u64 %rd3, [{other}];"
+        );
+        lines(&kernel.replace(loads, &loads_instead), "wait at_")
+    };
+    assert_ne!(TURNS.replace(loads, ""), TURNS);
+    // What is stored goes to the lock itself.
+    for (loaded, other) in [("{%rd7, %rd1}", "q+8"), ("{%rd1, %rd7}", "q")] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(vector(loaded, other), @"line 31: it may write to memory that the kernel waits for, other than by an addition");
+        }
+    }
+    insta::assert_snapshot!(vector("{%rd7, %rd1}", "q"), @"wait at_q[i] == ctaid_x  // line 26");
+}
+
+/// An address that begins with other memory in one way and with what is not followed in another one is not followed.
+#[test]
+fn an_addition_through_one_of_two_pointers_is_not_passed_over() {
+    let through = |other: &str| {
+        let code = format!(
+            "{other}\nsetp.eq.u32 %p5, %r1, 9;\nselp.b64 %rd8, %rd4, %rd7, %p5;\nred.relaxed.gpu.global.add.u32 [%rd8], 1;"
+        );
+        let kernel = TURNS.replace("%rd<8>", "%rd<9>");
+        lines(
+            &kernel.replace("st.global.u32 [%rd4], %r2;", &code),
+            "line ",
+        )
+    };
+    for other in [
+        "ld.global.u64 %rd7, [%rd4];",
+        // Two halves of a pointer, and an integer.
+        "ld.global.v2.u32 {%r8, %r9}, [%rd4];\nmov.b64 %rd7, {%r8, %r9};",
+        "mul.wide.u32 %rd7, %r2, 8;",
+    ] {
+        let refused = through(other);
+        assert!(refused.starts_with("line 3"), "{other}: {refused}");
+        assert!(!refused.contains("wait"), "{other}: {refused}");
+    }
+    let data = through("add.u64 %rd7, %rd4, 64;");
+    assert!(data.contains("wait at_lock[i]"), "{data}");
+}

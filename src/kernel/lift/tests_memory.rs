@@ -128,6 +128,17 @@ fn words_at_different_addresses_are_computed_with() {
     insta::assert_snapshot!(parameters(&kernel(chained, "")), @"param at_lengths in 0..=1073741823  // a word behind lengths");
 }
 
+/// A store through what may be one of two pointers, of which one is not followed.
+#[test]
+fn stores_through_one_of_two_pointers_are_not_followed() {
+    let store = "ld.global.u64 %rd7, [%rd4];\nsetp.eq.u32 %p7, %r2, 5;\nselp.b64 %rd8, %rd4, %rd7, %p7;\nst.global.u32 [%rd8], %r2;";
+    let text = compared(&kernel(LOAD, store));
+    assert!(
+        text.contains("addresses in global memory that are not followed"),
+        "{text}"
+    );
+}
+
 /// What the kernel writes itself, or what others are expected to write, may change.
 #[test]
 fn a_word_that_may_be_written_is_not_known() {

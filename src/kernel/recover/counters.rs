@@ -26,6 +26,7 @@ use crate::recover::graph::Graph;
 use crate::recover::pointers::APART;
 use crate::recover::pointers::Bases;
 use crate::recover::pointers::Pointers;
+use crate::recover::pointers::are_followed;
 use crate::recover::pointers::is_parameter;
 use crate::recover::pointers::written;
 use crate::recover::slice::is_event;
@@ -88,7 +89,7 @@ pub fn with_counters(kernel: &Kernel) -> Result<Option<Kernel>> {
                 });
             } else if let Some(address) = written(operation) {
                 let bases = pointers.bases(address);
-                let followed = bases.iter().any(Option::is_some);
+                let followed = are_followed(&bases);
                 let adds = matches!(
                     operation.kind,
                     OperationKind::Atomic { operation, .. } if operation != AtomicOperation::Other

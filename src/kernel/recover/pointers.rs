@@ -2,6 +2,9 @@
 //!
 //! `lock + 4 * m` begins with the parameter `lock`. That different parameters point to different memory is an assumption
 //! of whoever relies on it.
+//!
+//! `n == 0 ? lock : table[i]` begins with `lock` or with what is not followed. Where one of several ways to compute an address
+//! begins with a pointer and another one with none, the latter is not followed: an integer is no address.
 
 use std::collections::BTreeSet;
 
@@ -29,6 +32,11 @@ pub fn is_parameter(base: &Option<u32>) -> bool {
     base.is_some_and(|base| base < VARIABLES)
 }
 
+/// Whether an address begins with nothing but pointers that are known.
+pub fn are_followed(bases: &Bases) -> bool {
+    !bases.is_empty() && bases.iter().all(Option::is_some)
+}
+
 /// Where an operation writes to what may be global memory.
 pub fn written(operation: &Operation) -> Option<Operand> {
     let write = operation.kind.write()?;
@@ -38,20 +46,34 @@ pub fn written(operation: &Operation) -> Option<Operand> {
 /// The places of parameters of 8 bytes that are no pointers, as `size_t n`: nothing but arithmetic uses them, other than in
 /// products. What is added to an address, stored, or handed to anything else may be a pointer.
 pub fn wide_sizes(kernel: &Kernel) -> BTreeSet<u32> {
-    let pointers = Pointers::new(kernel);
-    let mut used = Bases::new();
-    let mut seen = BTreeSet::new();
-    for operation in kernel.blocks.iter().flat_map(|block| &block.operations) {
-        if !matches!(operation.kind, OperationKind::Compute { .. }) {
-            for operand in operation.kind.operands() {
-                pointers.collect(operand, &mut seen, &mut used);
-            }
-        }
-    }
+    let operations = kernel.blocks.iter().flat_map(|block| &block.operations);
+    let others =
+        operations.filter(|operation| !matches!(operation.kind, OperationKind::Compute { .. }));
+    let operands = others.flat_map(|operation| operation.kind.operands());
+    let (used, _) = Pointers::new(kernel).reached(operands.collect());
     let wide = kernel.parameters.iter().filter(|each| each.size == 8);
     wide.map(|each| each.offset)
         .filter(|offset| !used.contains(&Some(*offset)))
         .collect()
+}
+
+/// One of several ways to compute something.
+enum Way {
+    /// It is a pointer.
+    Pointer,
+    /// A number that is no address.
+    Constant,
+    From(Vec<Operand>),
+}
+
+impl Way {
+    fn of(operands: &[Operand]) -> Self {
+        let constant = |operand: &Operand| matches!(operand, Operand::Constant(_));
+        match !operands.is_empty() && operands.iter().all(constant) {
+            true => Self::Constant,
+            false => Self::From(operands.to_vec()),
+        }
+    }
 }
 
 /// What each register of a kernel is computed from.
@@ -70,13 +92,30 @@ impl<'k> Pointers<'k> {
 
     /// What an address may begin with.
     pub fn bases(&self, address: Operand) -> Bases {
-        let mut found = Bases::new();
-        self.collect(address, &mut BTreeSet::new(), &mut found);
+        let (mut found, ways) = self.reached(vec![address]);
+        // A pointer in one way, and none in another one.
+        let apart = |ways: &Vec<Way>| {
+            let mut begin = ways.iter().filter_map(|way| match way {
+                Way::Pointer => Some(true),
+                Way::Constant => None,
+                Way::From(operands) => Some(!self.reached(operands.clone()).0.is_empty()),
+            });
+            begin
+                .next()
+                .is_some_and(|first| begin.any(|other| other != first))
+        };
+        if !found.is_empty() && ways.iter().any(apart) {
+            found.insert(None);
+        }
         found
     }
 
-    fn collect(&self, address: Operand, seen: &mut BTreeSet<RegisterId>, found: &mut Bases) {
-        let mut work = vec![address];
+    /// The pointers among what operands are computed from, and where there are several ways to compute something on the way.
+    fn reached(&self, from: Vec<Operand>) -> (Bases, Vec<Vec<Way>>) {
+        let mut found = Bases::new();
+        let mut several = Vec::new();
+        let mut seen: BTreeSet<RegisterId> = BTreeSet::new();
+        let mut work = from;
         while let Some(operand) = work.pop() {
             let Operand::Register(register) = operand else {
                 continue;
@@ -84,21 +123,25 @@ impl<'k> Pointers<'k> {
             if !seen.insert(register) {
                 continue;
             }
-            let wide = self.kernel.registers[register.0 as usize].width == 64;
+            let wide = self.kernel.registers[register.0 as usize].width >= 64;
             let all = self.definitions.get(register.0 as usize);
+            let mut ways = Vec::new();
             for (at, index) in all.into_iter().flatten() {
+                let (mut own, mut way) = (Bases::new(), Vec::new());
                 match &self.kernel.blocks[*at].operations[*index].kind {
                     OperationKind::Load {
                         space: Space::Parameter,
                         address: Operand::Constant(offset),
-                        width: 64,
                         results,
+                        width: 64,
                         ..
                     } => {
-                        // Of a load of several words, the one that lies in this register.
-                        let words = (0_u128..).zip(results);
-                        for (word, _) in words.filter(|(_, result)| **result == Some(register)) {
-                            found.insert(u32::try_from(*offset + 8 * word).ok());
+                        // Each result is another pointer.
+                        for (result, place) in results.iter().zip(0_u128..) {
+                            if *result == Some(register) {
+                                let place = offset.saturating_add(place * 8);
+                                own.insert(u32::try_from(place).ok());
+                            }
                         }
                     }
                     OperationKind::Compute {
@@ -112,20 +155,41 @@ impl<'k> Pointers<'k> {
                         | Compute::ShiftRight { .. }
                         | Compute::Divide { .. }
                         | Compute::Remainder { .. } => {}
-                        Compute::Select => work.extend(operands.iter().skip(1).copied()),
-                        _ => work.extend(operands.iter().copied()),
+                        // Two halves of a pointer. With a half that is constant it is an integer.
+                        Compute::Concatenate
+                            if wide && matches!(operands.last(), Some(Operand::Register(_))) =>
+                        {
+                            own.insert(None);
+                            way.extend(operands.iter().copied());
+                        }
+                        Compute::Select => {
+                            let sides = operands.iter().skip(1);
+                            several.push(sides.clone().map(|side| Way::of(&[*side])).collect());
+                            way.extend(sides.copied());
+                        }
+                        _ => way.extend(operands.iter().copied()),
                     },
-                    OperationKind::ConvertAddress { address, .. } => work.push(*address),
+                    OperationKind::ConvertAddress { address, .. } => way.push(*address),
                     OperationKind::AddressOf { variable, .. } => {
-                        found.insert(VARIABLES.checked_add(variable.0));
+                        own.insert(VARIABLES.checked_add(variable.0));
                     }
                     OperationKind::Special { .. } => {}
                     _ if wide => {
-                        found.insert(None);
+                        own.insert(None);
                     }
                     _ => {}
                 }
+                ways.push(match own.is_empty() {
+                    true => Way::of(&way),
+                    false => Way::Pointer,
+                });
+                found.extend(own);
+                work.extend(way);
+            }
+            if ways.len() > 1 {
+                several.push(ways);
             }
         }
+        (found, several)
     }
 }

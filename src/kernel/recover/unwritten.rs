@@ -18,6 +18,7 @@ use crate::ir::Space;
 use crate::recover::pointers::APART;
 use crate::recover::pointers::Bases;
 use crate::recover::pointers::Pointers;
+use crate::recover::pointers::are_followed;
 use crate::recover::pointers::is_parameter;
 use crate::recover::pointers::written;
 
@@ -49,7 +50,7 @@ impl Unwritten {
             };
             let bases = pointers.bases(address);
             unwritten.writes = true;
-            unwritten.elsewhere |= !bases.iter().any(Option::is_some);
+            unwritten.elsewhere |= !are_followed(&bases);
             changed.extend(bases);
         }
         for (block, index, operation) in operations(kernel) {
