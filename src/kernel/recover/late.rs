@@ -3,20 +3,42 @@
 //! Hardware takes both orders: the bytes that a phase expects may be less than 0 for a while. Proof rules count bytes
 //! from their expectation on.
 //!
-//! The two orders have the same stuck states. Between the copy and the arrival the member does not block. Where no phase
-//! of the mbarrier completes in between, what the copy delivers is not seen by anybody before the arrival, so each run
-//! of one order is a run of the other. Where a phase does complete in between, others have made all of its arrivals, so
-//! in the order that is written this member's arrival is one too many: the protocol does something undefined, and is
-//! not proved.
+//! The two orders have the same stuck states. Between the copy and the arrival the member does not block, and makes no other
+//! arrival at what may be the same mbarrier. Where no phase of the mbarrier completes in between, what the copy delivers is
+//! not seen by anybody before the arrival, so each run of one order is a run of the other. Where a phase does complete in
+//! between, others have made all of its arrivals, so in the order that is written this member's arrival is one too many:
+//! the protocol does something undefined, and is not proved.
+//!
+//! The expectation has to need the bytes of the copy, or the phase may complete without them. Where the member delivers bytes by
+//! `mbarrier.complete_tx` as well, that is not known. That copies deliver no more than is expected is said with the verdict.
+//!
+//! With an arrival of its own in between, `copy; arrive; expect`, that arrival may complete the phase that the bytes are
+//! subtracted from, while the expectation counts in the next one. Such a copy stays where it is.
 
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
+use crate::recover::sketch::every_line;
 
-/// Moves copies behind their expectations.
+/// Moves copies of a role behind their expectations.
 pub fn behind_expectations(lines: &mut [Line]) {
+    let mut delivered = Vec::new();
+    every_line(lines, &mut |line| {
+        if let Line::Action {
+            action: Action::Complete { object, .. },
+            ..
+        } = line
+        {
+            delivered.push(object.clone());
+        }
+    });
+    in_block(lines, &delivered);
+}
+
+/// The same in a block. The role delivers bytes to some mbarriers otherwise.
+fn in_block(lines: &mut [Line], delivered: &[Object]) {
     for block in lines.iter_mut().flat_map(Line::blocks_mut) {
-        behind_expectations(block);
+        in_block(block, delivered);
     }
     // The last copies first, so that those of one phase stay in their order.
     for at in (0..lines.len()).rev() {
@@ -27,32 +49,72 @@ pub fn behind_expectations(lines: &mut [Line]) {
         else {
             continue;
         };
-        let nobody = expectation(lines[..at].iter().rev(), object).is_none();
-        let behind = expectation(lines[at + 1..].iter(), object);
-        if let Some(behind) = behind.filter(|_| nobody) {
+        let otherwise = delivered.iter().any(|other| !apart(other, object));
+        if otherwise || expected_before(&lines[..at], object) {
+            continue;
+        }
+        if let Some(behind) = expectation(&lines[at + 1..], object) {
             lines[at..=at + 1 + behind].rotate_left(1);
         }
     }
 }
 
-/// How many lines before it stands an expectation of an mbarrier, with nothing in front of it that blocks or that
-/// depends on copies.
-fn expectation<'a>(lines: impl Iterator<Item = &'a Line>, object: &Object) -> Option<usize> {
-    for (at, line) in lines.enumerate() {
+/// How many lines before it stands an expectation of an mbarrier, with nothing in front of it that blocks, that depends on
+/// copies, or that may arrive there.
+fn expectation(lines: &[Line], object: &Object) -> Option<usize> {
+    for (at, line) in lines.iter().enumerate() {
         let Line::Action { action, .. } = line else {
             return None;
         };
         match action {
             Action::ArriveExpect { object: other, .. } if other == object => return Some(at),
-            // A warp in step does not wait at the mark of an arrival.
-            Action::Copy { .. }
-            | Action::Arrive { .. }
-            | Action::ArriveExpect { .. }
-            | Action::Round { .. } => {}
+            Action::Arrive { object: other, .. } | Action::ArriveExpect { object: other, .. }
+                if !apart(other, object) =>
+            {
+                return None;
+            }
+            action if passes(action) => {}
             _ => return None,
         }
     }
     None
+}
+
+/// Whether an expectation stands in front of a copy to the same mbarrier, with nothing in between that blocks or that depends on
+/// copies.
+fn expected_before(lines: &[Line], object: &Object) -> bool {
+    for line in lines.iter().rev() {
+        match line {
+            Line::Action {
+                action: Action::ArriveExpect { object: other, .. },
+                ..
+            } if other == object => return true,
+            Line::Action { action, .. } if passes(action) => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Whether an action neither blocks nor depends on copies. A warp in step does not wait at the mark of an arrival.
+fn passes(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Copy { .. }
+            | Action::Arrive { .. }
+            | Action::ArriveExpect { .. }
+            | Action::Round { .. }
+    )
+}
+
+/// Whether two mbarriers are certainly not the same one.
+fn apart(one: &Object, other: &Object) -> bool {
+    let distance = one.offset.minus(&other.offset);
+    one.rank != other.rank
+        || one.variable != other.variable
+        || distance
+            .and_then(|distance| distance.as_constant())
+            .is_some_and(|distance| distance != 0)
 }
 
 #[cfg(test)]
@@ -60,24 +122,35 @@ mod tests {
     use super::*;
     use crate::ir::Location;
     use crate::ir::VariableId;
+    use crate::recover::number::Atomic;
     use crate::recover::number::Number;
 
-    /// `c0` is a copy to the mbarrier 0, `e0` an arrival that expects bytes there, `w0` a wait.
+    /// `c0` is a copy to the mbarrier 0, `e0` an arrival that expects bytes there, `a0` one that does not, `d0` a delivery, `w0` a wait. Those of
+    /// large letters are at a place that is farther by a number of the launch.
     fn moved(text: &str) -> String {
         let number = |n: u32| Number::constant(i128::from(n));
         let lines = text.split(' ').map(|word| {
             let place: u32 = word[1..].parse().unwrap();
+            let by_launch = word.starts_with(char::is_uppercase);
+            let from = match by_launch {
+                true => Number::of(Atomic::Input(0)),
+                false => Number::default(),
+            };
             let object = Object {
                 rank: 0,
                 variable: VariableId(0),
-                offset: number(place),
+                offset: from.plus(&number(place)).unwrap(),
             };
-            let action = match &word[..1] {
+            let action = match word[..1].to_lowercase().as_str() {
                 "c" => Action::Copy {
                     object,
                     bytes: Some(number(16)),
                 },
                 "e" => Action::ArriveExpect {
+                    object,
+                    bytes: number(16),
+                },
+                "d" => Action::Complete {
                     object,
                     bytes: number(16),
                 },
@@ -97,12 +170,20 @@ mod tests {
         });
         let mut lines: Vec<Line> = lines.collect();
         behind_expectations(&mut lines);
+        let shown = |letter: &str, object: &Object| {
+            let letter = match object.offset.parts.is_empty() {
+                true => letter.to_owned(),
+                false => letter.to_uppercase(),
+            };
+            format!("{letter}{}", object.offset.constant)
+        };
         let word = |line: &Line| match line {
             Line::Action { action, .. } => match action {
-                Action::Copy { object, .. } => format!("c{}", object.offset.constant),
-                Action::ArriveExpect { object, .. } => format!("e{}", object.offset.constant),
-                Action::Arrive { object, .. } => format!("a{}", object.offset.constant),
-                Action::Wait { object, .. } => format!("w{}", object.offset.constant),
+                Action::Copy { object, .. } => shown("c", object),
+                Action::ArriveExpect { object, .. } => shown("e", object),
+                Action::Arrive { object, .. } => shown("a", object),
+                Action::Complete { object, .. } => shown("d", object),
+                Action::Wait { object, .. } => shown("w", object),
                 _ => String::new(),
             },
             _ => String::new(),
@@ -114,6 +195,20 @@ mod tests {
     fn copies_stand_behind_the_arrival_that_expects_them() {
         assert_eq!(moved("c0 c0 e0 w0"), "e0 c0 c0 w0");
         assert_eq!(moved("c0 c8 a16 e0 e8"), "a16 e0 c0 e8 c8");
+    }
+
+    /// The arrival may complete the phase from which the copy takes its bytes.
+    #[test]
+    fn copies_in_front_of_another_arrival_of_their_member_stay_where_they_are() {
+        assert_eq!(moved("c0 a0 a0 e0 w0"), "c0 a0 a0 e0 w0");
+        assert_eq!(moved("c0 a8 a0 e0"), "c0 a8 a0 e0");
+        // The expectation does not need the copy.
+        assert_eq!(moved("d0 c0 e0"), "d0 c0 e0");
+        assert_eq!(moved("d8 c0 e0"), "d8 e0 c0");
+        // At a place that depends on the launch, it may be the same mbarrier.
+        assert_eq!(moved("c0 A8 e0"), "c0 A8 e0");
+        assert_eq!(moved("c0 E8 e0"), "c0 E8 e0");
+        assert_eq!(moved("C0 A8 E0"), "A8 E0 C0");
     }
 
     #[test]
