@@ -139,15 +139,17 @@ impl Warp {
                 results,
                 operands,
                 pure,
-            } => self.opaque(
-                (mnemonic, *pure),
-                results,
-                operands,
-                at,
-                lanes,
-                control,
-                world,
-            )?,
+                write,
+            } => {
+                if let Some(write) = write {
+                    for (_, numbers) in self.groups(&[write.address], lanes, world, at)? {
+                        let address = numbers.first().copied().unwrap_or(0);
+                        self.overwritten(write.space, address, write.bytes, world);
+                    }
+                }
+                let kind = (mnemonic.as_str(), *pure);
+                self.opaque(kind, results, operands, at, lanes, control, world)?;
+            }
             OperationKind::Unsupported {
                 mnemonic, results, ..
             } => {

@@ -17,9 +17,11 @@ pub struct Write {
     pub address: Operand,
     /// How many bytes, at least; tensor maps do not show how many exactly.
     pub bytes: u64,
+    /// Whether it goes to other places behind the address as well, as to the rows of a matrix.
+    pub further: bool,
 }
 
-/// Asynchronous copies move multiples of 16 bytes, and each lane of `stmatrix` names a row of 16 bytes.
+/// Asynchronous copies move multiples of 16 bytes.
 const CHUNK: u64 = 16;
 
 impl OperationKind {
@@ -47,6 +49,7 @@ impl OperationKind {
                 space,
                 address,
                 bytes,
+                further: false,
             })
         };
         match self {
@@ -67,9 +70,7 @@ impl OperationKind {
                 width,
                 ..
             } => of(*space, *address, u64::from(width.div_ceil(8))),
-            Self::Opaque {
-                mnemonic, operands, ..
-            } if mnemonic.starts_with("stmatrix") => of(Space::Shared, *operands.first()?, CHUNK),
+            Self::Opaque { write, .. } => *write,
             Self::Synchronization(synchronization) => match synchronization {
                 Synchronization::Copy { destination, bytes } => {
                     of(Space::Shared, *destination, u64::from(*bytes))
@@ -107,7 +108,13 @@ impl OperationKind {
     /// What is read, without the guard.
     pub fn operands(&self) -> Vec<Operand> {
         match self {
-            Self::Compute { operands, .. } | Self::Opaque { operands, .. } => operands.clone(),
+            Self::Compute { operands, .. } => operands.clone(),
+            Self::Opaque {
+                operands, write, ..
+            } => {
+                let address = write.map(|write| write.address);
+                operands.iter().copied().chain(address).collect()
+            }
             Self::Special { .. } | Self::AddressOf { .. } | Self::Unsupported { .. } => Vec::new(),
             Self::ConvertAddress { address, .. }
             | Self::CtaRank { address, .. }

@@ -3,8 +3,7 @@
 //! One [`Kernel`] is the program of one thread. Registers may be assigned several times. An
 //! operation may have a [`Guard`], a predicate register that decides whether it is executed.
 //! A reader never leaves an operation out. One that it does not understand is [`OperationKind::Unsupported`]. If
-//! it certainly does not synchronize and does not write to memory that is followed, it is
-//! [`OperationKind::Opaque`]: only its results are unknown.
+//! it certainly does not synchronize, it is [`OperationKind::Opaque`]: its results are unknown, and what it writes to memory.
 
 mod access;
 mod check;

@@ -9,6 +9,7 @@ use crate::ir::Scope;
 use crate::ir::Space;
 use crate::ir::Synchronization;
 use crate::ir::VariableId;
+use crate::ir::Write;
 
 /// What an operation reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -110,13 +111,13 @@ pub enum OperationKind {
     /// What takes part in synchronization or ties the lanes of a warp together.
     Synchronization(Synchronization),
     /// Results that nothing is known of, as of floating-point operations. Given equal operands,
-    /// the results are equal if `pure`. Does not synchronize, and writes to no memory but what
-    /// only data uses.
+    /// the results are equal if `pure`. Does not synchronize, and writes to no memory but where `write` says.
     Opaque {
         mnemonic: String,
         results: Vec<RegisterId>,
         operands: Vec<Operand>,
         pure: bool,
+        write: Option<Write>,
     },
     /// What may synchronize or write anywhere, and is not understood.
     Unsupported {

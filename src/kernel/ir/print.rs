@@ -155,12 +155,22 @@ impl<'k> Names<'k> {
                 results,
                 operands,
                 pure,
+                write,
             } => {
                 let pure = if *pure { "pure " } else { "" };
+                let write = write.map(|write| {
+                    let further = if write.further { " and further" } else { "" };
+                    let address = self.operand(write.address);
+                    format!(
+                        " writes {} bytes{further} to {:?}[{address}]",
+                        write.bytes, write.space
+                    )
+                });
                 format!(
-                    "{}Opaque {pure}`{mnemonic}` {}",
+                    "{}Opaque {pure}`{mnemonic}` {}{}",
                     self.assigned(results),
-                    self.operands(operands)
+                    self.operands(operands),
+                    write.unwrap_or_default()
                 )
             }
             OperationKind::Unsupported {

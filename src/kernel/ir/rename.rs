@@ -97,10 +97,14 @@ fn kind(kind: &mut OperationKind, change: Change<'_>) {
         OperationKind::Opaque {
             results,
             operands: list,
+            write,
             ..
         } => {
             registers(results, change);
             operands(list, change);
+            if let Some(write) = write {
+                operand(&mut write.address, change);
+            }
         }
         OperationKind::Unsupported { results, .. } => registers(results, change),
     }

@@ -155,6 +155,18 @@ fn what_else_reaches_the_words_is_refused() {
     let elsewhere = "ld.global.u64 %rd7, [%rd4];\nst.global.u32 [%rd7], %r2";
     let taken = TURNS.replace("st.global.u32 [%rd4], %r2", elsewhere);
     insta::assert_snapshot!(lines(&taken, "addresses in global memory"), @"//! Assumed: stores and copies to addresses in global memory that are not followed do not reach words that are waited for");
+    let fragment = "{%r2, %r2, %r2, %r2, %r2, %r2, %r2, %r2}";
+    for write in [
+        &format!("wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd6], {fragment}"),
+        "tensormap.replace.tile.global_dim.global.b1024.b32 [%rd2+128], 0, 5",
+        "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd2], [%r2], 128",
+        "discard.global.L2 [%rd2], 128",
+        "st.bulk [%rd2], 64, 0",
+    ] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", write), @"line 31: it may write to memory that the kernel waits for, other than by an addition");
+        }
+    }
     // Less than what is there before.
     insta::assert_snapshot!(changed("add.u32 [%rd6], 1", "add.s32 [%rd6], -1"), @"line 34: what is added to the counter may be negative, or more than 2^31 - 1");
     // Somebody else has to add.

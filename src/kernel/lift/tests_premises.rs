@@ -92,6 +92,13 @@ fn whatever_writes_over_an_mbarrier_is_refused() {
         "mapa.shared::cluster.u32 %r9, %r7, 0;\nst.shared::cluster.u32 [%r9+4], 0;",
         "setp.eq.u32 %p3, %r3, 3;\nselp.b32 %r9, %r7, %r8, %p3;\nst.shared.u32 [%r9], 0;",
         "st.shared.v4.u32 [%r7], {%r3, %r3, %r3, %r3};",
+        "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r7+4], {%r3};",
+        "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r7], {%r3, %r3, %r3, %r3, %r3, %r3, %r3, %r3};",
+        // Further rows of the matrix.
+        "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r2+-16], {%r3, %r3, %r3, %r3, %r3, %r3, %r3, %r3};",
+        "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r7], 0, 5;",
+        "st.bulk.shared::cta [%r7], 64, 0;",
+        "st.bulk.weak.shared::cta [%r7], %rd1, 0;",
         // `memory` is one mbarrier and nothing else.
         "and.b32 %r9, %r3, 7;\nadd.u32 %r10, %r9, %r2;\nst.shared.u8 [%r10], 0;",
     ] {
@@ -117,13 +124,23 @@ fn writes_to_computed_places_beside_an_mbarrier_are_an_assumption() {
         (
             "cvta.shared.u32 %r9, %r7;\ncvta.shared.u32 %r10, %r8;\nadd.u32 %r11, %r3, %r1;\nsetp.gt.u32 %p4, %r11, 5;\n\
              selp.b32 %r9, %r9, %r10, %p4;\nshl.b32 %r11, %r1, 2;\nadd.u32 %r9, %r9, %r11;\nst.u32 [%r9], 0;",
-            elsewhere,
+            elsewhere.clone(),
         ),
         (
             "shl.b32 %r9, %r1, 2;\nadd.u32 %r10, %r9, %r8;\nst.shared.u32 [%r10], 0;",
             vec![],
         ),
         ("st.shared.u32 [%r7+8], 0;", vec![]),
+        ("st.bulk.shared::cta [%r7+8], 56, 0;", vec![]),
+        // Rows of a matrix lie behind each other at some distance.
+        (
+            "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r7+16], {%r3, %r3, %r3, %r3, %r3, %r3, %r3, %r3};",
+            elsewhere.clone(),
+        ),
+        (
+            "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r8], {%r3, %r3, %r3, %r3, %r3, %r3, %r3, %r3};",
+            vec![],
+        ),
     ] {
         assert_eq!(
             premises(&format!("{INITIALISED}\n{write}")),

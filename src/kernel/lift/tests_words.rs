@@ -85,6 +85,22 @@ fn a_word_that_may_be_overwritten_is_not_known() {
             "",
             TWO,
         ),
+        // By others that write where their operand says.
+        (
+            "st.shared.u32 [%r4], 1;\nwmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r4], {%r3, %r3, %r3, %r3, %r3, %r3, %r3, %r3};",
+            "",
+            TWO,
+        ),
+        (
+            "st.shared.u32 [%r4], 1;\nst.bulk.shared::cta [%r4], 4, 0;",
+            "",
+            TWO,
+        ),
+        (
+            "st.shared.u32 [%r4], 1;\nst.bulk.shared::cta [%r4], %rd1, 0;",
+            "",
+            TWO,
+        ),
         (
             "st.shared.u32 [%r4], 1;\ncp.async.ca.shared.global [%r4], [%rd1], 4;",
             "",

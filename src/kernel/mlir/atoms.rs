@@ -278,6 +278,7 @@ impl<'a> Lower<'_, 'a> {
             results: Vec::new(),
             operands: Vec::new(),
             pure: false,
+            write: None,
         });
     }
 }

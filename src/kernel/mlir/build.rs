@@ -169,6 +169,7 @@ impl Builder {
             results: results.clone(),
             operands,
             pure,
+            write: None,
         });
         results.into_iter().map(Operand::Register).collect()
     }

@@ -273,6 +273,7 @@ impl<'k, 'a> Blocks<'k, 'a> {
             results,
             operands: Vec::new(),
             pure: false,
+            write: None,
         });
         self.lowering.guard = None;
     }

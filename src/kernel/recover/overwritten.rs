@@ -115,7 +115,7 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
         let places = addresses.places(write.address);
         let reach = if places.iter().copied().flatten().any(overlaps) {
             Reach::Hits
-        } else if places.iter().all(Option::is_some) {
+        } else if places.iter().all(Option::is_some) && !write.further {
             Reach::Misses
         } else {
             match addresses.base(write.address) {

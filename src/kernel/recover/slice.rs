@@ -40,6 +40,9 @@ pub struct Slice {
     pub memory_waits: BTreeMap<LoopId, Location>,
 }
 
+/// What is taken for the bytes of one write to a fixed place. One of more bytes counts as one to a computed place as well.
+pub const MOST_BYTES: u64 = 256;
+
 /// Whether an operation takes part in synchronization between warps, or may.
 pub fn is_event(operation: &Operation) -> bool {
     match &operation.kind {
@@ -139,7 +142,11 @@ impl Slice {
                 return false;
             };
             let fixed = addresses.is_fixed(address) && written_place(operation).is_some();
-            if !fixed {
+            let further = operation
+                .kind
+                .write()
+                .is_some_and(|write| write.further || write.bytes > MOST_BYTES);
+            if !fixed || further {
                 let bases = bases(kernel, &definitions, address).into_iter();
                 let has_size = |base: &VariableId| kernel.variables[base.0 as usize].size.is_some();
                 slice.scattered.extend(bases.filter(has_size));

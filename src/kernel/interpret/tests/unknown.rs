@@ -13,6 +13,7 @@ fn opaque(b: &mut Builder, block: u32, operands: &[Operand]) -> RegisterId {
             results: vec![result],
             operands: operands.to_vec(),
             pure: true,
+            write: None,
         },
     );
     result

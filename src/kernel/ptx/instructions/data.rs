@@ -1,5 +1,8 @@
-//! Instructions that concern data only: nothing is known of their results, and they neither
-//! synchronize nor write to memory that control looks at.
+//! Instructions that concern data only: nothing is known of their results, nor of what they write to memory, and they do not
+//! synchronize.
+//!
+//! `wmma.store [p], {..}` writes at `p`, as every instruction without a result that has an address does, unless
+//! the table says that it only reads. What would lie there otherwise, as an mbarrier, is gone.
 
 use crate::ir;
 use crate::ir::OperationKind;
@@ -98,23 +101,44 @@ const READING: &[&str] = &[
     "stacksave",
 ];
 
-/// Opcodes without a result. They write data that no control looks at, or nothing.
+/// Opcodes without a result that write to no memory with addresses: at most to surfaces and tensor memory.
 const SILENT: &[&str] = &[
     "sust",
     "sured",
-    "stmatrix",
-    "wmma.store",
     "tcgen05.st",
     "prefetch",
     "prefetchu",
     "applypriority",
-    "discard",
     "cp.async.bulk.prefetch",
-    "tensormap.replace",
-    "tensormap.cp_fenceproxy",
     "pmevent",
     "brkpt",
     "stackrestore",
+];
+
+/// How much an instruction writes behind its address.
+enum Extent {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many at least.
+    AtLeast(u64),
+    /// As many as this operand says.
+    Operand(usize),
+}
+
+/// A tensor map.
+const MAP: u64 = 128;
+
+/// Opcodes without a result that write behind the address that is their first operand.
+const WRITING: &[(&str, Extent)] = &[
+    // Each lane names a row of 16 bytes.
+    ("stmatrix", Extent::Bytes(16)),
+    // A row, and others at a stride.
+    ("wmma.store", Extent::AtLeast(16)),
+    ("st.bulk", Extent::Operand(1)),
+    // What is there afterwards is not determined.
+    ("discard", Extent::Operand(1)),
+    ("tensormap.replace", Extent::Bytes(MAP)),
+    ("tensormap.cp_fenceproxy", Extent::Bytes(MAP)),
 ];
 
 /// Whether an opcode begins with these words.
@@ -136,16 +160,64 @@ pub fn lowered<'a>(l: &mut Lowering<'_, 'a>, instruction: &Instruction<'a>) -> O
         return Some(written(l, instruction, false));
     }
     if among(SILENT) {
-        let operands = read(l, &instruction.operands);
-        l.emit(OperationKind::Opaque {
-            mnemonic: instruction.mnemonic(),
-            results: Vec::new(),
-            operands,
-            pure: false,
-        });
-        return Some(Ok(()));
+        return Some(silent(l, instruction, None));
     }
-    None
+    let mut writing = WRITING.iter();
+    let (_, extent) = writing.find(|(words, _)| begins(instruction, words))?;
+    Some(storing(l, instruction, extent))
+}
+
+/// An operation that writes behind the address that is its first operand.
+fn storing<'a>(
+    l: &mut Lowering<'_, 'a>,
+    instruction: &Instruction<'a>,
+    extent: &Extent,
+) -> Lowered {
+    let Some(first @ Operand::Address { .. }) = instruction.operands.first() else {
+        return Err("the first operand is no address".to_owned());
+    };
+    let spaces = ["global", "shared", "shared::cta", "shared::cluster"];
+    // Of a copy, the first one is where it goes.
+    let mut named = instruction.modifiers.iter().copied();
+    let named = named.find(|modifier| spaces.contains(modifier));
+    let space = l.space(named, first)?;
+    let address = l.address(first)?;
+    let bytes = match extent {
+        Extent::Bytes(bytes) => Some(*bytes),
+        Extent::AtLeast(_) => None,
+        Extent::Operand(place) => match instruction.operands.get(*place) {
+            Some(Operand::Integer(bytes)) => u64::try_from(*bytes).ok(),
+            _ => None,
+        },
+    };
+    let least = match extent {
+        Extent::AtLeast(bytes) => *bytes,
+        _ => 1,
+    };
+    let write = ir::Write {
+        space,
+        address,
+        bytes: bytes.unwrap_or(least),
+        further: bytes.is_none(),
+    };
+    silent(l, instruction, Some(write))
+}
+
+/// An operation without a result.
+fn silent<'a>(
+    l: &mut Lowering<'_, 'a>,
+    instruction: &Instruction<'a>,
+    write: Option<ir::Write>,
+) -> Lowered {
+    let operands = read(l, &instruction.operands);
+    l.emit(OperationKind::Opaque {
+        mnemonic: instruction.mnemonic(),
+        results: Vec::new(),
+        operands,
+        pure: false,
+        write,
+    });
+    Ok(())
 }
 
 /// An operation whose results are the registers of the first operand.
@@ -163,6 +235,7 @@ pub fn written<'a>(l: &mut Lowering<'_, 'a>, instruction: &Instruction<'a>, pure
         results,
         operands,
         pure,
+        write: None,
     });
     Ok(())
 }

@@ -238,6 +238,7 @@ fn atomic<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
             results: several,
             operands: Vec::new(),
             pure: false,
+            write: None,
         });
     }
     if let (Some(own), Some(taken)) = (own, taken) {

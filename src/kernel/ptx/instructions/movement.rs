@@ -83,6 +83,7 @@ fn move_value<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
                 results: vec![d],
                 operands: Vec::new(),
                 pure: true,
+                write: None,
             });
             Ok(())
         }

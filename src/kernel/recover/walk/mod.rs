@@ -46,6 +46,7 @@ use crate::recover::graph::Graph;
 use crate::recover::launch::is_launch;
 use crate::recover::shared_words::Position;
 use crate::recover::shared_words::SharedWords;
+use crate::recover::slice::MOST_BYTES;
 use crate::recover::slice::Slice;
 use crate::recover::slice::is_event;
 use crate::recover::slice::is_shared;
@@ -1611,8 +1612,10 @@ impl Walker<'_> {
                 if let Some(write) = operation.kind.write()
                     && is_shared(write.space)
                 {
-                    let bits = u16::try_from(write.bytes.saturating_mul(8)).unwrap_or(u16::MAX);
-                    self.store_words(write.address, &[None], bits, mask, path);
+                    // In pieces of 8 bytes.
+                    let bytes = write.bytes.min(MOST_BYTES);
+                    let pieces = vec![None; usize::try_from(bytes.div_ceil(8)).unwrap_or(1)];
+                    self.store_words(write.address, &pieces, 64, mask, path);
                 }
                 for result in results {
                     let term = self.unknown(*result);
