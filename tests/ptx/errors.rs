@@ -198,7 +198,7 @@ fn inline_assembly_twice() {
     let wait = "{\n.reg .pred p;\nAGAIN:\nmbarrier.try_wait.parity.shared.b64 p, [b], 0;\n\
                 @p bra DONE;\nbra AGAIN;\nDONE:\n}\n";
     let text = format!(
-        "{HEAD}.entry k()\n.reqntid 32\n{{\n.shared .align 8 .b64 b;\nunheard.of.b32 \
+        "{HEAD}.entry k()\n.reqntid 32\n{{\n.shared .align 8 .b64 b;\ntex.1d.v4.f32.s32 \
          {{}}, [b, {{}}];\n{wait}{wait}ret;\n}}\n"
     );
     insta::assert_snapshot!(lift(&text, &[]), @"

@@ -134,13 +134,17 @@ fn a_loop_that_waits_for_memory_is_refused() {
 
 /// Two warps of each CTA of a cluster, with an mbarrier of 1 arrival in `memory`.
 pub(super) fn entry(cluster: u32, code: &str) -> Result<Lift, String> {
-    let text = format!(
+    first_of(&source(code), cluster)
+}
+
+/// The text of [`entry`].
+pub(super) fn source(code: &str) -> String {
+    format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 n, .param .u64 p)\n\
          .reqntid 64, 1, 1\n{{\n.shared .align 8 .b64 memory;\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
          mov.u32 %r1, %tid.x;\nmov.u32 %r2, memory;\nsetp.eq.u32 %p1, %r1, 0;\nld.param.u64 %rd1, [p];\n\
          ld.param.u32 %r3, [n];\n{code}\nret;\n}}\n"
-    );
-    first_of(&text, cluster)
+    )
 }
 
 /// What is recovered of the first kernel of a text, after it was compared at several launches, or why nothing is.

@@ -178,3 +178,21 @@ fn an_index_behind_the_end_of_a_list_is_undefined() {
     }
     assert!(dispatched("mov.u32 %r4, 2;", computes).is_err());
 }
+
+/// What an instruction that is not known does, nobody knows. That holds also for who follows the instructions otherwise.
+#[test]
+fn instructions_that_are_not_known_are_refused() {
+    for unknown in [
+        "foo.bar [%r2], %rd1, 0;",
+        "fence.foo;",
+        "griddepcontrol.foo;",
+        "cp.async.foo [%r2], [%rd1], 16;",
+    ] {
+        let source = super::tests::source(&format!("{unknown}\n{MEETING}"));
+        let module = crate::ptx::read(&source).unwrap();
+        let refused = crate::recover::premises(&module.kernels[0], true);
+        let reason = refused.unwrap_err().reason;
+        let opcode = unknown.split([' ', ';']).next().unwrap();
+        assert!(reason.contains(opcode), "{reason}");
+    }
+}

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::ir::Block;
 use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::ir::OperationKind;
 use crate::ir::Terminator;
 use crate::recover::branches::straighten;
 use crate::recover::bytes;
@@ -64,9 +65,25 @@ const OVERTAKEN: &str =
 /// Of branches through tables that are left out, as they decide nothing. Others are followed only by a known index.
 const INDEXED: &str = "the index of `brx.idx` is one of its list";
 
+/// Refuses operations that are not understood: `foo.bar [p]` may write at `p`, or wait for somebody.
+fn refuse_unknown(kernel: &Kernel) -> Result<(), Obstacle> {
+    let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
+    let unknown = operations.find_map(|operation| match &operation.kind {
+        OperationKind::Unsupported {
+            mnemonic, reason, ..
+        } => Some(Obstacle {
+            reason: format!("`{mnemonic}`: {reason}"),
+            location: operation.location.clone(),
+        }),
+        _ => None,
+    });
+    unknown.map_or(Ok(()), Err)
+}
+
 /// What is taken for granted of a kernel, however it is recovered, if nothing in it is against that. Stores over an mbarrier
-/// are, unless no mbarrier is left in the protocol.
+/// are, unless no mbarrier is left in the protocol, and what is not understood is.
 pub fn premises(kernel: &Kernel, has_mbarriers: bool) -> Result<Vec<String>, Obstacle> {
+    refuse_unknown(kernel)?;
     let elsewhere = match refuse_stores(kernel) {
         Err(_) if !has_mbarriers => None,
         found => found?,
