@@ -33,6 +33,11 @@ impl Arch {
             suffix: Some('a'),
         }
     }
+
+    /// Its number, as in 90 for `sm_90a`.
+    pub fn number(self) -> u32 {
+        self.number
+    }
 }
 
 /// What is taken where nothing is asked for: the oldest with all barriers of today.

@@ -1,7 +1,7 @@
 //! Dump folders and caches: the compiled kernels below a folder, each content once.
 //!
 //! Compilers keep several forms of a kernel under one name. Of these the PTX is taken, else the
-//! MLIR, else what a binary carries.
+//! MLIR, else MLIR without source lines, else what a binary carries.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -77,12 +77,15 @@ pub struct Collected {
 enum Form {
     Ptx,
     Mlir,
+    /// What CuTe DSL calls clean: without source lines. Some versions keep this one alone.
+    CleanMlir,
     Binary,
 }
 
 fn form(path: &Path) -> Option<Form> {
     match path.extension()?.to_str()? {
         "ptx" => Some(Form::Ptx),
+        "mlir" if path.file_stem()?.to_str()?.ends_with("_clean") => Some(Form::CleanMlir),
         "mlir" => Some(Form::Mlir),
         "cubin" | "fatbin" | "so" | "o" | "a" => Some(Form::Binary),
         _ => None,
@@ -105,7 +108,9 @@ pub fn collect(folder: &Path) -> Result<Collected, (PathBuf, Error)> {
     for (path, form) in files {
         let found = match form {
             Form::Binary => binary(&path),
-            Form::Ptx | Form::Mlir => stable(&path, |file| Ok(vec![whole(file)?])),
+            Form::Ptx | Form::Mlir | Form::CleanMlir => {
+                stable(&path, |file| Ok(vec![whole(file)?]))
+            }
         };
         let found = match found {
             Ok(found) => found,

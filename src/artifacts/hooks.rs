@@ -96,9 +96,17 @@ pub fn languages(text: &str) -> Vec<Language> {
 }
 
 /// The variables that choose an architecture, so that no GPU is asked for its own.
-pub fn architecture(arch: Arch) -> [(&'static str, String); 2] {
+pub fn architecture(arch: Arch) -> [(&'static str, String); 3] {
     [
         ("CUTE_DSL_ARCH", arch.to_string()),
-        ("TRITON_OVERRIDE_ARCH", arch.to_string().replace('_', "")),
+        // Triton takes a number alone, and adds the letter by itself.
+        ("TRITON_OVERRIDE_ARCH", format!("sm{}", arch.number())),
+        (
+            "TILELANG_DEFAULT_TARGET",
+            format!(r#"{{"kind":"cuda","arch":"{arch}"}}"#),
+        ),
     ]
 }
+
+/// Runs a Python file where there may be no GPU: the file, and where to write which line needs one.
+pub const STAND_IN: &str = include_str!("stand_in.py");

@@ -8,8 +8,34 @@ use std::path::PathBuf;
 
 use crate::arch::Arch;
 
-/// What installs the compiler, as a person would type it.
-pub const INSTALL: &str = "pip install nvidia-cuda-nvcc nvidia-cuda-cccl";
+/// The variable by which a program in Python says which Python it is run by.
+pub const PYTHON: &str = "WARPLOCK_PYTHON";
+
+/// What installs the compiler, as a person would type it. Beside an installed CUDA runtime, as torch brings it, the
+/// compiler has to be of the runtime's version.
+pub fn install(variable: &dyn Fn(&str) -> Option<OsString>) -> String {
+    let path = variable("PATH").unwrap_or_default();
+    let packages = prefixes(&path, variable);
+    let runtime = packages.iter().find_map(|prefix| {
+        let mut found = packages_of(prefix)
+            .into_iter()
+            .flat_map(|packages| starting(&packages, "nvidia_cuda_runtime-"));
+        let name = found.next()?.file_name()?.to_str()?.to_owned();
+        let mut numbers = name.strip_prefix("nvidia_cuda_runtime-")?.split('.');
+        Some(format!("{}.{}", numbers.next()?, numbers.next()?))
+    });
+    match runtime {
+        Some(version) => {
+            format!("pip install 'nvidia-cuda-nvcc=={version}.*' nvidia-cuda-cccl")
+        }
+        None => "pip install nvidia-cuda-nvcc nvidia-cuda-cccl".to_owned(),
+    }
+}
+
+/// Whether the compiler says that the headers are of another version than itself.
+pub fn misfit(said: &str) -> bool {
+    said.contains("CUDA compiler and CUDA toolkit headers are incompatible")
+}
 
 /// The compiler, looked for in the order in which people expect it: `PATH`, `CUDA_HOME` and
 /// `CUDA_PATH`, the usual folder, and the site-packages of the Python at hand.
@@ -30,30 +56,11 @@ pub fn find(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 
 /// The compiler of an installed wheel. Python is not run: its folders lie at fixed places beside it.
 fn wheel(path: &OsStr, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let mut prefixes: Vec<PathBuf> = ["VIRTUAL_ENV", "CONDA_PREFIX"]
-        .into_iter()
-        .filter_map(variable)
-        .map(PathBuf::from)
-        .collect();
-    for folder in std::env::split_paths(path) {
-        for python in ["python3", "python"].map(|name| folder.join(name)) {
-            if !is_program(&python) {
-                continue;
-            }
-            let beside = |program: &Path| Some(program.parent()?.parent()?.to_owned());
-            prefixes.extend(beside(&python));
-            // A link in /usr/local/bin leads to where the packages are.
-            prefixes.extend(fs::canonicalize(&python).ok().as_deref().and_then(beside));
-        }
-    }
-    prefixes.extend(variable("HOME").map(|home| PathBuf::from(home).join(".local")));
-    prefixes.iter().find_map(|prefix| {
+    prefixes(path, variable).iter().find_map(|prefix| {
         let mut found: Vec<PathBuf> = Vec::new();
-        for version in starting(&prefix.join("lib"), "python3") {
-            for packages in ["site-packages", "dist-packages"] {
-                for part in starting(&version.join(packages).join("nvidia"), "cu") {
-                    found.push(part.join("bin/nvcc"));
-                }
+        for packages in packages_of(prefix) {
+            for part in starting(&packages.join("nvidia"), "cu") {
+                found.push(part.join("bin/nvcc"));
             }
         }
         found.retain(|program| is_program(program));
@@ -61,6 +68,37 @@ fn wheel(path: &OsStr, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<Pa
         found.sort();
         found.pop()
     })
+}
+
+/// Where Pythons have their packages, that of the Python at hand first.
+fn prefixes(path: &OsStr, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    // A folder of programs lies beside that of the libraries.
+    let beside = |program: &Path| Some(program.parent()?.parent()?.to_owned());
+    let mut prefixes: Vec<PathBuf> = Vec::new();
+    prefixes.extend(variable(PYTHON).and_then(|python| beside(Path::new(&python))));
+    let named = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter();
+    prefixes.extend(named.filter_map(variable).map(PathBuf::from));
+    for folder in std::env::split_paths(path) {
+        for python in ["python3", "python"].map(|name| folder.join(name)) {
+            if !is_program(&python) {
+                continue;
+            }
+            prefixes.extend(beside(&python));
+            // A link in /usr/local/bin leads to where the packages are.
+            prefixes.extend(fs::canonicalize(&python).ok().as_deref().and_then(beside));
+        }
+    }
+    prefixes.extend(variable("HOME").map(|home| PathBuf::from(home).join(".local")));
+    prefixes
+}
+
+/// The folders of packages of the Pythons of a prefix.
+fn packages_of(prefix: &Path) -> Vec<PathBuf> {
+    let versions = starting(&prefix.join("lib"), "python3");
+    let folders = versions
+        .iter()
+        .flat_map(|version| ["site-packages", "dist-packages"].map(|name| version.join(name)));
+    folders.collect()
 }
 
 /// The entries of a folder whose names begin like this.

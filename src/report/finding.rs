@@ -124,6 +124,8 @@ pub struct Finding {
 pub struct Kernel {
     /// Its file as the user named it.
     pub file: String,
+    /// How its text is called, if the file is not the text but what that was compiled from.
+    pub text: Option<String>,
     /// What stands in the line that the verdict is about.
     pub quoted: String,
     /// For each line of the protocol's text the line of the kernel's behind it.
@@ -131,6 +133,13 @@ pub struct Kernel {
 }
 
 impl Finding {
+    /// Says how the kernel's text is called, so that its lines are not taken for those of a file that it was compiled from.
+    pub fn text_is(&mut self, name: &str) {
+        if let Some(kernel) = self.kernel.as_mut().filter(|kernel| kernel.file != name) {
+            kernel.text = Some(name.to_owned());
+        }
+    }
+
     /// Says in which way the protocol was recovered, since the one that is recovered in the other way was not decided.
     pub fn decided_instead(&mut self, so: &str, otherwise: &str, undecided: &str) {
         self.notes.push(format!(
@@ -194,6 +203,7 @@ impl Finding {
         }
         self.kernel = Some(Kernel {
             file: file.to_owned(),
+            text: None,
             quoted: quoted.unwrap_or_default().trim().replace('\t', " "),
             lines: lines.to_vec(),
         });

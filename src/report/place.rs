@@ -18,9 +18,13 @@ impl Finding {
         if let Some(place) = self.source_line.as_deref().and_then(parsed) {
             return place;
         }
+        let counted_elsewhere = self
+            .kernel
+            .as_ref()
+            .is_some_and(|kernel| kernel.text.is_some());
         Place {
             file: self.own_file().to_owned(),
-            line: self.line.unwrap_or(1),
+            line: self.line.filter(|_| !counted_elsewhere).unwrap_or(1),
         }
     }
 
@@ -34,6 +38,9 @@ impl Finding {
         let named = named(text).and_then(|place| parsed(&place));
         named.or_else(|| {
             let line = kernel.lines.get(line.checked_sub(1)?).copied().flatten()?;
+            if kernel.text.is_some() {
+                return None;
+            }
             let file = kernel.file.clone();
             Some(Place { file, line })
         })

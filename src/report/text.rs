@@ -126,7 +126,8 @@ pub(super) fn place(finding: &Finding, style: Style) -> String {
         Some(kernel) => {
             let source = finding.source_line.as_ref();
             let source = source.map_or_else(String::new, |place| format!("{}, ", visible(place)));
-            let file = format!("{source}{}", visible(&kernel.file));
+            let text = kernel.text.as_ref().unwrap_or(&kernel.file);
+            let file = format!("{source}{}", visible(text));
             quoted(&file, line, &kernel.quoted, style)
         }
         None => snippet(&finding.file, &finding.source, line, style),

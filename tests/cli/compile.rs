@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use crate::support::binaries::UNBOUNDED;
 use crate::support::binaries::hanging;
 use crate::support::program::Folder;
 
@@ -45,7 +46,13 @@ fn shown(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Str
         }
     }
     let mut command: Command = folder.command(arguments);
-    for name in ["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"] {
+    for name in [
+        "CUDA_HOME",
+        "CUDA_PATH",
+        "VIRTUAL_ENV",
+        "CONDA_PREFIX",
+        "WARPLOCK_PYTHON",
+    ] {
         command.env_remove(name);
     }
     command.env("HOME", folder.path());
@@ -95,7 +102,7 @@ fn a_source_is_compiled_and_checked() {
     exit 1
     --- stdout
     kernel.cu: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for this barrier
-        --> kernel.cu:12
+        --> PTX of kernel.cu:12
       12 | bar.sync 1, 64;
       element     start  now                waited for                changed by  completes
       cta_bar[1]  -      32 threads: warp1  warp1 64 threads (never)  nobody      no
@@ -172,8 +179,82 @@ fn what_the_compiler_refuses_is_shown() {
     --- stdout
     --- stderr
     error: --arch has no effect on kernel.ptx, which is a text
-    hint: leave --arch out, or give the .cu file or the binary
+    hint: leave --arch out, or give the .cu file, the Python file or the binary
     ");
+}
+
+/// A file that an option says nothing about is in no other's way.
+#[test]
+fn options_of_the_compiler_fit_some_file() {
+    let folder = folder("bin/nvcc");
+    folder.library("lock_n_block.wlk");
+    let path = [("PATH", "bin")];
+    let args = [
+        "check",
+        "-q",
+        "kernel.cu",
+        "lock_n_block.wlk",
+        "--arch",
+        "sm_90a",
+    ];
+    let found = shown(&folder, &args, &path);
+    assert!(found.starts_with("exit 1\n"), "{found}");
+    assert_eq!(found.matches("deadlock: REFUTED").count(), 2, "{found}");
+    insta::assert_snapshot!(shown(&folder, &["check", "kernel.ptx", "lock_n_block.wlk", "--nvcc-option=-I."], &[]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: --nvcc-option has no effect on these files
+    hint: leave --nvcc-option out, or give the .cu file
+    ");
+}
+
+#[test]
+fn a_source_without_a_kernel_says_so() {
+    let folder = folder("bin/nvcc");
+    folder.file(
+        "kernel.ptx",
+        ".version 9.0\n.target sm_90\n.address_size 64\n",
+    );
+    insta::assert_snapshot!(shown(&folder, &["check", "-q", "kernel.cu"], &[("PATH", "bin")]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    kernel.cu(1): warning: unused variable
+    error: kernel.cu compiles no kernel
+    hint: instantiate the template, as in `template __global__ void scale<4>(float *);`, or give the file with the kernel
+    ");
+    // A line of the PTX is none of the source.
+    folder.file("kernel.ptx", UNBOUNDED);
+    let found = shown(&folder, &["check", "-q", "kernel.cu"], &[("PATH", "bin")]);
+    assert!(found.contains("[ PTX of kernel.cu:"), "{found}");
+    let args = ["check", "-q", "kernel.cu", "--format", "github"];
+    folder.file("kernel.ptx", hanging("hang", "sm_90a"));
+    let found = shown(&folder, &args, &[("PATH", "bin")]);
+    assert!(found.contains("file=kernel.cu,line=1,"), "{found}");
+}
+
+/// Next to the runtime that torch brings, another version of the compiler refuses the headers.
+#[test]
+fn the_compiler_that_is_proposed_fits_the_runtime() {
+    let folder = folder("bin/nvcc");
+    let packages = folder.path().join("env/lib/python3.11/site-packages");
+    std::fs::create_dir_all(packages.join("nvidia_cuda_runtime-13.2.86.dist-info")).unwrap();
+    let environment = ("VIRTUAL_ENV", "env");
+    if !std::path::Path::new("/usr/local/cuda/bin/nvcc").exists() {
+        let found = shown(&folder, &["check", "kernel.cu"], &[environment]);
+        let hint = "hint: install it: pip install 'nvidia-cuda-nvcc==13.2.*' nvidia-cuda-cccl\n";
+        assert!(found.ends_with(hint), "{found}");
+    }
+    let refusing = "#!/bin/sh\necho 'cuda_toolkit.h(41): error: #error \"CUDA compiler and CUDA toolkit headers are incompatible, please check your include paths\"'\nexit 1\n";
+    std::fs::write(folder.path().join("bin/nvcc"), refusing).unwrap();
+    let found = shown(
+        &folder,
+        &["check", "-q", "kernel.cu"],
+        &[environment, ("PATH", "bin")],
+    );
+    let hint = "hint: this nvcc is of another version than the headers that it finds: pip install 'nvidia-cuda-nvcc==13.2.*' nvidia-cuda-cccl\n";
+    assert!(found.ends_with(hint), "{found}");
 }
 
 #[test]
@@ -183,6 +264,10 @@ fn the_compiler_is_found_where_people_have_it() {
         (
             "env/lib/python3.11/site-packages/nvidia/cu13/bin/nvcc",
             ("VIRTUAL_ENV", "env"),
+        ),
+        (
+            "caller/lib/python3.11/site-packages/nvidia/cu13/bin/nvcc",
+            ("WARPLOCK_PYTHON", "caller/bin/python3"),
         ),
     ];
     for (place, variable) in places {

@@ -7,6 +7,8 @@ use std::process::Output;
 use warplock::tensors::ReadOptions;
 use warplock::tensors::read;
 
+use crate::support::program::Folder;
+
 const PUBLISHED: &str = "encodings/block_sparse/data/published_varlen.json";
 const LENGTHS: &str = "366,25,80,364,149,21,12,3,3,1";
 
@@ -246,4 +248,22 @@ fn named_locks_are_listed() {
                 .any(|line| line.split(' ').next() == Some(name))
         );
     }
+}
+
+/// Who gives a mask to another command is told which one it is for.
+#[test]
+fn a_file_of_tensors_is_not_read_as_a_protocol() {
+    let folder = Folder::new();
+    folder.output(&["csr", "--segments", "300,200", "-o", "mask.npz"], b"");
+    std::fs::rename(
+        folder.path().join("mask.npz"),
+        folder.path().join("mask.pt"),
+    )
+    .unwrap();
+    insta::assert_snapshot!(folder.run(&["check", "mask.pt"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: mask.pt is a file of tensors: `warplock csr mask.pt --lock n` decides it
+    ");
 }

@@ -115,6 +115,27 @@ fn a_cache_is_checked_kernel_by_kernel() {
     assert_eq!(document["results"].as_array().map(Vec::len), Some(3));
 }
 
+/// Of two texts of a kernel the one with source lines is read, and otherwise the one that there is.
+#[test]
+fn a_clean_text_stands_for_its_kernel_where_there_is_no_other() {
+    let ring = std::fs::read("tests/mlir/ring.mlir").unwrap();
+    let folder = with(&[
+        ("dump/cute_dsl_ring_1_clean.mlir", &ring),
+        ("dump/cute_dsl_ring_2.mlir", &ring),
+        ("dump/cute_dsl_ring_2_clean.mlir", b"module {"),
+    ]);
+    let shown = folder.run(&["check", "-q", "dump"]);
+    assert!(
+        shown.contains("dump/cute_dsl_ring_1_clean.mlir: deadlock: PROVED"),
+        "{shown}"
+    );
+    // The second holds what the first does, and the text that is not read is cut off.
+    assert!(
+        shown.contains("1 kernel, 1 copy left out: 1 PROVED"),
+        "{shown}"
+    );
+}
+
 #[test]
 fn the_user_and_the_kernel_outweigh_what_stands_beside_it() {
     let folder = with(&[

@@ -8,7 +8,8 @@ use crate::support::binaries::hanging;
 use crate::support::binaries::meeting;
 use crate::support::program::Folder;
 
-/// Lacks the modules of which there is a `no-NAME`; compiles each `.ptx` beside it, as Triton does.
+/// Lacks the modules of which there is a `no-NAME`; compiles each `.ptx` beside it, as Triton does. Its arguments are the
+/// script that runs the file, the file, and where to say which line needs a GPU.
 const STAND_IN: &str = r#"#!/bin/sh
 if [ "$1" = -c ]; then
     shift 2
@@ -17,12 +18,13 @@ if [ "$1" = -c ]; then
     done
     exit
 fi
-echo "running $1 for ${CUTE_DSL_ARCH-its own} ${TRITON_OVERRIDE_ARCH-GPU}"
+echo "running $2 for ${CUTE_DSL_ARCH-its own} ${TRITON_OVERRIDE_ARCH-GPU}"
 mkdir -p "$TRITON_CACHE_DIR/ABC"
 for kernel in *.ptx; do
     if [ -f "$kernel" ]; then cp "$kernel" "$TRITON_CACHE_DIR/ABC"; fi
 done
 echo "$TRITON_CACHE_DIR" > seen
+if [ -f launches ]; then echo 12 > "$3"; fi
 if [ -f fails ]; then exit 1; fi
 "#;
 
@@ -57,7 +59,7 @@ fn a_file_is_run_and_what_it_compiles_is_checked() {
     kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
     2 kernels: 1 REFUTED, 1 PROVED
     --- stderr
-    running kernel.py for sm_90a sm90a
+    running kernel.py for sm_90a sm90
     ");
     let cache = std::fs::read_to_string(folder.path().join("seen")).unwrap();
     let private = std::path::Path::new(cache.trim()).parent().unwrap();
@@ -113,6 +115,18 @@ fn what_is_missing_is_said() {
     running kernel.py for its own GPU
     error: kernel.py ended with 1; what it had compiled by then is checked
     ");
+    std::fs::remove_file(folder.path().join("fails")).unwrap();
+    // A launch without a GPU behind it is no failure of what it compiled.
+    folder.file("launches", "");
+    insta::assert_snapshot!(shown(&folder, &["check", "-q", "kernel.py"]), @"
+    exit 0
+    --- stdout
+    kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    1 kernel: 1 PROVED
+    --- stderr
+    running kernel.py for its own GPU
+    warning: kernel.py ends at line 12, which asks for a GPU; what it had compiled by then is checked
+    ");
     folder.file("no-triton", "");
     insta::assert_snapshot!(shown(&folder, &["check", "kernel.py"]), @"
     exit 2
@@ -135,6 +149,107 @@ fn what_is_missing_is_said() {
     --- stderr
     error: cannot read missing.py: No such file or directory (os error 2)
     ");
+}
+
+#[test]
+fn tilelang_and_triton_are_told_the_architecture_in_their_words() {
+    let variables = hooks::architecture("sm_90a".parse().unwrap());
+    let expected = [
+        ("CUTE_DSL_ARCH", "sm_90a"),
+        ("TRITON_OVERRIDE_ARCH", "sm90"),
+        (
+            "TILELANG_DEFAULT_TARGET",
+            r#"{"kind":"cuda","arch":"sm_90a"}"#,
+        ),
+    ];
+    assert_eq!(
+        variables.map(|(name, value)| (name, value)),
+        expected.map(|(name, value)| (name, value.to_owned()))
+    );
+}
+
+/// A Python that has the languages comes before one that lacks them, and the caller's before both.
+#[test]
+fn the_python_at_hand_is_the_one_with_the_language() {
+    let folder = folder();
+    folder.file("meet.ptx", meeting("meet", "sm_90"));
+    let other = |name: &str, script: &str| {
+        let bin = folder.path().join(name).join("bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        let python = bin.join("python3");
+        std::fs::write(&python, script).unwrap();
+        std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+        python
+    };
+    let named = |name: &str| STAND_IN.replace("running $2", &format!("{name} runs $2"));
+    let caller = other("caller", &named("the caller"));
+    other(
+        "without",
+        "#!/bin/sh\nif [ \"$1\" = -c ]; then echo triton; fi\n",
+    );
+    let runs = |caller: Option<&std::path::Path>| {
+        let path = format!("{}:/usr/bin:/bin", folder.path().display());
+        let mut command = folder.command(&["check", "-q", "kernel.py"]);
+        command
+            .env("PATH", path)
+            .env("VIRTUAL_ENV", folder.path().join("without"))
+            .env_remove("WARPLOCK_PYTHON");
+        if let Some(caller) = caller {
+            command.env("WARPLOCK_PYTHON", caller);
+        }
+        let output = command.output().unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(runs(Some(&caller)).contains("the caller runs kernel.py"));
+    let found = runs(None);
+    assert!(found.contains("running kernel.py"), "{found}");
+}
+
+/// The script that runs a file is Python, and says where a GPU was asked for.
+#[test]
+fn the_file_is_run_as_by_itself() {
+    let folder = Folder::new();
+    folder.file("run.py", hooks::STAND_IN);
+    folder.file("helper.py", "WORD = 'found'\n");
+    folder.file(
+        "kernel.py",
+        "import sys\nimport helper\nprint(__name__, __file__, sys.argv, helper.WORD)\n1 / 0\n",
+    );
+    let run = |file: &str| {
+        let mut command = std::process::Command::new("python3");
+        command
+            .args(["run.py", file, "note"])
+            .current_dir(folder.path());
+        let output = command.output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let (code, out, errors) = run("kernel.py");
+    assert_eq!(code, Some(1));
+    assert_eq!(out, "__main__ kernel.py ['kernel.py'] found\n");
+    assert!(
+        errors.starts_with("Traceback (most recent call last):\n  File \"kernel.py\", line 4"),
+        "{errors}"
+    );
+    assert!(!folder.path().join("note").exists());
+    // As torch does where there is no driver.
+    std::fs::create_dir_all(folder.path().join("torch/cuda")).unwrap();
+    folder.file("torch/__init__.py", "");
+    folder.file(
+        "torch/cuda/__init__.py",
+        "def lazy():\n    raise RuntimeError('no driver')\n",
+    );
+    folder.file("launch.py", "import torch.cuda\n\ntorch.cuda.lazy()\n");
+    let (code, _, errors) = run("launch.py");
+    if std::path::Path::new("/proc/driver/nvidia").exists() {
+        return;
+    }
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    let note = std::fs::read_to_string(folder.path().join("note")).unwrap();
+    assert_eq!(note, "3");
 }
 
 #[test]

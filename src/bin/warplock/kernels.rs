@@ -324,12 +324,12 @@ impl Kernels {
             return self.each_graph(input, tell, with);
         }
         let bytes = ptx::contiguous(input.read(ptx::MAX_SOURCE_BYTES)?);
-        let name = input.name.as_str();
+        let (name, text) = (input.name.as_str(), input.text_name());
         let source = || String::from_utf8_lossy(&bytes);
         let total = bytes.len() >> 20;
         let progress = |read: usize| tell(&format!("reading, {} of {total} MiB", read >> 20));
         let module = ptx::parse(&bytes, &progress)
-            .map_err(|findings| Failure::text(&findings, name, &source(), style))?;
+            .map_err(|findings| Failure::text(&findings, text, &source(), style))?;
         let entries: Vec<_> = module.functions.iter().filter(|f| f.entry).collect();
         let wanted: Vec<_> = match &self.entry {
             None => entries.clone(),
@@ -353,7 +353,7 @@ impl Kernels {
                         "there is no entry in this text",
                     )
                     .hint("a kernel begins with `.entry`; is the text cut off?");
-                    Failure::text(&[nothing], name, &source(), style)
+                    Failure::text(&[nothing], text, &source(), style)
                 }
                 Some(entry) => Failure::input(format!("{name} has no entry `{}`", visible(entry)))
                     .hint(format!("its entries: {}", visible(&names.join(", ")))),
@@ -369,7 +369,7 @@ impl Kernels {
             Order::Descending => ptx::Order::Descending,
         };
         let refused = |finding: &Diagnostic| {
-            Failure::text(std::slice::from_ref(finding), name, &source(), style)
+            Failure::text(std::slice::from_ref(finding), text, &source(), style)
         };
         let asked = names(&wanted);
         let graphs = Graphs::new(module.source);

@@ -91,6 +91,7 @@ pub fn closed(name: String, archs: &[u32]) -> Input {
     let archs = archs.iter().map(|arch| format!("sm_{arch}")).join(", ");
     Input {
         name,
+        text_name: None,
         facts: Facts::default(),
         one_of_many: false,
         copies: 0,

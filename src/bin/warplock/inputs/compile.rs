@@ -14,7 +14,11 @@ use crate::session::Session;
 use crate::sources;
 
 use super::Input;
+use super::Kind;
 use super::program;
+
+/// What a kernel begins with.
+const ENTRY: &[u8] = b".entry";
 
 /// How source files are compiled.
 #[derive(Debug, Clone, Args)]
@@ -34,13 +38,14 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// An option that says nothing where nothing is compiled.
-    pub fn unused(&self) -> Option<&'static str> {
-        match (&self.arch, self.nvcc_option.as_slice()) {
-            (Some(_), _) => Some("--arch"),
-            (None, [_, ..]) => Some("--nvcc-option"),
-            (None, []) => None,
+    /// An option that says nothing about any of these.
+    pub fn unused(&self, kinds: &[Kind]) -> Option<&'static str> {
+        let fits = |fitting: &[Kind]| kinds.iter().any(|kind| fitting.contains(kind));
+        if self.arch.is_some() && !fits(&[Kind::Cuda, Kind::Python, Kind::Binary]) {
+            return Some("--arch");
         }
+        let given = !self.nvcc_option.is_empty();
+        (given && !fits(&[Kind::Cuda])).then_some("--nvcc-option")
     }
 }
 
@@ -49,11 +54,12 @@ pub fn cuda(path: &Path, compiler: &Compiler, session: &Session) -> Result<Input
     let name = sources::name_of(path);
     // Said here, the reason is the file's; said by the compiler, it would come after its own words.
     fs::File::open(path).map_err(|error| Failure::file("read", path, error))?;
-    let Some(program) = nvcc::find(&|name| std::env::var_os(name)) else {
+    let variable = |name: &str| std::env::var_os(name);
+    let Some(program) = nvcc::find(&variable) else {
         return Err(Failure::input(format!(
             "{name} is CUDA C++, and no nvcc is on PATH, in CUDA_HOME, CUDA_PATH or /usr/local/cuda, or among the Python packages"
         ))
-        .hint(format!("install it: {}", nvcc::INSTALL)));
+        .hint(format!("install it: {}", nvcc::install(&variable))));
     };
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::input(format!("cannot make a temporary folder: {error}")))?;
@@ -70,11 +76,25 @@ pub fn cuda(path: &Path, compiler: &Compiler, session: &Session) -> Result<Input
     let ended = program::quietly(command, folder.path())?;
     session.terminal.err(&ended.said);
     if !ended.well {
-        return Err(
-            Failure::input(format!("{name} does not compile for {arch}"))
-                .hint("--arch chooses the architecture, --nvcc-option=-I... an include folder"),
-        );
+        let hint = match nvcc::misfit(&ended.said) {
+            true => format!(
+                "this nvcc is of another version than the headers that it finds: {}",
+                nvcc::install(&variable)
+            ),
+            false => {
+                "--arch chooses the architecture, --nvcc-option=-I... an include folder".to_owned()
+            }
+        };
+        return Err(Failure::input(format!("{name} does not compile for {arch}")).hint(hint));
     }
     let bytes = fs::read(&output).map_err(|error| Failure::file("read", &output, error))?;
-    Ok(Input::text(name, bytes))
+    if !bytes.windows(ENTRY.len()).any(|part| part == ENTRY) {
+        return Err(Failure::input(format!("{name} compiles no kernel")).hint(
+            "instantiate the template, as in `template __global__ void scale<4>(float *);`, or give the file with the kernel",
+        ));
+    }
+    Ok(Input {
+        text_name: Some(format!("PTX of {name}")),
+        ..Input::text(name, bytes)
+    })
 }

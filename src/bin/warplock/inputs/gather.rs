@@ -53,6 +53,7 @@ pub fn folder(folder: &Path, inside: bool, inputs: &mut Inputs) {
         let input = match kernel.content {
             folder::Content::File(sum) => Input {
                 name,
+                text_name: None,
                 facts: kernel.facts,
                 one_of_many: true,
                 copies,

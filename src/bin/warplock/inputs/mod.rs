@@ -30,11 +30,50 @@ pub struct Gathered {
     pub copies: usize,
 }
 
+/// What kind of file an argument is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Stands for what is below it.
+    Folder,
+    /// Runs, and compiles what it launches.
+    Python,
+    /// CUDA C++.
+    Cuda,
+    /// An executable, an object or a cubin.
+    Binary,
+    /// Tensors, of which another command speaks.
+    Tensors,
+    /// A protocol, PTX or MLIR.
+    Text,
+}
+
+impl Kind {
+    fn of(path: &Path) -> Kind {
+        if path.is_dir() {
+            return Kind::Folder;
+        }
+        if ends_with(path, "py") {
+            return Kind::Python;
+        }
+        if ends_with(path, "cu") {
+            return Kind::Cuda;
+        }
+        let head = head(path);
+        match head {
+            _ if embedded::is_binary(&head) => Kind::Binary,
+            _ if holds_tensors(&head) => Kind::Tensors,
+            _ => Kind::Text,
+        }
+    }
+}
+
 /// A protocol or a kernel.
 #[derive(Debug, Clone)]
 pub struct Input {
     /// How it is called in reports.
     pub name: String,
+    /// How its text is called, if that is not the file of this name: lines are lines of the text.
+    text_name: Option<String>,
     /// What is known of its launch.
     pub facts: Facts,
     /// Whether it is one of many, so that an entry which it lacks may be another's.
@@ -61,6 +100,7 @@ impl Input {
     pub fn file(path: &Path) -> Input {
         Input {
             name: sources::name_of(path),
+            text_name: None,
             facts: Facts::default(),
             one_of_many: false,
             copies: 0,
@@ -71,6 +111,7 @@ impl Input {
     fn text(name: String, bytes: Vec<u8>) -> Input {
         Input {
             name,
+            text_name: None,
             facts: Facts::default(),
             one_of_many: false,
             copies: 0,
@@ -79,6 +120,11 @@ impl Input {
                 mlir: false,
             },
         }
+    }
+
+    /// How the text is called of which lines are counted.
+    pub fn text_name(&self) -> &str {
+        self.text_name.as_deref().unwrap_or(&self.name)
     }
 
     fn path(&self) -> Option<&Path> {
@@ -169,18 +215,19 @@ impl Inputs {
 /// Finds what the arguments stand for. Sources are compiled, folders and binaries looked through.
 pub fn of(arguments: &[PathBuf], kernels: &Kernels, session: &Session) -> Result<Inputs, Failure> {
     let mut inputs = Inputs::default();
-    for argument in arguments {
-        if argument.is_dir() {
-            if let Some(option) = kernels.compiler.unused() {
-                inputs
-                    .all
-                    .push(Err(says_nothing(argument, "folder", option)));
-                continue;
-            }
+    let kinds: Vec<Kind> = arguments
+        .iter()
+        .map(|argument| Kind::of(argument))
+        .collect();
+    if let Some(option) = kernels.compiler.unused(&kinds) {
+        return Err(says_nothing(arguments, &kinds, option));
+    }
+    for (argument, kind) in arguments.iter().zip(kinds) {
+        if kind == Kind::Folder {
             gather::folder(argument, false, &mut inputs);
             continue;
         }
-        if ends_with(argument, "py") {
+        if kind == Kind::Python {
             match python::run(argument, &kernels.compiler, session) {
                 Ok(found) => inputs.add(found),
                 Err(failure @ Failure::Interrupted(_)) => return Err(failure),
@@ -190,6 +237,7 @@ pub fn of(arguments: &[PathBuf], kernels: &Kernels, session: &Session) -> Result
         }
         match file(
             argument,
+            kind,
             kernels.entry.as_deref(),
             &kernels.compiler,
             session,
@@ -209,9 +257,13 @@ pub fn one(
     compiler: &compile::Compiler,
     session: &Session,
 ) -> Result<Input, Failure> {
-    let mut found = match ends_with(argument, "py") {
-        true => compiled(argument, entry, compiler, session)?,
-        false => file(argument, entry, compiler, session)?,
+    let kind = Kind::of(argument);
+    if let Some(option) = compiler.unused(&[kind]) {
+        return Err(says_nothing(&[argument.to_owned()], &[kind], option));
+    }
+    let mut found = match kind {
+        Kind::Python => compiled(argument, entry, compiler, session)?,
+        _ => file(argument, kind, entry, compiler, session)?,
     };
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => match only.closed() {
@@ -276,42 +328,73 @@ pub fn left_in(folder: &Path, kept: bool) -> Option<Inputs> {
 
 fn file(
     path: &Path,
+    kind: Kind,
     entry: Option<&str>,
     compiler: &compile::Compiler,
     session: &Session,
 ) -> Result<Vec<Input>, Failure> {
-    if ends_with(path, "cu") {
-        return Ok(vec![compile::cuda(path, compiler, session)?]);
-    }
-    if is_binary(path) {
-        return binary::inputs(path, entry, compiler.arch);
-    }
-    match compiler.unused() {
-        None => Ok(vec![Input::file(path)]),
-        Some(option) => Err(says_nothing(path, "text", option)),
+    match kind {
+        Kind::Cuda => Ok(vec![compile::cuda(path, compiler, session)?]),
+        Kind::Binary => binary::inputs(path, entry, compiler.arch),
+        Kind::Tensors => {
+            let name = sources::name_of(path);
+            Err(Failure::input(format!(
+                "{name} is a file of tensors: `warplock csr {name} --lock n` decides it"
+            )))
+        }
+        Kind::Text | Kind::Python | Kind::Folder => Ok(vec![Input::file(path)]),
     }
 }
 
 /// An option about compiling is given where nothing is compiled.
-fn says_nothing(path: &Path, what: &str, option: &str) -> Failure {
-    let name = sources::name_of(path);
-    Failure::input(format!(
-        "{option} has no effect on {name}, which is a {what}"
-    ))
-    .hint(format!(
-        "leave {option} out, or give the .cu file or the binary"
-    ))
+fn says_nothing(paths: &[PathBuf], kinds: &[Kind], option: &str) -> Failure {
+    let name = match paths {
+        [only] => sources::name_of(only),
+        _ => "these files".to_owned(),
+    };
+    let what = match kinds {
+        [Kind::Folder] => ", which is a folder",
+        [Kind::Python] => ", which nvcc does not compile",
+        [Kind::Binary] => ", which is compiled already",
+        [_] => ", which is a text",
+        _ => "",
+    };
+    let hint = match option {
+        "--arch" => "leave --arch out, or give the .cu file, the Python file or the binary",
+        _ => "leave --nvcc-option out, or give the .cu file",
+    };
+    Failure::input(format!("{option} has no effect on {name}{what}")).hint(hint)
 }
 
-/// Whether a file is a binary by its content. One that cannot be read is not: reading it says why.
-fn is_binary(path: &Path) -> bool {
-    // Reading from a pipe would take what it holds away.
-    if !path.is_file() {
-        return false;
-    }
+/// The first bytes of a file. One that cannot be read has none: reading it says why.
+fn head(path: &Path) -> Vec<u8> {
     let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(8).read_to_end(&mut head));
-    read.is_ok() && embedded::is_binary(&head)
+    // Reading from a pipe would take what it holds away.
+    if path.is_file()
+        && let Ok(file) = File::open(path)
+        && file.take(HEAD).read_to_end(&mut head).is_err()
+    {
+        head.clear();
+    }
+    head
+}
+
+/// How much of a file says what it is, in bytes.
+const HEAD: u64 = 512;
+
+/// Whether a file that begins so holds tensors: an array of NumPy, or an archive of NumPy or PyTorch, whose first member says so.
+fn holds_tensors(head: &[u8]) -> bool {
+    if head.starts_with(b"\x93NUMPY") {
+        return true;
+    }
+    let Some(member) = head.strip_prefix(b"PK\x03\x04") else {
+        return false;
+    };
+    let length = member
+        .get(22..24)
+        .map(|two| usize::from(two[0]) | usize::from(two[1]) << 8);
+    let name = length.and_then(|length| member.get(26..)?.get(..length));
+    name.is_some_and(|name| name.ends_with(b".npy") || name.ends_with(b"data.pkl"))
 }
 
 fn ends_with(path: &Path, ending: &str) -> bool {

@@ -1,4 +1,7 @@
 //! Python files: what the kernel languages in them compile while they run.
+//!
+//! Where there is no GPU, the first launch would end the file. Triton is given a driver that compiles and launches nothing;
+//! of the others, what was compiled before the launch is taken.
 
 use std::fs;
 use std::io;
@@ -6,8 +9,10 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 
+use itertools::Itertools;
 use warplock_artifacts::hooks;
 use warplock_artifacts::hooks::Language;
+use warplock_artifacts::nvcc;
 
 use crate::failure::Failure;
 use crate::files;
@@ -29,12 +34,6 @@ const MISSING: &str =
 /// Runs a file, and takes the kernels that it leaves in a folder. They are read before that is deleted.
 pub fn run(path: &Path, compiler: &Compiler, session: &Session) -> Result<Inputs, Failure> {
     let name = sources::name_of(path);
-    if let [_, ..] = compiler.nvcc_option.as_slice() {
-        return Err(Failure::input(format!(
-            "--nvcc-option has no effect on {name}, which is not compiled by nvcc"
-        ))
-        .hint("leave --nvcc-option out"));
-    }
     let text = sources::read_up_to(path, MOST_BYTES)?;
     let languages = hooks::languages(&String::from_utf8_lossy(&text));
     if languages.is_empty() {
@@ -45,14 +44,16 @@ pub fn run(path: &Path, compiler: &Compiler, session: &Session) -> Result<Inputs
     }
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::input(format!("cannot make a temporary folder: {error}")))?;
-    let python = python()?;
-    lacks(&python, &languages, &name, folder.path())?;
+    let python = chosen(&languages, &name, folder.path())?;
+    let stand_in = folder.path().join("stand_in.py");
+    files::write(&stand_in, hooks::STAND_IN.as_bytes())?;
+    let note = folder.path().join("needs_gpu");
     for each in hooks::FOLDERS {
         files::folder(&folder.path().join(each))?;
     }
     let mut command = Command::new(&python);
     command
-        .arg(path)
+        .args([&stand_in, path, &note])
         .envs(hooks::variables(folder.path()))
         .stdout(io::stderr());
     if let Some(arch) = compiler.arch {
@@ -66,10 +67,15 @@ pub fn run(path: &Path, compiler: &Compiler, session: &Session) -> Result<Inputs
     let ended = session.progress.bars().suspend(|| program::run(command))?;
     let mut inputs = Inputs::default();
     gather::folder(folder.path(), true, &mut inputs);
+    let launch = fs::read_to_string(&note).ok();
+    let launch = launch.and_then(|line| line.trim().parse::<usize>().ok());
     if !inputs.gathered {
-        let what = match ended.success() {
-            true => "compiles no kernel when it runs".to_owned(),
-            false => format!("{} before it compiled a kernel", program::how(ended)),
+        let what = match (launch, ended.success()) {
+            (Some(line), _) => {
+                format!("asks for a GPU at line {line}, before it compiled a kernel")
+            }
+            (None, true) => "compiles no kernel when it runs".to_owned(),
+            (None, false) => format!("{} before it compiled a kernel", program::how(ended)),
         };
         return Err(Failure::input(format!("{name} {what}")).hint(
             "call the kernel, or compile it as with cute.compile or triton.compile, at the end of the file",
@@ -77,6 +83,11 @@ pub fn run(path: &Path, compiler: &Compiler, session: &Session) -> Result<Inputs
     }
     for input in inputs.all.iter_mut().flatten() {
         input.keep(&name)?;
+    }
+    if let Some(line) = launch {
+        session.terminal.err(&format!(
+            "warning: {name} ends at line {line}, which asks for a GPU; what it had compiled by then is checked\n"
+        ));
     }
     if !ended.success() {
         let failed = Failure::input(format!(
@@ -88,22 +99,39 @@ pub fn run(path: &Path, compiler: &Compiler, session: &Session) -> Result<Inputs
     Ok(inputs)
 }
 
-/// The Python at hand.
-fn python() -> Result<PathBuf, Failure> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
+/// The Pythons at hand: the one that called, that of the virtual environment, the first on `PATH`.
+fn pythons() -> Vec<PathBuf> {
+    let caller = std::env::var_os(nvcc::PYTHON).map(PathBuf::from);
     let environment = std::env::var_os("VIRTUAL_ENV").map(|root| Path::new(&root).join("bin"));
-    let folders: Vec<PathBuf> = environment
-        .into_iter()
-        .chain(std::env::split_paths(&folders))
-        .collect();
-    let candidates = ["python3", "python"]
-        .into_iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    let mut programs = candidates.filter(|path| fs::metadata(path).is_ok_and(|f| f.is_file()));
-    programs.next().ok_or_else(|| {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_program = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.is_file());
+    let first = |folders: &[PathBuf]| {
+        let names = ["python3", "python"].into_iter();
+        let mut all = names.flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+        all.find(is_program)
+    };
+    let found = [
+        caller.filter(is_program),
+        environment.and_then(|folder| first(&[folder])),
+        first(&std::env::split_paths(&path).collect::<Vec<_>>()),
+    ];
+    found.into_iter().flatten().unique().collect()
+}
+
+/// The first Python that has the languages.
+fn chosen(languages: &[Language], name: &str, folder: &Path) -> Result<PathBuf, Failure> {
+    let mut refused = None;
+    for python in pythons() {
+        match lacks(&python, languages, name, folder) {
+            Ok(()) => return Ok(python),
+            Err(failure @ Failure::Interrupted(_)) => return Err(failure),
+            Err(failure) => refused = refused.or(Some(failure)),
+        }
+    }
+    Err(refused.unwrap_or_else(|| {
         Failure::input("no python3 and no python in the virtual environment or on PATH")
             .hint("install it, as with apt install python3")
-    })
+    }))
 }
 
 /// Refuses a file whose languages are not installed.

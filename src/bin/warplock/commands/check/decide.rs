@@ -73,6 +73,7 @@ pub fn file(order: &Order, number: usize, input: &Input, results: &dyn Fn(Outcom
         order,
         number,
         name,
+        text_name: input.text_name(),
         entry: "",
         recovered_in: Duration::ZERO,
         note: None,
@@ -130,6 +131,8 @@ struct Work<'a> {
     order: &'a Order,
     number: usize,
     name: &'a str,
+    /// How the text of a kernel is called of which lines are counted.
+    text_name: &'a str,
     /// Which entry of the file this is about, for who watches.
     entry: &'a str,
     /// How long it took to recover the protocol, which is part of the time.
@@ -310,6 +313,7 @@ impl Work<'_> {
             let mut finding = finding::unrecovered(self.name, entry, property, reason);
             if let Some((_, source, _)) = self.kernel {
                 finding.recovered_from(file, source, &[]);
+                finding.text_is(self.text_name);
             }
             finding
                 .notes

@@ -327,6 +327,7 @@ impl Work<'_> {
         }
         if let Some((file, kernel, lines)) = self.kernel {
             finding.recovered_from(file, kernel, lines);
+            finding.text_is(self.text_name);
         }
         if matches!(finding.verdict, Word::Refuted | Word::Unknown) {
             finding
