@@ -9,6 +9,8 @@ The verdicts are those of the command ``warplock check``, which this module runs
 """
 
 from ._check import InputError, InternalError, WarplockError, check
+from ._checked import Checked, RefutedError, Watch, checked, watch
+from ._csr import Link, MaskReport, RowTile, Shown, Waiting, csr
 from ._report import (
     Blocked,
     Counterexample,
@@ -29,6 +31,7 @@ from ._report import (
 
 __all__ = [
     "Blocked",
+    "Checked",
     "Counterexample",
     "Element",
     "Event",
@@ -37,14 +40,24 @@ __all__ = [
     "Initial",
     "InputError",
     "InternalError",
+    "Link",
+    "MaskReport",
     "Order",
     "Origin",
     "Pattern",
     "Proof",
+    "RefutedError",
     "Report",
     "Result",
+    "RowTile",
+    "Shown",
     "Use",
     "Verdict",
+    "Waiting",
     "WarplockError",
+    "Watch",
     "check",
+    "checked",
+    "csr",
+    "watch",
 ]

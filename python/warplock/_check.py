@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any, NamedTuple, Optional, TypeVar, Union
 
 from . import _kernels, _program
 from ._report import Report, from_json
+
+Read = TypeVar("Read")
 
 
 class WarplockError(Exception):
@@ -79,14 +81,39 @@ def check(
 
 
 def _run(options: Sequence[str], file: str, shown: Optional[str] = None) -> Report:
+    done = run(["check", *options, file], file, shown)
+    if done.code == 2:
+        raise InputError(done.messages)
+    return done.read(from_json)
+
+
+class Done(NamedTuple):
+    """What the program said, and how it ended: with a verdict, or with 2 where something is wrong."""
+
+    out: str
+    messages: str
+    code: int
+
+    def read(self, reader: Callable[[Mapping[str, Any], str], Read]) -> Read:
+        """What the document says that it printed."""
+        try:
+            return reader(json.loads(self.out), self.messages)
+        except (ValueError, KeyError, IndexError) as error:
+            raise InternalError(
+                f"warplock printed no report: {error}\n{self.messages}".rstrip()
+            ) from error
+
+
+def run(command: Sequence[str], file: str = "", shown: Optional[str] = None) -> Done:
+    """Runs the program. What it says of the file is said of what is ``shown``."""
     try:
-        program = _program.path()
         done = subprocess.run(
-            [program, "check", *options, file],
+            [_program.path(), *command],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
             errors="replace",
+            env=_program.environment(),
             check=False,
         )
     except OSError as error:
@@ -98,14 +125,9 @@ def _run(options: Sequence[str], file: str, shown: Optional[str] = None) -> Repo
         messages = messages.replace(file, shown)
     if done.returncode == 130:
         raise KeyboardInterrupt
-    if done.returncode == 2:
-        raise InputError(messages)
-    if done.returncode not in (0, 1, 3, 4):
+    if done.returncode not in (0, 1, 2, 3, 4):
         raise InternalError(messages or f"warplock ended with {done.returncode}")
-    try:
-        return from_json(json.loads(out), messages)
-    except ValueError as error:
-        raise InternalError(f"warplock printed no report: {error}\n{messages}".rstrip()) from error
+    return Done(out, messages, done.returncode)
 
 
 def _several(values: Union[str, Iterable[str]]) -> Iterable[str]:

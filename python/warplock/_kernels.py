@@ -26,7 +26,7 @@ def find(subject: Any) -> "str | Text":
         return _classified(subject) if "\n" in subject else subject
     if isinstance(subject, os.PathLike):
         return os.fsdecode(subject)
-    found = _of_object(subject)
+    found = of_object(subject)
     if found is None:
         raise TypeError(
             f"{type(subject).__name__} is no path, no text, and has neither PTX nor MLIR: "
@@ -36,7 +36,7 @@ def find(subject: Any) -> "str | Text":
     return found
 
 
-def _of_object(subject: Any) -> Optional[Text]:
+def of_object(subject: Any) -> Optional[Text]:
     kept = getattr(subject, "asm", None)
     candidates = [
         (kept.get("ptx") if isinstance(kept, Mapping) else None, ".ptx"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Dict
 
 PACKAGED = Path(__file__).parent / "bin" / "warplock"
 
@@ -23,10 +24,25 @@ def path() -> str:
     )
 
 
+#: By which Python files are run and whose packages are looked through, before others.
+PYTHON = "WARPLOCK_PYTHON"
+
+
+def environment() -> Dict[str, str]:
+    """The environment of the program: it is told which Python is at hand."""
+    own = {PYTHON: sys.executable} if sys.executable else {}
+    return {**os.environ, **own}
+
+
 def main() -> None:
     """The command ``warplock`` of an installed wheel: becomes the program."""
+    # Whoever activated an environment or named a Python has chosen. The launcher's own is in an
+    # environment, too, which need not be activated.
+    chosen = os.environ.get("VIRTUAL_ENV") or os.environ.get(PYTHON)
     try:
         program = path()
-        os.execv(program, ["warplock", *sys.argv[1:]])
+        os.execve(
+            program, ["warplock", *sys.argv[1:]], dict(os.environ) if chosen else environment()
+        )
     except OSError as error:
         sys.exit(f"warplock: {error}")

@@ -2,12 +2,15 @@
 
 The compilers are told by their documented variables to keep what they compile in a folder of this
 run. So kernels of child processes are found as well, and none is missed because it is in a cache.
+What a test adds to the folder is checked as a folder of its own: which of several forms of a kernel
+counts, and what is known of its launch, is then decided where it is for ``warplock check``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Generator
@@ -16,11 +19,17 @@ from typing import Any, List, Set, Tuple
 
 import pytest
 
-from . import _check, _program
-from ._report import Verdict
+from . import _check, _keep, _program
+from ._report import Verdict, from_json
 
 #: The name of a verdict, and the sentence that a person reads.
 Finding = Tuple[str, str]
+
+#: The endings of compiled kernels, and of what stands beside them about the launch.
+_KERNELS = {".ptx", ".mlir", ".cubin", ".fatbin", ".so", ".o", ".a"}
+_BESIDE = {".json"}
+
+_NAME = "warplock-kernels"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,31 +48,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    # A language that a conftest.py imports may read its variables then.
+    if early_config.known_args_namespace.warplock:
+        early_config.pluginmanager.register(
+            Kernels(early_config, early_config.known_args_namespace), _NAME
+        )
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("warplock"):
-        config.pluginmanager.register(Kernels(config), "warplock-kernels")
+    # Where the plugin was not there yet when conftests were loaded.
+    if config.getoption("warplock") and not config.pluginmanager.has_plugin(_NAME):
+        config.pluginmanager.register(Kernels(config, config.option), _NAME)
 
 
 class Kernels:
     """The kernels that the tests of one run compiled."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self.timeout: float = config.getoption("--warplock-timeout")
-        # Absent with `-p no:cacheprovider`.
-        self.cache = getattr(config, "cache", None)
+    def __init__(self, config: pytest.Config, options: Any) -> None:
+        self.timeout: float = options.warplock_timeout
+        self.config = config
         self.program = _program.path()
         self.folder = tempfile.TemporaryDirectory(prefix="warplock-pytest-")
         self.seen: Set[Path] = set()
         self.verdicts: Counter[str] = Counter()
         self.undecided: List[str] = []
-        folder = Path(self.folder.name)
-        kept = os.environ.get("CUTE_DSL_KEEP", "")
-        os.environ.update(
-            TRITON_CACHE_DIR=str(folder / "triton"),
-            CUTE_DSL_KEEP=f"{kept},ir" if kept else "ir",
-            CUTE_DSL_DUMP_DIR=str(folder / "cute"),
-            CUTE_DSL_CACHE_DIR=str(folder / "cute-cache"),
-        )
+        os.environ.update(_keep.variables(Path(self.folder.name)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -80,44 +91,69 @@ class Kernels:
 
     def inspect(self, item: pytest.Item) -> List[str]:
         """Checks what is new in the folder. Returns a sentence for each kernel that can hang."""
-        files = set(Path(self.folder.name).rglob("*.ptx"))
-        # CuTe DSL writes every text a second time, without source lines.
-        texts = Path(self.folder.name).rglob("*.mlir")
-        files |= {text for text in texts if not text.name.endswith("_clean.mlir")}
+        folder = Path(self.folder.name)
+        files = {file for file in folder.rglob("*") if file.suffix in _KERNELS | _BESIDE}
+        new = sorted(files - self.seen)
+        self.seen |= files
         hangs = []
-        for file in sorted(files - self.seen):
-            for verdict, sentence in self.check(file):
+        if any(file.suffix in _KERNELS for file in new):
+            for verdict, sentence in self.check(new):
                 self.verdicts[verdict] += 1
                 if verdict == Verdict.REFUTED.value:
                     hangs.append(sentence)
                 elif verdict != Verdict.PROVED.value:
                     self.undecided.append(sentence)
-        self.seen |= files
         if hangs:
             item.add_report_section("call", "warplock", "\n".join(hangs))
         return hangs
 
-    def check(self, file: Path) -> List[Finding]:
-        """The verdicts on a file. Those that are final are remembered between runs."""
-        key = f"warplock/{self.fingerprint(file.read_bytes())}"
-        known = self.cache.get(key, None) if self.cache else None
+    def check(self, files: List[Path]) -> List[Finding]:
+        """The verdicts on new files. Those that are final are remembered between runs."""
+        with tempfile.TemporaryDirectory(prefix="warplock-pytest-") as name:
+            digest = hashlib.sha256(self.fingerprint())
+            for file in files:
+                place = file.relative_to(self.folder.name)
+                copy = Path(name, place)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                try:
+                    shutil.copyfile(file, copy)
+                except FileNotFoundError:
+                    # Renamed as it was found; it is found again under its name.
+                    continue
+                content = copy.read_bytes()
+                digest.update(f"{place} {len(content)} ".encode() + content)
+            return self.check_folder(name, f"warplock/{digest.hexdigest()}")
+
+    def check_folder(self, name: str, key: str) -> List[Finding]:
+        # Absent with `-p no:cacheprovider`.
+        cache = getattr(self.config, "cache", None)
+        known = cache.get(key, None) if cache else None
         if known is not None:
             return [(verdict, sentence) for verdict, sentence in known]
+        command = ["check", name, "--format", "json", "--color", "never"]
         try:
-            report = _check.check(file, timeout=self.timeout)
+            done = _check.run([*command, "--timeout", f"{self.timeout:g}"])
+            found = []
+            if done.out:
+                report = done.read(from_json)
+                found = [(result.verdict.value, str(result)) for result in report.results]
         except _check.WarplockError as error:
-            return [(Verdict.UNKNOWN.value, f"{file.name}: {error}")]
-        found = [(result.verdict.value, str(result)) for result in report.results]
+            return [(Verdict.UNKNOWN.value, str(error))]
+        if done.code == 2:
+            messages = done.messages.replace(name + os.sep, "")
+            # Libraries without GPU code, as a launcher's, are no kernels.
+            if "no compiled kernels" in messages and not found:
+                return []
+            return [*found, (Verdict.UNKNOWN.value, messages)]
         final = {Verdict.PROVED.value, Verdict.REFUTED.value}
-        if self.cache and all(verdict in final for verdict, _ in found):
-            self.cache.set(key, found)
+        if cache and all(verdict in final for verdict, _ in found):
+            cache.set(key, found)
         return found
 
-    def fingerprint(self, content: bytes) -> str:
-        """Tells a kernel, and the program that decided it, from others."""
+    def fingerprint(self) -> bytes:
+        """Tells the program that decides from others."""
         status = os.stat(self.program)
-        program = f"{self.program} {status.st_size} {status.st_mtime_ns} ".encode()
-        return hashlib.sha256(program + content).hexdigest()
+        return f"{self.program} {status.st_size} {status.st_mtime_ns} ".encode()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if not self.verdicts:

@@ -240,21 +240,21 @@ def from_json(document: Mapping[str, Any], messages: str = "") -> Report:
     """Reads the document that ``warplock check --format json`` prints."""
     if document.get("schema") != 1:
         raise ValueError(f"unknown schema {document.get('schema')!r} of a report")
-    report: Report = _read(Report, {**document, "messages": messages})
+    report: Report = read(Report, {**document, "messages": messages})
     return report
 
 
-def _read(kind: Any, value: Any) -> Any:
+def read(kind: Any, value: Any) -> Any:
     """Makes a value of a declared type from one of JSON. Fields that are not declared are left out."""
     if is_dataclass(kind):
         types = get_type_hints(kind)
-        known = {f.name: _read(types[f.name], value[f.name]) for f in fields(kind) if f.name in value}
+        known = {f.name: read(types[f.name], value[f.name]) for f in fields(kind) if f.name in value}
         return kind(**known)  # type: ignore[operator]
     arguments = get_args(kind)
     if type(None) in arguments:
-        return None if value is None else _read(arguments[0], value)
+        return None if value is None else read(arguments[0], value)
     if get_origin(kind) is tuple:
-        return tuple(_read(arguments[0], item) for item in value)
+        return tuple(read(arguments[0], item) for item in value)
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return kind(value)
     return value

@@ -132,6 +132,27 @@ class Launcher(unittest.TestCase):
         self.assertRegex(done.stdout, r"^warplock \d+\.\d+\.\d+")
         self.assertEqual((done.stderr, done.returncode), ("", 0))
 
+    def told(self, run, **environment):
+        """Which Python the program is told of."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder, "program")
+            program.write_text('#!/bin/sh\necho "${WARPLOCK_PYTHON-none}" >&2\nexit 2\n')
+            program.chmod(0o755)
+            own = {n: v for n, v in os.environ.items() if n not in ("VIRTUAL_ENV", "WARPLOCK_PYTHON")}
+            own.update(environment, WARPLOCK_PROGRAM=str(program))
+            done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, env=own)
+            return done.stderr.splitlines()[-1]
+
+    def test_the_program_is_told_which_python_calls(self):
+        check = "import warplock\ntry: warplock.check('x.py')\nexcept Exception as e: exit(str(e))"
+        launch = "from warplock._program import main; main()"
+        self.assertEqual(self.told(check), sys.executable)
+        self.assertEqual(self.told(check, VIRTUAL_ENV="/elsewhere"), sys.executable)
+        self.assertEqual(self.told(launch), sys.executable)
+        # Whoever activated an environment means that one.
+        self.assertEqual(self.told(launch, VIRTUAL_ENV="/elsewhere"), "none")
+        self.assertEqual(self.told(launch, WARPLOCK_PYTHON="/a/python"), "/a/python")
+
 
 class Schema(unittest.TestCase):
     """The classes have the fields of the published schema, with the same ones required."""
