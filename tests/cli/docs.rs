@@ -101,6 +101,17 @@ fn the_examples_of_the_concepts_are_real() {
     }
 }
 
+/// Pages whose examples write files.
+#[test]
+fn the_examples_of_masks_and_repros_are_real() {
+    for (page, least) in [("csr", 10), ("repro", 10)] {
+        let folder = cli_support::Folder::new();
+        let encodings = folder.path().join("encodings");
+        std::os::unix::fs::symlink(root().join("encodings"), encodings).unwrap();
+        check(&format!("docs/{page}.md"), folder.path(), least);
+    }
+}
+
 #[test]
 fn the_commands_of_the_tutorial_are_real() {
     let folder = cli_support::Folder::new();
