@@ -15,11 +15,11 @@ import tempfile
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any, List, Set, Tuple
+from typing import Any, List, NamedTuple, Optional, Set, Tuple
 
 import pytest
 
-from . import _check, _keep, _program
+from . import _check, _keep, _overwritten, _program
 from ._report import Verdict, from_json
 
 #: The name of a verdict, and the sentence that a person reads.
@@ -63,6 +63,23 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Kernels(config, config.option), _NAME)
 
 
+class State(NamedTuple):
+    """A file and when it was written: kernels of equal names overwrite each other."""
+
+    file: Path
+    size: int
+    written: int
+
+
+def _state(file: Path) -> Optional[State]:
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        # Renamed meanwhile.
+        return None
+    return State(file, status.st_size, status.st_mtime_ns)
+
+
 class Kernels:
     """The kernels that the tests of one run compiled."""
 
@@ -71,10 +88,11 @@ class Kernels:
         self.config = config
         self.program = _program.path()
         self.folder = tempfile.TemporaryDirectory(prefix="warplock-pytest-")
-        self.seen: Set[Path] = set()
+        self.seen: Set[State] = set()
         self.verdicts: Counter[str] = Counter()
         self.undecided: List[str] = []
         os.environ.update(_keep.variables(Path(self.folder.name)))
+        _overwritten.keep(os.environ["CUTE_DSL_DUMP_DIR"])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -91,9 +109,12 @@ class Kernels:
 
     def inspect(self, item: pytest.Item) -> List[str]:
         """Checks what is new in the folder. Returns a sentence for each kernel that can hang."""
-        folder = Path(self.folder.name)
-        files = {file for file in folder.rglob("*") if file.suffix in _KERNELS | _BESIDE}
-        new = sorted(files - self.seen)
+        files = {
+            state
+            for file in Path(self.folder.name).rglob("*")
+            if file.suffix in _KERNELS | _BESIDE and (state := _state(file))
+        }
+        new = sorted({state.file for state in files - self.seen})
         self.seen |= files
         hangs = []
         if any(file.suffix in _KERNELS for file in new):

@@ -110,3 +110,6 @@ pub fn architecture(arch: Arch) -> [(&'static str, String); 3] {
 
 /// Runs a Python file where there may be no GPU: the file, and where to write which line needs one.
 pub const STAND_IN: &str = include_str!("stand_in.py");
+
+/// What that loads from beside itself: it keeps kernels that CuTe DSL would overwrite.
+pub const OVERWRITTEN: &str = include_str!("../../python/warplock/_overwritten.py");

@@ -227,6 +227,38 @@ fn the_file_is_run_as_by_itself() {
             String::from_utf8_lossy(&output.stderr).into_owned(),
         )
     };
+    // A kernel that CuTe DSL replaces by one of the same name is kept.
+    folder.file("overwritten.py", hooks::OVERWRITTEN);
+    folder.file(
+        "twice.py",
+        "import os\nfor word in 'first', 'second':\n    open('dump/new', 'w').write(word)\n    os.replace('dump/new', 'dump/cute_dsl_k_clean.mlir')\n    open('dump/k.sm_90a.ptx', 'w').write(word)\nopen('dump/other.ptx', 'w')\n",
+    );
+    std::fs::create_dir(folder.path().join("dump")).unwrap();
+    let mut command = std::process::Command::new("python3");
+    command
+        .args(["run.py", "twice.py", "note"])
+        .env("CUTE_DSL_DUMP_DIR", "dump");
+    assert!(
+        command
+            .current_dir(folder.path())
+            .status()
+            .unwrap()
+            .success()
+    );
+    let dumped = std::fs::read_dir(folder.path().join("dump")).unwrap();
+    let mut before = dumped
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir());
+    let mut kept: Vec<String> = std::fs::read_dir(before.next().unwrap())
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let content = std::fs::read_to_string(&path).unwrap();
+            format!("{} {content}", path.file_name().unwrap().to_string_lossy())
+        })
+        .collect();
+    kept.sort();
+    assert_eq!(kept, ["cute_dsl_k_clean.mlir first", "k.sm_90a.ptx first"]);
     let (code, out, errors) = run("kernel.py");
     assert_eq!(code, Some(1));
     assert_eq!(out, "__main__ kernel.py ['kernel.py'] found\n");

@@ -57,6 +57,24 @@ def test_clean_text_alone():
         text = text.replace("%pfull" + stage + ", %c1 :", "%pfull" + stage + ", %c3 :")
     to.write_text(text)
 
+def test_of_the_same_name():
+    text = pathlib.Path({root!r}, "tests/mlir/ring.mlir").read_text()
+    to = pathlib.Path(os.environ["CUTE_DSL_DUMP_DIR"]) / "hash" / "ring.mlir"
+    assert to.exists()
+    for stage in "012":
+        text = text.replace("%pfull" + stage + ", %c1 :", "%pfull" + stage + ", %c32 :")
+    to.write_text(text)
+
+def test_renamed_over_another():
+    folder = pathlib.Path(os.environ["CUTE_DSL_DUMP_DIR"])
+    text = pathlib.Path({root!r}, "tests/mlir/ring.mlir").read_text()
+    for count in ("%c3", "%c1"):
+        new = folder / "new"
+        new.write_text(text.replace("%pfull0, %c1 :", "%pfull0, " + count + " :")
+            .replace("%pfull1, %c1 :", "%pfull1, " + count + " :")
+            .replace("%pfull2, %c1 :", "%pfull2, " + count + " :").replace("@ring", "@twice"))
+        os.replace(new, folder / "cute_dsl_twice_clean.mlir")
+
 def test_tilelang():
     to = pathlib.Path(os.environ["TILELANG_CACHE_DIR"]) / "1" / "kernel.cubin"
     to.parent.mkdir(parents=True)
@@ -111,10 +129,12 @@ class Plugin(unittest.TestCase):
             Path(folder, "conftest.py").write_text("import os\nassert os.environ['TILELANG_CACHE_DIR']\n")
             done = self.run_pytest(folder, "--warplock", "--warplock-timeout", "60")
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-            self.assertIn("4 failed, 3 passed", done.stdout)
+            self.assertIn("6 failed, 3 passed", done.stdout)
             self.assertIn("\nstencil_counts_consumers_only: deadlock: REFUTED at ", done.stdout)
             self.assertIn("FAILED test_kernels.py::test_hangs", done.stdout)
             self.assertIn("FAILED test_kernels.py::test_clean_text_alone - Failed: ring: deadlock: ", done.stdout)
+            self.assertIn("FAILED test_kernels.py::test_of_the_same_name - Failed: ring: deadlock: ", done.stdout)
+            self.assertIn("FAILED test_kernels.py::test_renamed_over_another - Failed: ", done.stdout)
             self.assertIn("FAILED test_kernels.py::test_tilelang - Failed: tile: deadlock: ", done.stdout)
             self.assertIn("FAILED test_kernels.py::test_fails_and_hangs - assert False", done.stdout)
             # Why the failing test may have hung.

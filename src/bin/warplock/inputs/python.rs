@@ -47,6 +47,8 @@ pub fn run(path: &Path, compiler: &Compiler, session: &Session) -> Result<Inputs
     let python = chosen(&languages, &name, folder.path())?;
     let stand_in = folder.path().join("stand_in.py");
     files::write(&stand_in, hooks::STAND_IN.as_bytes())?;
+    let overwritten = folder.path().join("overwritten.py");
+    files::write(&overwritten, hooks::OVERWRITTEN.as_bytes())?;
     let note = folder.path().join("needs_gpu");
     for each in hooks::FOLDERS {
         files::folder(&folder.path().join(each))?;
