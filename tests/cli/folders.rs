@@ -198,7 +198,7 @@ fn what_is_wrong_with_a_folder_is_said() {
     --- stdout
     --- stderr
     error: --arch has no effect on damaged, which is a folder
-    hint: leave --arch out, or give the .cu file or the binary
+    hint: leave --arch out, or give the .cu file, the Python file or the binary
     ");
     insta::assert_snapshot!(folder.run(&["check", "-q", "damaged"]), @"
     exit 2
