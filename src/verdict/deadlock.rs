@@ -579,23 +579,6 @@ impl Strategy<'_> {
             .any(|object| object.kind == open)
     }
 
-    /// What a verdict other than PROVED rests on; a proof says so itself.
-    fn assumptions(&self) -> Vec<String> {
-        let mut all = certificate::environment(self.protocol, Property::Deadlock);
-        let launches = self
-            .protocol
-            .roles
-            .iter()
-            .filter_map(|role| role.launch.as_ref());
-        if launches
-            .into_iter()
-            .any(|launch| launch.order != LaunchOrder::Any)
-        {
-            all.push(certificate::LAUNCH_ORDER.to_owned());
-        }
-        all
-    }
-
     fn decision(&self, verdict: Verdict, engine: &'static str, notes: Vec<String>) -> Decision {
         Decision {
             property: Property::Deadlock,
@@ -604,10 +587,23 @@ impl Strategy<'_> {
             unfollowed: false,
             engine,
             elapsed: self.started.elapsed(),
-            assumptions: self.assumptions(),
+            assumptions: assumptions(self.protocol),
             notes,
         }
     }
+}
+
+/// What a verdict other than PROVED rests on; a proof says so itself.
+pub(super) fn assumptions(protocol: &Protocol) -> Vec<String> {
+    let mut all = certificate::environment(protocol, Property::Deadlock);
+    let mut launches = protocol
+        .roles
+        .iter()
+        .filter_map(|role| role.launch.as_ref());
+    if launches.any(|launch| launch.order != LaunchOrder::Any) {
+        all.push(certificate::LAUNCH_ORDER.to_owned());
+    }
+    all
 }
 
 /// A candidate's schedule in terms of the instance's members.

@@ -9,6 +9,7 @@ pub mod hang;
 pub mod hazard;
 mod inputs;
 mod points;
+pub mod recalled;
 mod shared;
 
 use std::time::Duration;

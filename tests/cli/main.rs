@@ -5,6 +5,7 @@ mod support;
 
 mod annotations;
 mod binaries;
+mod cache;
 mod certify;
 mod changes;
 mod charts;

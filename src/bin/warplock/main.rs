@@ -3,6 +3,7 @@
 //! Results go to stdout, progress and diagnostics to stderr, both by way of `terminal`. Work
 //! that may take long runs in threads of its own, so that a signal ends the program at once.
 
+mod cache;
 mod cli;
 mod commands;
 mod exit;

@@ -25,6 +25,7 @@ use warplock::verdict::hazard;
 pub use property::INEXACT;
 pub use property::doubt;
 
+use crate::cache::Cache;
 use crate::failure::Failure;
 use crate::inputs::Input;
 use crate::interrupt;
@@ -57,6 +58,8 @@ pub struct Order {
     pub certificate: Option<PathBuf>,
     /// Where witnesses go.
     pub witness: Option<PathBuf>,
+    /// What earlier runs found.
+    pub cache: Option<Cache>,
     /// Whether to decide what the file expects, rather than the properties.
     pub expect: bool,
     /// The emphasis of diagnostics.

@@ -24,6 +24,7 @@ use clap::builder::TypedValueParser;
 use warplock::protocol::Property;
 use warplock::report::text::visible;
 
+use crate::cache::Cache;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files;
@@ -87,6 +88,10 @@ pub struct Options {
     /// Write a witness for every counterexample into this folder
     #[arg(long, value_name = "DIR")]
     pub witness: Option<PathBuf>,
+    /// Keep what is found in this folder, and make verdicts again from what is there: proofs are checked, and
+    /// counterexamples replayed. Any number of runs may share it
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
     /// Compare with the `expect` lines of the files
     #[arg(long)]
     pub expect: bool,
@@ -226,6 +231,7 @@ fn all(
     };
     let certificate = usable(&arguments.certificate);
     let witness = usable(&arguments.witness);
+    let cache = arguments.cache.clone().map(Cache::open).transpose()?;
     let order = Arc::new(decide::Order {
         kernel: arguments.kernel,
         properties: arguments.property.clone(),
@@ -236,6 +242,7 @@ fn all(
         counterexamples: arguments.counterexamples.get(),
         certificate,
         witness,
+        cache,
         expect: arguments.expect,
         style: session.terminal.err_style(),
         progress: session.progress.clone(),

@@ -24,9 +24,11 @@ use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
 use warplock::verdict::decision::Verdict;
 use warplock::verdict::hazard;
+use warplock::verdict::recalled::Kept;
 use warplock::witness;
 
 use super::Work;
+use crate::cache::Question;
 use crate::commands::check::minimize;
 use crate::commands::check::outcome::Outcome;
 use crate::failure::Failure;
@@ -138,9 +140,7 @@ impl Work<'_> {
         let tell = self.teller();
         let settings = self.settings(timeout, objectives, &tell);
         let internal = |error: &dyn std::fmt::Display| self.internal(error);
-        let mut decision =
-            verdict::decide_sharing(&protocol, narrowing, property, &settings, shared)
-                .map_err(|error| internal(&error))?;
+        let mut decision = self.found(bytes, &protocol, narrowing, property, &settings, shared)?;
         if let Some((_, _, lines)) = self.kernel
             && property == Property::Deadlock
         {
@@ -177,6 +177,45 @@ impl Work<'_> {
             decision,
             launch,
         })
+    }
+
+    /// Decides a property, or finds that an earlier run has.
+    fn found(
+        &self,
+        bytes: &[u8],
+        protocol: &Protocol,
+        narrowing: &Narrowing,
+        property: Property,
+        settings: &Settings<'_>,
+        shared: &Shared,
+    ) -> Result<Decision, Failure> {
+        let question = Question {
+            text: bytes,
+            narrowing,
+            property,
+            minimize: &self.order.minimize,
+            kernel: self.order.kernel,
+        };
+        let cache = self.order.cache.as_ref();
+        let began = Instant::now();
+        let known = cache.and_then(|cache| cache.known(&question));
+        let again = known.and_then(|kept| {
+            (settings.tell)("checking what an earlier run found");
+            kept.again(protocol, narrowing, property, settings, shared)
+        });
+        if let Some(decision) = again {
+            return Ok(decision);
+        }
+        let settings = Settings {
+            timeout: settings.timeout.saturating_sub(began.elapsed()),
+            ..settings.clone()
+        };
+        let decision = verdict::decide_sharing(protocol, narrowing, property, &settings, shared)
+            .map_err(|error| self.internal(&error))?;
+        if let (Some(cache), Some(found)) = (cache, Kept::of(&decision)) {
+            cache.keep(&question, &found);
+        }
+        Ok(decision)
     }
 
     /// A proof about a protocol is none about its kernel where more bytes are delivered than are expected.
