@@ -11,6 +11,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use z3::SatResult;
+use z3::StatisticsValue;
 
 use super::ground;
 use super::linear;
@@ -189,7 +190,8 @@ fn one(obligation: &Obligation, solver: &Solver, time: Duration, seed: u32) -> A
 /// answer means nothing, since that depends on what it was asked before.
 pub fn at_once(obligations: &[&Obligation]) -> Vec<bool> {
     fresh::context(|| {
-        let discharged = |o: &Obligation| decide(o, Engine::Core, CORE, 0) == Answer::Discharged;
+        let limit = Limit::time(CORE);
+        let discharged = |o: &Obligation| decide(o, Engine::Core, limit, 0) == Answer::Discharged;
         let each = obligations.iter().map(|obligation| {
             if patience::over() {
                 return false;
@@ -203,16 +205,78 @@ pub fn at_once(obligations: &[&Obligation]) -> Vec<bool> {
     })
 }
 
+/// How much work of the linked solver discharging may take, in steps that it counts itself: as many on a busy machine as on
+/// another one.
+#[derive(Debug, Clone, Copy)]
+pub struct Work {
+    /// For one question.
+    pub each: u32,
+    /// For all obligations together.
+    pub all: u64,
+}
+
+/// How much work it takes to discharge all of these by the core alone, one after the other in one context; `None` where one
+/// is left open or it is more than the limit. What is asked before is the same every time, and so is the outcome.
+pub fn work(obligations: &[&Obligation], limit: Work) -> Option<u64> {
+    fresh::context(|| {
+        // The count of a context goes on.
+        let mut done = 0;
+        let one = Limit {
+            time: left(patience::deadline(UNREACHED)),
+            work: Some(limit.each),
+        };
+        for &obligation in obligations {
+            if patience::over() || done > limit.all {
+                return None;
+            }
+            let linear = linear::linear(obligation);
+            let ways = linear.iter().chain([obligation]);
+            let shown = ways.into_iter().any(|way| {
+                let (answer, count) = counted(way, Engine::Core, one, 0);
+                done = done.max(count);
+                answer == Answer::Discharged
+            });
+            if !shown {
+                return None;
+            }
+        }
+        (done <= limit.all).then_some(done)
+    })
+}
+
+/// Longer than what is limited by work takes on any machine.
+const UNREACHED: Duration = Duration::from_secs(3600);
+
 /// Decides in a context of its own: a reused one gives run-dependent results.
 fn attempt(obligation: &Obligation, engine: Engine, limit: Duration, seed: u32) -> Answer {
-    fresh::context(|| decide(obligation, engine, limit, seed))
+    fresh::context(|| decide(obligation, engine, Limit::time(limit), seed))
+}
+
+/// How long the solver is asked, and how much it may do.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    time: Duration,
+    work: Option<u32>,
+}
+
+impl Limit {
+    fn time(time: Duration) -> Limit {
+        Limit { time, work: None }
+    }
 }
 
 /// Decides in the context at hand.
-fn decide(obligation: &Obligation, engine: Engine, limit: Duration, seed: u32) -> Answer {
+fn decide(obligation: &Obligation, engine: Engine, limit: Limit, seed: u32) -> Answer {
+    counted(obligation, engine, limit, seed).0
+}
+
+/// The same, with the work that has been done in this context.
+fn counted(obligation: &Obligation, engine: Engine, limit: Limit, seed: u32) -> (Answer, u64) {
     let expected = obligation.asserted().len();
     let script = obligation.script();
-    let milliseconds = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX).max(1);
+    let milliseconds = u32::try_from(limit.time.as_millis())
+        .unwrap_or(u32::MAX)
+        .max(1);
     let solver = match engine {
         Engine::Core => z3::Tactic::new("smt").solver(),
         Engine::Chosen => z3::Solver::new(),
@@ -222,14 +286,18 @@ fn decide(obligation: &Obligation, engine: Engine, limit: Duration, seed: u32) -
     params.set_u32("random_seed", seed);
     // Z3 would take the signal away from the program, which then gets an answer that is none.
     params.set_bool("ctrl_c", false);
+    if let Some(work) = limit.work {
+        params.set_u32("rlimit", work);
+    }
     solver.set_params(&params);
     solver.from_string(script.as_str());
     // The C interface swallows parse errors and would answer about an empty problem.
     let read = solver.get_assertions().len();
     if read != expected {
-        return Answer::Unknown(format!("the solver read {read} of {expected} assertions"));
+        let why = format!("the solver read {read} of {expected} assertions");
+        return (Answer::Unknown(why), 0);
     }
-    match solver.check() {
+    let answer = match solver.check() {
         SatResult::Unsat => Answer::Discharged,
         SatResult::Sat => Answer::Fails,
         SatResult::Unknown => Answer::Unknown(
@@ -237,7 +305,12 @@ fn decide(obligation: &Obligation, engine: Engine, limit: Duration, seed: u32) -
                 .get_reason_unknown()
                 .unwrap_or_else(|| "no reason given".to_owned()),
         ),
-    }
+    };
+    let count = match solver.get_statistics().value("rlimit count") {
+        Some(StatisticsValue::UInt(count)) => u64::from(count),
+        Some(StatisticsValue::Double(_)) | None => 0,
+    };
+    (answer, count)
 }
 
 fn external(obligation: &Obligation, program: &PathBuf, limit: Duration) -> Answer {

@@ -12,6 +12,8 @@ use std::time::Duration;
 use super::discharge;
 use super::discharge::Answer;
 use super::discharge::Solver;
+use super::discharge::Work;
+use super::elementary::Reader;
 use super::obligation::Obligation;
 use super::workers;
 
@@ -64,6 +66,37 @@ impl Known {
         });
     }
 
+    /// Whether all of these are discharged with so much work of the solver, which is asked about what is not
+    /// [elementary](super::elementary). The outcome is the same every time: it depends neither on how busy the
+    /// machine is, nor on what is known already.
+    pub fn discharge_within(&self, obligations: &[Obligation], limit: Work) -> bool {
+        let mut reader = Reader::default();
+        let is_open = |obligation: &&Obligation| !reader.shows(obligation);
+        let open: Vec<&Obligation> = obligations.iter().filter(is_open).collect();
+        let chunks: Vec<&[&Obligation]> = open.chunks(AT_ONCE).collect();
+        let done = Mutex::new(vec![None; chunks.len()]);
+        workers::each(chunks.len(), Duration::ZERO, |at| {
+            let work = discharge::work(chunks[at], limit);
+            done.lock().unwrap_or_else(PoisonError::into_inner)[at] = work;
+            match work {
+                Some(_) => ControlFlow::Continue(()),
+                None => ControlFlow::Break(()),
+            }
+        });
+        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let all = done
+            .into_iter()
+            .try_fold(0_u64, |sum, work| sum.checked_add(work?));
+        let within = all.is_some_and(|all| all <= limit.all);
+        if within {
+            for obligation in obligations {
+                let answer = (Answer::Discharged, Duration::ZERO);
+                self.answers().insert(obligation.script(), answer);
+            }
+        }
+        within
+    }
+
     fn answers(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Answer, Duration)>> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,5 +132,38 @@ mod tests {
         known.answers().insert(obligation(3).script(), had);
         assert_eq!(known.discharge(&obligation(3), none), open);
         assert_eq!(known.discharge(&obligation(3), limit), Answer::Fails);
+    }
+
+    /// What is elementary takes no work of the solver; all else takes as much as it takes, every time.
+    #[test]
+    fn work_is_counted_and_limited() {
+        let (x, y) = (term::name("x"), term::name("y"));
+        let obligation = |goal: term::Term| Obligation {
+            name: "test".to_owned(),
+            meaning: "a test".to_owned(),
+            declarations: ["x", "y"]
+                .map(|name| format!("(declare-const {name} Int)"))
+                .to_vec(),
+            hypotheses: vec![term::lt(&x, &y)],
+            goal,
+            split: Vec::new(),
+        };
+        let elementary = obligation(term::le(&x, &y));
+        let rest = term::apply("mod", &[x.clone(), term::int(3)]);
+        let solved = obligation(term::lt(&rest, &term::int(3)));
+        let wrong = obligation(term::lt(&y, &x));
+        let work = |each: u32, all: u64| Work { each, all };
+        let within = |of: &[&Obligation], limit: Work| {
+            let of: Vec<Obligation> = of.iter().copied().cloned().collect();
+            Known::default().discharge_within(&of, limit)
+        };
+        assert!(within(&[&elementary], work(1, 0)));
+        assert!(within(&[&elementary, &solved], work(100_000, 100_000)));
+        assert!(!within(&[&elementary, &solved], work(1, 100_000)));
+        assert!(!within(&[&elementary, &solved], work(100_000, 0)));
+        assert!(!within(&[&elementary, &wrong], work(100_000, 100_000)));
+        let count = || discharge::work(&[&solved], work(100_000, 100_000));
+        assert!(count().is_some_and(|work| work > 0));
+        assert_eq!(count(), count());
     }
 }

@@ -18,6 +18,7 @@ pub mod credit;
 pub mod cut;
 pub mod defined;
 pub mod discharge;
+pub mod elementary;
 pub mod exhaustive;
 pub mod grid;
 mod ground;

@@ -325,7 +325,7 @@ impl Member<'_, '_> {
             return Err(unfit());
         }
         self.scenes.push(Scene {
-            facts: self.facts.clone(),
+            facts: self.known(),
             counters: self.counters.clone(),
             wait: Some(Awaits {
                 lane,

@@ -133,16 +133,6 @@ pub fn walk(world: &World<'_, '_>, class: usize, tag: &'static str) -> Result<Wa
     let body = &world.system.classes[class].body;
     member.block(body)?;
     member.end()?;
-    let division = member.division();
-    let with = |facts: &mut Vec<Term>| facts.extend(division.iter().cloned());
-    member
-        .goals
-        .iter_mut()
-        .for_each(|goal| with(&mut goal.facts));
-    member
-        .scenes
-        .iter_mut()
-        .for_each(|scene| with(&mut scene.facts));
     Ok(Walked {
         goals: member.goals,
         scenes: member.scenes,
@@ -168,15 +158,18 @@ impl<'a, 'p> Member<'a, 'p> {
         self.world.local(self.class)
     }
 
-    fn division(&self) -> Vec<Term> {
+    /// What is known here. Of quotients, what those say that have occurred by now: what is counted later tells nothing of them.
+    pub(super) fn known(&self) -> Vec<Term> {
         let pairs: Vec<[Term; 4]> = self.pairs.iter().cloned().collect();
-        self.names.division(&pairs)
+        let mut facts = self.facts.clone();
+        facts.extend(self.names.division(&pairs));
+        facts
     }
 
     pub(super) fn conclude(&mut self, name: &'static str, meaning: String, goals: Vec<Term>) {
         let goal = term::and(goals);
         if goal != term::boolean(true) {
-            let facts = self.facts.clone();
+            let facts = self.known();
             self.goals.push(Goal {
                 name,
                 meaning,
@@ -276,7 +269,7 @@ impl<'a, 'p> Member<'a, 'p> {
         let settled = self.settled();
         let meaning = format!("{} delivers all that it expects", self.this().name);
         self.conclude("settled", meaning, settled);
-        let (facts, counters) = (self.facts.clone(), self.counters.clone());
+        let (facts, counters) = (self.known(), self.counters.clone());
         self.scenes.push(Scene {
             facts,
             counters,

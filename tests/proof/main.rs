@@ -13,6 +13,7 @@ mod copies;
 mod corruption;
 mod csr;
 mod cut;
+mod elementary;
 mod exhaustive;
 mod kernel;
 mod kernel_acts;

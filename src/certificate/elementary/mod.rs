@@ -1,0 +1,314 @@
+//! Statements that follow by substitution and addition, which need no solver.
+//!
+//! For example, from `n = i`, `w = i + 1` and `0 <= i` it follows that `n < w`: put `i` for `n` and `i + 1` for `w`. Most
+//! obligations of the kernel are of this kind, and a solver takes longer to be started than they take to decide.
+//!
+//! The hypotheses and the contrary of the goal are assumed, and a contradiction is looked for. Every step is one of these, each
+//! of which holds for all integers:
+//!
+//! - *Reading.* Terms are polynomials in the declared integers and in whole terms `(div a b)` and `(mod a b)`. A comparison with
+//!   `ite` in it is one of its cases, with the conditions of that case. What is not read says nothing, and neither does its
+//!   contrary.
+//! - *Substitution.* If a polynomial is 0 and has an unknown with the coefficient 1 or -1 that occurs nowhere else in it, then
+//!   the unknown is what solves the equation for it.
+//! - *Functions.* If `a` and `c` are the same polynomial after substitution, and `b` and `d`, then `(div a b)` is `(div c d)`, and so
+//!   is `mod`. Modulo 2 only the remainders of coefficients count, and `(mod (+ a 1) 2)` is `1 - (mod a 2)`.
+//! - *Numbers.* A number below 0 is not at least 0, and no number but 0 is 0.
+//! - *Sums.* If two polynomials are at least 0, so is every sum of positive multiples of them. If both of `p` and `-p` are at
+//!   least 0, both are 0.
+//! - *Cases.* One of several statements holds. Those that contradict what is known are left out; if each of the others leads to a
+//!   contradiction, so do all together.
+//!
+//! Whatever does not fit into 128 bits ends the attempt, and so does a number of steps that is too large: then a solver is asked.
+
+mod known;
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+use super::obligation::Obligation;
+use super::order::polynomial::Polynomial;
+use super::order::polynomial::TooLarge;
+use super::order::polynomial::Unknown;
+use super::sexpr::Sexpr;
+use super::term::Term;
+
+use known::Known;
+use known::MAX_SPLITS;
+
+/// Cases of one comparison, at most.
+const MAX_CASES: usize = 8;
+
+/// Sums and cases that are tried for one obligation, at most.
+const MAX_TRIED: usize = 600;
+
+/// What is known or claimed.
+#[derive(Debug, Clone)]
+enum Fact {
+    /// It is at least 0.
+    AtLeastZero(Polynomial),
+    /// It is 0.
+    Zero(Polynomial),
+    /// It is not 0.
+    NotZero(Polynomial),
+    /// All of these.
+    All(Vec<Fact>),
+    /// One of these.
+    Any(Vec<Fact>),
+    /// Something that is not read.
+    Unread,
+}
+
+/// Whether an attempt can go on.
+type Attempt<T> = Result<T, TooLarge>;
+
+/// A value, and the conditions under which a term has it.
+type Case = (Vec<Fact>, Polynomial);
+
+/// A term that has the value of a function.
+#[derive(Debug, Clone)]
+struct Application {
+    function: &'static str,
+    of: [Polynomial; 2],
+    value: Polynomial,
+}
+
+/// Reads obligations. What it has read it does not read again: hypotheses are shared by many.
+#[derive(Debug, Default)]
+pub struct Reader {
+    names: HashMap<String, usize>,
+    applications: HashMap<usize, Application>,
+    read: HashMap<Term, Fact>,
+}
+
+impl Reader {
+    /// Whether an obligation is seen to hold. If not, nothing follows.
+    pub fn shows(&mut self, obligation: &Obligation) -> bool {
+        let integer = |line: &String| {
+            let name = line.strip_prefix("(declare-const ");
+            name.is_some_and(|name| name.ends_with(" Int)"))
+        };
+        obligation.declarations.iter().all(integer)
+            && self.contradictory(obligation).unwrap_or(false)
+    }
+
+    fn contradictory(&mut self, obligation: &Obligation) -> Attempt<bool> {
+        let mut facts = Vec::new();
+        for hypothesis in &obligation.hypotheses {
+            facts.push(self.fact(hypothesis)?);
+        }
+        let contrary = contrary(&self.fact(&obligation.goal)?)?;
+        let mut about = BTreeSet::new();
+        unknowns(&contrary, &mut about);
+        facts.iter().for_each(|fact| unknowns(fact, &mut about));
+        let applications = about.iter().filter_map(|at| self.applications.get(at));
+        let mut known = Known::of(applications.cloned().collect());
+        // Where nothing can hold, the last hypotheses are what the obligation is about.
+        let begin = match &contrary {
+            Fact::All(none) if none.is_empty() => facts.iter().rev().take(2).cloned().collect(),
+            _ => Vec::new(),
+        };
+        if known.assume(facts)? {
+            return Ok(true);
+        }
+        let mut tried = MAX_TRIED;
+        match begin.is_empty() {
+            true => known.all_cases_fail(vec![contrary], MAX_SPLITS, &mut tried),
+            false => known.fails(&Fact::All(begin), MAX_SPLITS, &mut tried),
+        }
+    }
+
+    fn fact(&mut self, term: &Term) -> Attempt<Fact> {
+        if let Some(known) = self.read.get(term) {
+            return Ok(known.clone());
+        }
+        let fact = match Sexpr::of(term) {
+            Some(read) => self.statement(&read)?,
+            None => Fact::Unread,
+        };
+        self.read.insert(term.clone(), fact.clone());
+        Ok(fact)
+    }
+
+    fn statement(&mut self, term: &Sexpr) -> Attempt<Fact> {
+        let parts = match term {
+            Sexpr::Word(word) if word == "true" => return Ok(Fact::All(Vec::new())),
+            Sexpr::Word(word) if word == "false" => return Ok(Fact::Any(Vec::new())),
+            Sexpr::Word(_) => return Ok(Fact::Unread),
+            Sexpr::List(parts) => parts,
+        };
+        let Some((Sexpr::Word(head), rest)) = parts.split_first() else {
+            return Ok(Fact::Unread);
+        };
+        Ok(match (head.as_str(), rest) {
+            ("not", [part]) => contrary(&self.statement(part)?)?,
+            ("and", parts) => Fact::All(self.statements(parts)?),
+            ("or", parts) => Fact::Any(self.statements(parts)?),
+            ("<=", [a, b]) => self.compared(a, b, &|a, b| Ok(Fact::AtLeastZero(b.plus(-1, a)?)))?,
+            ("<", [a, b]) => {
+                self.compared(a, b, &|a, b| Ok(Fact::AtLeastZero(b.plus(-1, a)?.less(1)?)))?
+            }
+            ("=", [a, b]) => self.compared(a, b, &|a, b| Ok(Fact::Zero(b.plus(-1, a)?)))?,
+            _ => Fact::Unread,
+        })
+    }
+
+    fn statements(&mut self, parts: &[Sexpr]) -> Attempt<Vec<Fact>> {
+        parts.iter().map(|part| self.statement(part)).collect()
+    }
+
+    fn compared(
+        &mut self,
+        a: &Sexpr,
+        b: &Sexpr,
+        compare: &dyn Fn(&Polynomial, &Polynomial) -> Attempt<Fact>,
+    ) -> Attempt<Fact> {
+        let (Some(a), Some(b)) = (self.values(a)?, self.values(b)?) else {
+            return Ok(Fact::Unread);
+        };
+        let mut cases = Vec::new();
+        for (first, a) in &a {
+            for (second, b) in &b {
+                let mut all = [first.clone(), second.clone()].concat();
+                all.push(compare(a, b)?);
+                cases.push(Fact::All(all));
+            }
+        }
+        Ok(match cases.len() {
+            1 => cases.remove(0),
+            2..=MAX_CASES => Fact::Any(cases),
+            _ => Fact::Unread,
+        })
+    }
+
+    /// The values of a term, each with the conditions under which it has it: one of them has to hold.
+    fn values(&mut self, term: &Sexpr) -> Attempt<Option<Vec<Case>>> {
+        let parts = match term {
+            Sexpr::Word(word) => {
+                let value = match word.bytes().all(|byte| byte.is_ascii_digit()) {
+                    true => Polynomial::number(word.parse().map_err(|_| TooLarge)?),
+                    false => self.unknown(word),
+                };
+                return Ok(Some(vec![(Vec::new(), value)]));
+            }
+            Sexpr::List(parts) => parts,
+        };
+        let Some((Sexpr::Word(head), rest)) = parts.split_first() else {
+            return Ok(None);
+        };
+        let function = ["div", "mod"].into_iter().find(|name| head == name);
+        if let (Some(function), [a, b]) = (function, rest) {
+            let (Some(a), Some(b)) = (self.values(a)?, self.values(b)?) else {
+                return Ok(None);
+            };
+            let mut all = Vec::new();
+            for (first, a) in &a {
+                for (second, b) in &b {
+                    let of = [a.clone(), b.clone()];
+                    let value = self.applied(function, of);
+                    all.push(([first.clone(), second.clone()].concat(), value));
+                }
+            }
+            return Ok((all.len() <= MAX_CASES).then_some(all));
+        }
+        if let ("ite", [condition, a, b]) = (head.as_str(), rest) {
+            let holds = self.statement(condition)?;
+            let fails = contrary(&holds)?;
+            let (Some(a), Some(b)) = (self.values(a)?, self.values(b)?) else {
+                return Ok(None);
+            };
+            let mut all = Vec::new();
+            for (condition, values) in [(holds, a), (fails, b)] {
+                for (mut conditions, value) in values {
+                    conditions.push(condition.clone());
+                    all.push((conditions, value));
+                }
+            }
+            return Ok((all.len() <= MAX_CASES).then_some(all));
+        }
+        let combine: &dyn Fn(&Polynomial, &Polynomial) -> Attempt<Polynomial> = match head.as_str()
+        {
+            "+" => &|a, b| a.plus(1, b),
+            "-" => &|a, b| a.plus(-1, b),
+            "*" => &|a, b| a.times(b),
+            _ => return Ok(None),
+        };
+        let Some((first, others)) = rest.split_first() else {
+            return Ok(None);
+        };
+        let Some(mut all) = self.values(first)? else {
+            return Ok(None);
+        };
+        if let ("-", []) = (head.as_str(), others) {
+            for (_, value) in &mut all {
+                *value = Polynomial::default().plus(-1, value)?;
+            }
+        }
+        for other in others {
+            let Some(values) = self.values(other)? else {
+                return Ok(None);
+            };
+            let mut more = Vec::new();
+            for (first, a) in &all {
+                for (second, b) in &values {
+                    more.push(([first.clone(), second.clone()].concat(), combine(a, b)?));
+                }
+            }
+            if more.len() > MAX_CASES {
+                return Ok(None);
+            }
+            all = more;
+        }
+        Ok(Some(all))
+    }
+
+    fn applied(&mut self, function: &'static str, of: [Polynomial; 2]) -> Polynomial {
+        let value = self.unknown(&format!("{function} {of:?}"));
+        for at in value.unknowns() {
+            if let Unknown::Iteration(at) = at {
+                let (of, value) = (of.clone(), value.clone());
+                let this = Application {
+                    function,
+                    of,
+                    value,
+                };
+                self.applications.insert(at, this);
+            }
+        }
+        value
+    }
+
+    fn unknown(&mut self, text: &str) -> Polynomial {
+        let next = self.names.len();
+        let number = *self.names.entry(text.to_owned()).or_insert(next);
+        Polynomial::unknown(Unknown::Iteration(number))
+    }
+}
+
+/// What a statement is about.
+fn unknowns(fact: &Fact, all: &mut BTreeSet<usize>) {
+    match fact {
+        Fact::AtLeastZero(value) | Fact::Zero(value) | Fact::NotZero(value) => {
+            for unknown in value.unknowns() {
+                if let Unknown::Iteration(at) = unknown {
+                    all.insert(at);
+                }
+            }
+        }
+        Fact::All(facts) | Fact::Any(facts) => facts.iter().for_each(|fact| unknowns(fact, all)),
+        Fact::Unread => {}
+    }
+}
+
+/// What holds where a statement does not. Nothing is known of what is not read.
+fn contrary(fact: &Fact) -> Attempt<Fact> {
+    let all = |facts: &[Fact]| facts.iter().map(contrary).collect::<Attempt<Vec<Fact>>>();
+    Ok(match fact {
+        Fact::AtLeastZero(value) => Fact::AtLeastZero(Polynomial::number(-1).plus(-1, value)?),
+        Fact::Zero(value) => Fact::NotZero(value.clone()),
+        Fact::NotZero(value) => Fact::Zero(value.clone()),
+        Fact::All(facts) => Fact::Any(all(facts)?),
+        Fact::Any(facts) => Fact::All(all(facts)?),
+        Fact::Unread => Fact::Unread,
+    })
+}
