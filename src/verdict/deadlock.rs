@@ -55,6 +55,7 @@ use super::decision::Refutation;
 use super::decision::Verdict;
 use super::decision::not_run;
 use super::exhaustive;
+use super::kernel;
 use super::shared::Shared;
 
 /// Boxes searched before a proof is tried.
@@ -79,10 +80,6 @@ const AFTER_PROOF: Duration = Duration::from_secs(8);
 const EVERYTHING: Duration = Duration::from_secs(20);
 const EVERYTHING_SHARE: u32 = 4;
 
-/// Time for the kernel before other rules are asked, and which part of what is left it may take, as a divisor.
-pub(super) const KERNEL_TIME: Duration = Duration::from_secs(5);
-pub(super) const KERNEL_SHARE: u32 = 4;
-
 /// States explored to shorten the run of a counterexample.
 const SHORTENING_STATES: u64 = 200_000;
 
@@ -100,7 +97,7 @@ pub struct Settings<'a> {
     pub cancel: &'a AtomicBool,
     /// Is told what is being done.
     pub tell: &'a (dyn Fn(&str) + Sync),
-    /// Whether the kernel is asked for a proof before the rules are.
+    /// Whether the kernel may take some seconds before the rules are asked, and not just a little work.
     pub kernel: bool,
 }
 
@@ -452,9 +449,15 @@ impl Strategy<'_> {
             ));
             return Ok(Err(failure));
         }
-        if self.settings.kernel
-            && let Some((proof, engine)) = self.by_kernel(time)
-        {
+        let (narrowing, settings, shared) = (self.narrowing, self.settings, self.shared);
+        if let Some((proof, engine)) = kernel::prove(
+            self.protocol,
+            narrowing,
+            Property::Deadlock,
+            time,
+            settings,
+            shared,
+        ) {
             return Ok(Ok(self.proved(proof, engine, notes.to_vec())));
         }
         let layers = proof::layers(self.protocol);
@@ -499,26 +502,6 @@ impl Strategy<'_> {
             }
         }
         Ok(Err(failure))
-    }
-
-    /// A proof that the kernel accepts. Why there is none is not said: the rules that follow know more, and say what is
-    /// missing.
-    fn by_kernel(&self, time: Duration) -> Option<(Box<Proof>, &'static str)> {
-        let time = (time / KERNEL_SHARE).min(KERNEL_TIME);
-        let deadline = patience::deadline(time);
-        let (cancel, tell) = (self.settings.cancel, self.settings.tell);
-        tell("looking for a proof by the kernel");
-        let found = self
-            .shared
-            .search(self.protocol, Layer::Kernel, time, cancel, tell);
-        let (Guess::Found(argument) | Guess::Fitting(argument)) = found else {
-            return None;
-        };
-        let left = deadline.saturating_duration_since(Instant::now());
-        match patience::until(deadline, || self.check(argument, left)) {
-            Checked::Proved { proof, engine } => Some((proof, engine)),
-            Checked::Open { .. } => None,
-        }
     }
 
     fn check(&self, argument: Argument, each: Duration) -> Checked {

@@ -8,6 +8,7 @@ mod further;
 pub mod hang;
 pub mod hazard;
 mod inputs;
+mod kernel;
 mod points;
 pub mod recalled;
 mod shared;

@@ -10,10 +10,13 @@ use std::time::Instant;
 use crate::certificate::argument::Argument;
 use crate::certificate::cut::artefact::Cut;
 use crate::certificate::known::Known;
+use crate::patience;
 use crate::proof;
 use crate::proof::Guess;
 use crate::proof::Layer;
 use crate::protocol::Protocol;
+
+use super::kernel::Asked;
 
 /// What the properties of a protocol have in common.
 #[derive(Debug, Default)]
@@ -24,6 +27,8 @@ pub struct Shared {
     cuts: Mutex<Vec<(Protocol, Cut)>>,
     /// What came of looking for an order, and whether the search was cut short.
     orders: Mutex<Vec<(Protocol, Guess, bool)>>,
+    /// What the kernel makes of a protocol.
+    kernel: Mutex<Vec<(Protocol, Option<Asked>)>>,
 }
 
 impl Shared {
@@ -52,6 +57,24 @@ impl Shared {
             cuts.push((protocol.clone(), cut.clone()));
         }
         found
+    }
+
+    /// What the kernel makes of a protocol; `ask` is called where nobody has asked it yet.
+    pub(super) fn kernel(
+        &self,
+        protocol: &Protocol,
+        ask: impl FnOnce() -> Option<Asked>,
+    ) -> Option<Asked> {
+        let known = || self.kernel.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, asked)) = known().iter().find(|(known, _)| known == protocol) {
+            return asked.clone();
+        }
+        let asked = ask();
+        // What ended because the time was up is asked again for another property, which has time of its own.
+        if !patience::over() {
+            known().push((protocol.clone(), asked.clone()));
+        }
+        asked
     }
 
     /// An order, or why there is none: that is the same for all properties. A search that was cut short is done a

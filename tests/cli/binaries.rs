@@ -38,7 +38,7 @@ fn each_text_of_a_program_is_checked() {
     insta::assert_snapshot!(folder.run(&["check", "-q", "app"]), @r"
     exit 1
     --- stdout
-    app[sm_80]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    app[sm_80]: deadlock: PROVED for every schedule: all 6 obligations of the kernel hold
     app[sm_90a]: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for this barrier
     --- stderr
     ");
@@ -46,13 +46,13 @@ fn each_text_of_a_program_is_checked() {
     insta::assert_snapshot!(folder.run(&["check", "-q", "app", "--entry", "meet"]), @"
     exit 0
     --- stdout
-    app: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    app: deadlock: PROVED for every schedule: all 6 obligations of the kernel hold
     --- stderr
     ");
     insta::assert_snapshot!(folder.run(&["check", "-q", "app", "--arch", "sm_80"]), @"
     exit 0
     --- stdout
-    app: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    app: deadlock: PROVED for every schedule: all 6 obligations of the kernel hold
     --- stderr
     ");
     insta::assert_snapshot!(folder.run(&["check", "app", "--arch", "sm_70"]), @"
@@ -143,7 +143,7 @@ fn machine_code_alone_says_nothing() {
     insta::assert_snapshot!(folder.run(&["check", "-q", "open.cubin"]), @"
     exit 0
     --- stdout
-    open.cubin: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    open.cubin: deadlock: PROVED for every schedule: all 6 obligations of the kernel hold
     --- stderr
     ");
     insta::assert_snapshot!(folder.run(&["check", "host.so"]), @"

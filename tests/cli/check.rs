@@ -323,68 +323,57 @@ role consumer[c in 0..C] {
     insta::assert_snapshot!(folder.run(&["check", "--explain-proof", "ring.wlk"]), @"
     exit 0
     --- stdout
-    ring.wlk: deadlock: PROVED for every S in 2..=2, C >= 1, N >= 1 and schedule: all 46 obligations of the order rule hold
+    ring.wlk: deadlock: PROVED for every S in 2..=2, C >= 1, N >= 1 and schedule: all 38 obligations of the kernel hold
       why it holds:
-        Whoever waits has a greater rank than whoever is waited for, and ranks do not fall along a program, so nobody waits in a circle. `#i` is how many iterations of the loop over `i` the member has completed over its whole run.
+        Whoever waits has a greater rank than whoever has not made the arrival that it waits for, so nobody waits in a circle. `#i` is how many iterations of the loop over `i` the member has completed over its whole run.
         `wait empty[p.index] p.phase` of producer: rank #i.
-        `arrive full[p.index]` of producer: rank #i.
-        `arrive full[0]` of producer: rank #i.
-        `wait full[p.index] p.phase` of consumer: rank #i + 1.
-        `arrive empty[p.index]` of consumer: rank #i + 1.
-        The waits `wait empty[p.index] p.phase` of producer, numbered in their order, are for the arrivals 2 before, and the first 2 for none.
-        The waits `wait full[p.index] p.phase` of consumer, numbered in their order, are for the arrivals of the same number.
-        The generation after that of `wait full[p.index] p.phase` of consumer needs an arrival of producer, who has waited at `empty` for consumer; consumer has gone on by then.
-        Before `arrive full[p.index]` of producer, the generation before its own has completed: producer has waited at `empty` for consumer; this is what has been waited for.
-        Before `arrive full[0]` of producer, the generation before its own has completed: producer has waited at `empty` for consumer; this is what has been waited for.
-        The generation after that of `wait empty[p.index] p.phase` of producer needs an arrival of consumer, who has waited at `full` for producer; producer has gone on by then.
-        Before `arrive empty[p.index]` of consumer, the generation before its own has completed: consumer has waited at `full` for producer; this is what has been waited for.
+        producer has passed at least as many waits at `empty` as it has made arrivals at `full`, less 0.
+        `wait full[p.index] p.phase` of consumer: rank 1 + #i.
+        consumer has passed at least as many waits at `full` as it has made arrivals at `empty`, less 0.
+        producer waits at `empty` for what arrived a round before.
+        producer arrives at `full` only when the generation before has completed: it has waited at `empty` for consumer, who has waited at `full` for producer.
+        consumer arrives at `empty` only when the generation before has completed: it has waited at `full` for producer, who has waited at `empty` for consumer.
+        producer is never lapped at `empty`, since consumer arrives there: it has waited at `full` for producer.
+        consumer is never lapped at `full`, since producer arrives there: it has waited at `empty` for consumer.
       obligations:
-        declares_empty: `empty` has at least 1
-        size_c1: the number of members of consumer is not negative
-        turn_c0_s2: `arrive full[0]` of producer goes through its elements in turn
-        awaits_c1_s0: `wait full[p.index] p.phase` of consumer is for the generation that it is meant for
-        exists_c1_s0_by0: `wait full[p.index] p.phase` of consumer is for arrivals that producer make
-        exists_c1_s0_by0_2: `wait full[p.index] p.phase` of consumer is for arrivals that producer make
-        awaits_c0_s0: `wait empty[p.index] p.phase` of producer is for the generation that it is meant for
-        exists_c0_s0_by1: `wait empty[p.index] p.phase` of producer is for arrivals that consumer make
-        not_behind_c1_s0: before `wait full[p.index] p.phase` of consumer, the generation before has completed
-        not_lapped_c1_s0: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
-        not_lapped_c1_s0_2: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
-        not_lapped_c1_s0_3: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
-        not_lapped_c1_s0_4: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
-        not_lapped_c1_s0_5: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
-        not_lapped_c1_s0_6: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
-        not_lapped_c1_s0_7: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
-        not_lapped_c1_s0_8: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
-        not_lapped_c1_s0_9: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
-        not_lapped_c1_s0_10: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
-        in_turn_c0_s1: before `arrive full[p.index]` of producer, the generation before its own has completed
-        in_turn_c0_s1_2: before `arrive full[p.index]` of producer, the generation before its own has completed
-        in_turn_c0_s1_3: before `arrive full[p.index]` of producer, the generation before its own has completed
-        in_turn_c0_s1_4: before `arrive full[p.index]` of producer, the generation before its own has completed
-        in_turn_c0_s1_5: before `arrive full[p.index]` of producer, the generation before its own has completed
-        in_turn_c0_s2: before `arrive full[0]` of producer, the generation before its own has completed
-        in_turn_c0_s2_2: before `arrive full[0]` of producer, the generation before its own has completed
-        in_turn_c0_s2_3: before `arrive full[0]` of producer, the generation before its own has completed
-        in_turn_c0_s2_4: before `arrive full[0]` of producer, the generation before its own has completed
-        in_turn_c0_s2_5: before `arrive full[0]` of producer, the generation before its own has completed
-        not_behind_c0_s0: before `wait empty[p.index] p.phase` of producer, the generation before has completed
-        not_lapped_c0_s0: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
-        not_lapped_c0_s0_2: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
-        not_lapped_c0_s0_3: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
-        not_lapped_c0_s0_4: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
-        not_lapped_c0_s0_5: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
-        not_lapped_c0_s0_6: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
-        not_lapped_c0_s0_7: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
-        in_turn_c1_s1: before `arrive empty[p.index]` of consumer, the generation before its own has completed
-        in_turn_c1_s1_2: before `arrive empty[p.index]` of consumer, the generation before its own has completed
-        in_turn_c1_s1_3: before `arrive empty[p.index]` of consumer, the generation before its own has completed
-        in_turn_c1_s1_4: before `arrive empty[p.index]` of consumer, the generation before its own has completed
-        in_turn_c1_s1_5: before `arrive empty[p.index]` of consumer, the generation before its own has completed
-        in_turn_c1_s1_6: before `arrive empty[p.index]` of consumer, the generation before its own has completed
-        rank_c1_s0_by_c0_s1: `wait full[p.index] p.phase` of consumer has a greater rank than the arrival that it is for, `arrive full[p.index]` of producer
-        rank_c1_s0_by_c0_s2: `wait full[p.index] p.phase` of consumer has a greater rank than the arrival that it is for, `arrive full[0]` of producer
-        rank_c0_s0_by_c1_s1: `wait empty[p.index] p.phase` of producer has a greater rank than the arrival that it is for, `arrive empty[p.index]` of consumer
+        000_declared: the declaration of `full` is defined
+        001_declared: the declaration of `empty` is defined
+        002_expected: as many members arrive at `empty` as it expects
+        003_expected: as many members arrive at `full` as it expects
+        004_start: what holds everywhere holds at the start
+        005_defined: `wait empty[p.index] p.phase` of producer is defined
+        006_element: `wait empty[p.index] p.phase` of producer is at the next element
+        007_defined: `wait empty[p.index] p.phase` of producer is defined
+        008_lapped_by: somebody arrives who laps nobody
+        009_awaits: `wait empty[p.index] p.phase` of producer is for the number that it is meant for
+        010_defined: `arrive full[p.index]` of producer is defined
+        011_element: `arrive full[p.index]` of producer is at the next element
+        012_in_turn: `arrive full[p.index]` of producer comes after the generation before its own has completed
+        013_laps: `arrive full[p.index]` of producer laps nobody who still waits
+        014_behind: `arrive full[p.index]` of producer comes after the waits that it has to follow
+        015_kept: the facts about `for i in 0..N` of producer hold after an iteration
+        016_element: `arrive full[0]` of producer is at the next element
+        017_in_turn: `arrive full[0]` of producer comes after the generation before its own has completed
+        018_laps: `arrive full[0]` of producer laps nobody who still waits
+        019_behind: `arrive full[0]` of producer comes after the waits that it has to follow
+        020_settled: producer delivers all that it expects
+        021_progress: who has not made an arrival that `wait empty[p.index] p.phase` of producer is for waits at a lesser rank: `wait full[p.index] p.phase` of consumer
+        022_progress: who has not made an arrival that `wait empty[p.index] p.phase` of producer is for is not at its end: consumer
+        023_start: what holds everywhere holds at the start
+        024_defined: `wait full[p.index] p.phase` of consumer is defined
+        025_element: `wait full[p.index] p.phase` of consumer is at the next element
+        026_defined: `wait full[p.index] p.phase` of consumer is defined
+        027_lapped_by: somebody arrives who laps nobody
+        028_awaits: `wait full[p.index] p.phase` of consumer is for the number that it is meant for
+        029_defined: `arrive empty[p.index]` of consumer is defined
+        030_element: `arrive empty[p.index]` of consumer is at the next element
+        031_in_turn: `arrive empty[p.index]` of consumer comes after the generation before its own has completed
+        032_laps: `arrive empty[p.index]` of consumer laps nobody who still waits
+        033_behind: `arrive empty[p.index]` of consumer comes after the waits that it has to follow
+        034_kept: the facts about `for i in 0..N` of consumer hold after an iteration
+        035_settled: consumer delivers all that it expects
+        036_progress: who has not made an arrival that `wait full[p.index] p.phase` of consumer is for waits at a lesser rank: `wait empty[p.index] p.phase` of producer
+        037_progress: who has not made an arrival that `wait full[p.index] p.phase` of consumer is for is not at its end: producer
       notes: no run reaches `arrive full[0]` in line 15, so the proof says nothing about it
       assumptions:
         2 <= S <= 2
@@ -392,8 +381,8 @@ role consumer[c in 0..C] {
         N >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      checked by: rule order
-      decided by order rule in [time]
+      checked by: kernel
+      decided by kernel in [time]
     --- stderr
     ");
 }

@@ -73,7 +73,7 @@ fn never() {
     exit 0
     --- stdout
     p.wlk: never hangs
-      outside: deadlock PROVED: all 7 obligations of the cut rule hold
+      outside: deadlock PROVED: all 10 obligations of the kernel hold
       tried: 0 points hang, 7 do not (all of W in 1..=7, and some beyond)
     --- stderr
     ");

@@ -63,8 +63,8 @@ fn a_cache_is_checked_kernel_by_kernel() {
         semaphore operations are atomic and seen in one order by everyone
         the launch has 128 x 1 x 1 threads per CTA, as meet.json says
         the launch has no clusters, as meet.json says
-      checked by: rule order
-      decided by order rule in [time]
+      checked by: kernel
+      decided by kernel in [time]
 
     cache/C/meet.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
       notes: other lines are those of the protocol that `warplock lift` prints
@@ -74,8 +74,8 @@ fn a_cache_is_checked_kernel_by_kernel() {
         semaphore operations are atomic and seen in one order by everyone
         the launch has 256 x 1 x 1 threads per CTA, as meet.json says
         the launch has no clusters, as meet.json says
-      checked by: rule order
-      decided by order rule in [time]
+      checked by: kernel
+      decided by kernel in [time]
 
     cache/D/hang.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for this barrier
         --> cache/D/hang.ptx:12

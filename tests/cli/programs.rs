@@ -45,8 +45,8 @@ fn the_kernels_of_a_program_are_checked() {
         lanes of a warp that take different ways meet again behind them
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      checked by: rule order
-      decided by order rule in [time]
+      checked by: kernel
+      decided by kernel in [time]
 
     PROVED   deadlock  meet  triton/ABC/meet.ptx
     1 kernel, 1 copy left out: 1 PROVED

@@ -56,7 +56,7 @@ fn a_file_is_run_and_what_it_compiles_is_checked() {
     exit 1
     --- stdout
     kernel.py[triton/ABC/hang.ptx]: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for this barrier
-    kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 6 obligations of the kernel hold
     2 kernels: 1 REFUTED, 1 PROVED
     --- stderr
     running kernel.py for sm_90a sm90
@@ -109,7 +109,7 @@ fn what_is_missing_is_said() {
     insta::assert_snapshot!(shown(&folder, &["check", "-q", "kernel.py"]), @"
     exit 2
     --- stdout
-    kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 6 obligations of the kernel hold
     1 kernel: 1 PROVED
     --- stderr
     running kernel.py for its own GPU

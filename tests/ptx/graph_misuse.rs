@@ -323,8 +323,8 @@ fn the_graph_is_asked_first() {
         lanes of a warp that take different ways meet again behind them
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      checked by: rule order
-      decided by order rule in [time]
+      checked by: kernel
+      decided by kernel in [time]
     --- stderr
     ");
     insta::assert_snapshot!(folder.run(&["check", "-q", "kernel.ptx", "--recovery", "path"]), @"

@@ -113,7 +113,8 @@ pub fn kernel(name: &str) -> String {
 /// and which of them ends first depends on the machine.
 pub fn filtered(text: &str) -> String {
     let rules =
-        regex_lite::Regex::new("(: all) [0-9,]+ (obligations of) the [a-z]+ rule hold").unwrap();
+        regex_lite::Regex::new("(: all) [0-9,]+ (obligations of) the (?:[a-z]+ rule|kernel) hold")
+            .unwrap();
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
         let line = match [".ptx:", ".mlir:", "lifted.wlk:"]

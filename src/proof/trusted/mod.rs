@@ -7,6 +7,7 @@
 mod loops;
 mod ranks;
 mod run;
+mod splits;
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -16,15 +17,10 @@ use super::Guess;
 use super::sample;
 use super::uncovered;
 use crate::certificate::argument::Argument;
-use crate::protocol::BinaryOp;
 use crate::protocol::Domain;
 use crate::protocol::Expr;
-use crate::protocol::Iteration;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
-use crate::protocol::Stmt;
-use crate::protocol::StmtKind;
-use crate::protocol::VarId;
 use crate::trusted::certificate::Behind;
 use crate::trusted::certificate::Certificate;
 use crate::trusted::certificate::Counter;
@@ -33,7 +29,6 @@ use crate::trusted::certificate::Lag;
 use crate::trusted::certificate::Link;
 use crate::trusted::certificate::Local;
 use crate::trusted::certificate::NotLapped;
-use crate::trusted::certificate::Split;
 use crate::trusted::certificate::Sum;
 use crate::trusted::system::Range;
 use crate::trusted::system::System;
@@ -42,7 +37,7 @@ use run::Counters;
 use run::at;
 
 /// Inputs that are drawn: their values are small.
-const DRAWN_INSTANCES: usize = 60;
+const DRAWN_INSTANCES: usize = 15;
 
 /// Scattered points that are tried, and how far apart their values are.
 const DRAWN: i64 = 40;
@@ -51,11 +46,15 @@ const SPREAD: i64 = 7;
 /// How many are looked at.
 const SAMPLES: usize = 20;
 
-/// An index with no more values than this is taken apart.
-const MAX_APART: i64 = 8;
-
-/// The longest chain that is tried.
+/// The longest chain that is tried, and how many are tried at most.
 const MAX_LINKS: usize = 4;
+const MAX_CHAINS: usize = 2_000;
+
+/// Waits times classes, at most: about so many pairs of members are looked at in a proof.
+const MAX_PAIRS: usize = 2_000;
+
+/// How many steps of members are looked at in all. The more are needed, the larger the protocol is.
+const MAX_STEPS: usize = 200_000;
 
 /// Looks for a certificate that fits all samples.
 pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Guess {
@@ -68,10 +67,14 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
 
 fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String> {
     let mut certificate = Certificate {
-        splits: splits(protocol),
+        splits: splits::splits(protocol),
         ..Certificate::default()
     };
     let system = System::new(protocol, &certificate).map_err(uncovered)?;
+    let waits: usize = system.classes.iter().map(|class| class.waits).sum();
+    if waits.saturating_mul(system.classes.len()) > MAX_PAIRS {
+        return Err("there are too many waits and roles".to_owned());
+    }
     let search = Search {
         samples: samples(&system),
         system,
@@ -311,6 +314,7 @@ impl Search<'_> {
     fn chains(&self, certificate: &Certificate, class: usize, fits: Fits<'_>) -> Option<Found> {
         type Tried = (Vec<Link>, Vec<Sum>, Vec<(usize, Behind)>);
         let mut tried: Vec<Tried> = vec![Default::default()];
+        let mut count = 0;
         for _ in 0..MAX_LINKS {
             let mut longer = Vec::new();
             for (chain, less, behind) in tried {
@@ -334,6 +338,10 @@ impl Search<'_> {
                             continue;
                         }
                         let chain = [chain.clone(), vec![link]].concat();
+                        count += 1;
+                        if count > MAX_CHAINS {
+                            return None;
+                        }
                         if fits(certificate, &chain, &less) {
                             return Some((chain, behind));
                         }
@@ -468,7 +476,12 @@ fn samples(system: &System<'_>) -> Vec<Vec<Sample>> {
         }
     }
     let mut all: Vec<Vec<Sample>> = system.classes.iter().map(|_| Vec::new()).collect();
+    let mut left = MAX_STEPS;
     for params in points {
+        // A point counts only where every class is seen there.
+        if left == 0 {
+            break;
+        }
         for (class, samples) in system.classes.iter().zip(&mut all) {
             let value = |expr: &Expr| run::value(expr, &params, &HashMap::new());
             let last: Option<Vec<i64>> = class
@@ -482,7 +495,7 @@ fn samples(system: &System<'_>) -> Vec<Vec<Sample>> {
             let Some(last) = last else { continue };
             let first: Vec<i64> = class.ranges.iter().map(|range| range.lo).collect();
             for indices in BTreeSet::from([first, last]) {
-                if let Some(run) = run::run(system, class, &params, &indices) {
+                if let Some(run) = run::run(system, class, &params, &indices, &mut left) {
                     let params = params.clone();
                     samples.push(Sample { params, run });
                 }
@@ -490,115 +503,4 @@ fn samples(system: &System<'_>) -> Vec<Vec<Sample>> {
         }
     }
     all
-}
-
-/// Indices with few values are taken apart, others where they are compared with numbers.
-fn splits(protocol: &Protocol) -> Vec<Split> {
-    let mut all = Vec::new();
-    for (position, role) in protocol.roles.iter().enumerate() {
-        for (at_index, index) in role.indices.iter().enumerate() {
-            let mut uses = Uses {
-                var: index.var,
-                used: false,
-                numbers: BTreeSet::new(),
-            };
-            uses.block(&role.body);
-            if !uses.used {
-                continue;
-            }
-            let at: Vec<i64> = match index.extent {
-                Expr::Int(extent) if extent <= MAX_APART => (1..extent).collect(),
-                _ => {
-                    let numbers = uses.numbers.into_iter();
-                    numbers
-                        .filter(|number| (1..=MAX_APART).contains(number))
-                        .collect()
-                }
-            };
-            if !at.is_empty() {
-                all.push(Split {
-                    role: position,
-                    index: at_index,
-                    at,
-                });
-            }
-        }
-    }
-    all
-}
-
-/// How a program uses an index.
-struct Uses {
-    var: VarId,
-    used: bool,
-    /// Where what it is compared with tells values apart.
-    numbers: BTreeSet<i64>,
-}
-
-impl Uses {
-    fn block(&mut self, body: &[Stmt]) {
-        for stmt in body {
-            match &stmt.kind {
-                StmtKind::If {
-                    condition,
-                    then,
-                    otherwise,
-                } => {
-                    self.expr(condition);
-                    self.block(then);
-                    self.block(otherwise);
-                }
-                StmtKind::For { over, body, .. } => {
-                    if let Iteration::Range { lo, hi, .. } = over {
-                        self.expr(lo);
-                        self.expr(hi);
-                    }
-                    self.block(body);
-                }
-                StmtKind::Assign { value, .. } => self.expr(value),
-                kind => {
-                    if let Some(cell) = crate::trusted::system::cell(kind) {
-                        cell.index.iter().for_each(|index| self.expr(index));
-                    }
-                    if let StmtKind::Wait { value: e, .. }
-                    | StmtKind::Add { amount: e, .. }
-                    | StmtKind::Arrive { count: e, .. }
-                    | StmtKind::WaitParity { parity: e, .. }
-                    | StmtKind::Sync { count: e, .. }
-                    | StmtKind::BarArrive { count: e, .. } = kind
-                    {
-                        self.expr(e);
-                    }
-                }
-            }
-        }
-    }
-
-    fn expr(&mut self, expr: &Expr) {
-        match expr {
-            Expr::Var(var) => self.used |= *var == self.var,
-            Expr::Neg(e) | Expr::Not(e) => self.expr(e),
-            Expr::Binary(op, a, b) => {
-                if let (Expr::Var(var), Expr::Int(number)) = (&**a, &**b)
-                    && *var == self.var
-                {
-                    let next = number.saturating_add(1);
-                    match op {
-                        BinaryOp::Eq | BinaryOp::Ne => self.numbers.extend([*number, next]),
-                        BinaryOp::Lt | BinaryOp::Ge => self.numbers.extend([*number]),
-                        BinaryOp::Le | BinaryOp::Gt => self.numbers.extend([next]),
-                        _ => {}
-                    }
-                }
-                self.expr(a);
-                self.expr(b);
-            }
-            Expr::If(c, a, b) => {
-                self.expr(c);
-                self.expr(a);
-                self.expr(b);
-            }
-            _ => {}
-        }
-    }
 }

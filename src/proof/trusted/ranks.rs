@@ -27,6 +27,9 @@ use crate::trusted::system::System;
 /// Inequalities that are looked at first, and at most how many more at a time.
 const FIRST: usize = 60;
 
+/// Terms of all inequalities together, at most.
+const MAX_TERMS: usize = 200_000;
+
 /// Numbers times unknowns, which have to add up to at least so much.
 type Rise = (Vec<(usize, i128)>, i128);
 
@@ -175,6 +178,9 @@ fn over(
         }
     }
     let rises: Vec<Rise> = rises.into_iter().collect();
+    if rises.iter().map(|(terms, _)| terms.len()).sum::<usize>() > MAX_TERMS {
+        return None;
+    }
     let values = solved(&rises, unknowns)?;
     let sum = |part: Part, name: Option<Name>| {
         let mut all = Vec::new();

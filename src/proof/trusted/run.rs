@@ -33,8 +33,15 @@ pub struct Run {
     pub end: Counters,
 }
 
-/// Lets one member go through its program; `None` if something is undefined or it takes too long.
-pub fn run(system: &System<'_>, class: &Class, params: &[i64], indices: &[i64]) -> Option<Run> {
+/// Lets one member go through its program; `None` if something is undefined or it takes too long. What it takes is
+/// subtracted from the steps that are left.
+pub fn run(
+    system: &System<'_>,
+    class: &Class,
+    params: &[i64],
+    indices: &[i64],
+    left: &mut usize,
+) -> Option<Run> {
     let mut vars = HashMap::new();
     for (range, value) in class.ranges.iter().zip(indices) {
         vars.insert(range.var, *value);
@@ -47,7 +54,9 @@ pub fn run(system: &System<'_>, class: &Class, params: &[i64], indices: &[i64]) 
         run: Run::default(),
         steps: 0,
     };
-    member.block(&class.body)?;
+    let done = member.block(&class.body);
+    *left = left.saturating_sub(member.steps);
+    done?;
     let mut run = member.run;
     run.end = member.counters;
     Some(run)

@@ -5,16 +5,14 @@ use std::time::Instant;
 
 use crate::patience;
 use crate::proof;
-use crate::proof::Layer;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text::Narrowing;
 use crate::verdict::checked;
 use crate::verdict::checked::Checked;
-use crate::verdict::deadlock::KERNEL_SHARE;
-use crate::verdict::deadlock::KERNEL_TIME;
 use crate::verdict::deadlock::Settings;
 use crate::verdict::decision::Proof;
+use crate::verdict::kernel;
 use crate::verdict::shared::Shared;
 
 /// What an attempt came to.
@@ -47,35 +45,25 @@ pub(super) fn prove(
     let deadline = patience::deadline(time);
     let mut suspects = Vec::new();
     let mut reason = format!("no proof rule covers `{}`", property.name());
-    let kernel = proof::kernel_for(property).filter(|_| settings.kernel);
-    let layers = proof::layers_for(protocol, property);
-    for layer in kernel.into_iter().chain(layers) {
+    if let Some((proof, engine)) =
+        kernel::prove(protocol, narrowing, property, time, settings, shared)
+    {
+        return Attempt::Proved { proof, engine };
+    }
+    for layer in proof::layers_for(protocol, property) {
         (settings.tell)(&format!("looking for a proof by the {} rule", layer.name()));
         let left = deadline.saturating_duration_since(Instant::now());
-        let left = match layer {
-            Layer::Kernel => (left / KERNEL_SHARE).min(KERNEL_TIME),
-            _ => left,
-        };
-        let until = match layer {
-            Layer::Kernel => patience::deadline(left),
-            _ => deadline,
-        };
         let found = shared.search(protocol, layer, left, settings.cancel, settings.tell);
         let each = match &found {
             // It has been discharged once, so it only takes as long again.
             proof::Guess::Found(_) => settings.timeout.max(Duration::from_secs(10)),
-            _ => until.saturating_duration_since(Instant::now()),
+            _ => deadline.saturating_duration_since(Instant::now()),
         };
         match found {
             proof::Guess::Found(argument) | proof::Guess::Fitting(argument) => {
                 let known = (each, &shared.known);
                 let tell = settings.tell;
-                let check = || checked::check(protocol, narrowing, property, argument, known, tell);
-                let checked = match layer {
-                    Layer::Kernel => patience::until(until, check),
-                    _ => check(),
-                };
-                match checked {
+                match checked::check(protocol, narrowing, property, argument, known, tell) {
                     Checked::Proved { proof, engine } => {
                         return Attempt::Proved { proof, engine };
                     }

@@ -106,10 +106,10 @@ pub struct Options {
     /// Spell the argument of each proof out
     #[arg(long)]
     pub explain_proof: bool,
-    /// Let the kernel check a proof where it can, before other rules are asked
+    /// Give the kernel up to 5 seconds to check a proof before other rules are asked
     ///
-    /// The kernel is the small checker in src/trusted. It proves freedom from deadlock where members meet at mbarriers,
-    /// barriers and counters in loops over ranges.
+    /// The kernel is the small checker in src/trusted. It is always asked first, but for a little work only, the same on
+    /// every machine.
     #[arg(long)]
     pub kernel: bool,
 }
