@@ -57,3 +57,34 @@ fn a_loop_may_begin_at_the_greater_of_0_and_a_difference() {
     }
     ");
 }
+
+/// `x % 2` rounds behind a loop of `x / 2` times two are no rounds of a loop of `x` where `x` may be below 0: there are none before
+/// then, and there is still a remainder.
+#[test]
+fn rounds_left_over_of_what_may_be_below_0_stand_for_themselves() {
+    let loops = |count: &str| {
+        let code = format!(
+            "{count}\nshr.s32 %r5, %r4, 1;\nand.b32 %r6, %r4, 1;\nmov.u32 %r7, 0;\nsetp.lt.s32 %p2, %r5, 1;\n@%p2 bra rest;\n\
+             twice:\nbar.sync 1, 64;\nbar.sync 1, 64;\nadd.s32 %r7, %r7, 1;\nsetp.lt.s32 %p3, %r7, %r5;\n@%p3 bra twice;\n\
+             rest:\nsetp.eq.s32 %p4, %r6, 0;\n@%p4 bra out;\nbar.sync 1, 64;\nout:"
+        );
+        let text = entry(1, &code).map_or_else(|reason| reason, |lift| lift.text);
+        let lines = text.lines().map(str::trim);
+        let wanted = |line: &&str| line.starts_with("for ") || line.starts_with("if ");
+        lines.filter(wanted).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(loops("mov.u32 %r4, %r3;"), @"for i in 0..n {  // line 27");
+    insta::assert_snapshot!(loops("add.s32 %r4, %r3, -6000;"), @r"
+    for i in 0..(n / 2) - 3000 {  // line 27
+    if 0 != (n % 2) {  // line 30
+    ");
+    let twice = "ld.param.u32 %r8, [p];\nshl.b32 %r8, %r8, 1;\nsub.s32 %r4, %r3, %r8;\nadd.s32 %r4, %r4, 6000;";
+    insta::assert_snapshot!(loops(twice), @r"
+    for i in 0..0 - p_at_0 + (n / 2) + 3000 {  // line 30
+    if 0 != (n % 2) {  // line 33
+    ");
+    insta::assert_snapshot!(loops("shr.u32 %r8, %r3, 12;\nmul.lo.s32 %r8, %r8, 5000;\nsub.s32 %r4, %r3, %r8;"), @r"
+    for i in 0..(n / 2) - 2500 * (n / 4096) {  // line 29
+    if 0 != (n % 2) {  // line 32
+    ");
+}

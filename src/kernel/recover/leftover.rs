@@ -18,8 +18,8 @@ use crate::recover::sketch::every_line;
 /// More rounds in one are not looked at.
 pub const MOST: i128 = 16;
 
-/// Whether a branch does the rounds that are left over of `inner`, which is 0 or more, where always `divisor` of them are done at once. `round` gives the
-/// round of a number among those left over.
+/// Whether a branch does the rounds that are left over of `inner`, where always `divisor` of them are done at once. `round` gives
+/// the round of a number among those left over. The rounds that stand before are taken to be 0 or more.
 pub fn are_rounds(
     behind: &Line,
     (inner, divisor): (&Number, i128),

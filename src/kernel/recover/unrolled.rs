@@ -325,9 +325,19 @@ fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
         if factor != divisor {
             return None;
         }
+        let others = count.minus(&Number::of(part.clone()).times(*factor)?)?;
+        let whole = others.plus(inner)?;
         // Below 0 there are no rounds, but there is a remainder.
-        let (least, _) = inner.range(&|atomic| ranges.get(atomic).copied())?;
-        if least < 0 {
+        let is_natural = |number: &Number| {
+            let range = number.range(&|atomic| ranges.get(atomic).copied());
+            range.is_some_and(|(least, _)| least >= 0)
+        };
+        // What else counts may be less than 0, as in `2 * (n / 2) - 6000`. Where it is a multiple of the divisor, the rounds
+        // of the loop are so many as go into the whole count, and are 0 or more if that is.
+        let of_divisor = |factor: &i128| factor % divisor == 0;
+        let goes_in = of_divisor(&others.constant) && others.parts.values().all(of_divisor);
+        let counts = is_natural(count) || goes_in && is_natural(&whole);
+        if !is_natural(inner) || !counts {
             return None;
         }
         let left = inner.remainder(*divisor)?;
@@ -363,17 +373,12 @@ fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
             || leftover::are_rounds(behind, (inner, *divisor), &|number| {
                 Some(round(&count.plus(&Number::constant(number))?))
             });
-        rest.then(|| {
-            let whole = count
-                .minus(&Number::of(part.clone()).times(*factor)?)?
-                .plus(inner)?;
-            Some(Line::For {
-                index: *index,
-                count: whole,
-                body: body.clone(),
-                location: location.clone(),
-            })
-        })?
+        rest.then(|| Line::For {
+            index: *index,
+            count: whole,
+            body: body.clone(),
+            location: location.clone(),
+        })
     })
 }
 
