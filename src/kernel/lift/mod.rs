@@ -218,4 +218,6 @@ mod tests_numbers;
 #[cfg(test)]
 mod tests_premises;
 #[cfg(test)]
+mod tests_strides;
+#[cfg(test)]
 mod tests_words;

@@ -16,6 +16,7 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::Awaited;
 use crate::recover::tree::EventKind;
+use crate::recover::tree::LoopId;
 use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 
@@ -25,7 +26,7 @@ impl Lowerer<'_> {
         if let Some(truth) = self.arena.terms.truth(term) {
             return Some(Condition::Constant(truth));
         }
-        if let Some(condition) = self.by_trips(term) {
+        if let Some(condition) = self.by_trips(term, None) {
             return Some(condition);
         }
         match self.arena.terms.node(term).clone() {
@@ -234,20 +235,26 @@ impl Lowerer<'_> {
     }
 
     /// `x + k * step < bound` where `x` runs on in steps that the launch fixes: whether iteration `i + k` is one of the loop's.
-    pub(super) fn by_trips(&mut self, term: TermId) -> Option<Condition> {
+    /// With a loop, the term is what that goes on with: then it need not say more than up to which round it holds.
+    pub(super) fn by_trips(&mut self, term: TermId, own: Option<LoopId>) -> Option<Condition> {
         let (positive, inner) = match self.arena.terms.node(term) {
             Node::Not(inner) => (false, *inner),
             _ => (true, term),
         };
-        let condition = self.by_trips_of(inner, positive)?;
+        let condition = self.by_trips_of(inner, positive, own)?;
         Some(condition)
     }
 
-    fn by_trips_of(&mut self, inner: TermId, positive: bool) -> Option<Condition> {
+    fn by_trips_of(
+        &mut self,
+        inner: TermId,
+        positive: bool,
+        own: Option<LoopId>,
+    ) -> Option<Condition> {
         let not = self.arena.terms.not(&inner);
         if is_launch(inner, &self.arena.terms) {
             for (key, holds) in [(inner, positive), (not, !positive)] {
-                // Each loop that begins if this holds has an iteration then.
+                // Each loop that begins if this holds has an iteration then, and none otherwise.
                 let mut all = self.inputs.trips.iter();
                 if let Some(known) = all.find(|known| known.key == key) {
                     let trips = Number::of(Atomic::Input(known.input));
@@ -268,14 +275,16 @@ impl Lowerer<'_> {
             let Some((shape, _)) = self.trip_shape(continued, phi, ahead) else {
                 continue;
             };
+            let in_loop = self.arena.phis[phi as usize].in_loop;
             let mut all = self.inputs.trips.iter();
-            let Some(input) = all
-                .find(|known| known.shape == shape)
-                .map(|known| known.input)
-            else {
+            let Some(known) = all.find(|known| known.shape == shape) else {
                 continue;
             };
-            let in_loop = self.arena.phis[phi as usize].in_loop;
+            let leaves = own == Some(in_loop) && holds && ahead == 0;
+            if !known.ends_once && !leaves {
+                continue;
+            }
+            let input = known.input;
             let at = Number::of(Atomic::Index(in_loop)).plus(&Number::constant(ahead))?;
             let trips = Number::of(Atomic::Input(input));
             let condition =

@@ -23,6 +23,7 @@ mod table;
 mod toggles;
 mod trips;
 mod turning;
+mod ways;
 mod wrapped;
 
 use std::collections::BTreeMap;
@@ -109,6 +110,9 @@ struct Tripped {
     /// The relation over a phi that stands for that of any such loop, what it begins at, and its step.
     shape: [TermId; 3],
     input: u32,
+    /// Whether the relation holds in none of the rounds behind one in which it does not. Otherwise the input says nothing but
+    /// how often a loop runs that is left at the first of these.
+    ends_once: bool,
 }
 
 /// How an input is computed from the words of a launch.

@@ -1,7 +1,8 @@
 //! Loops in steps that the launch gives: how often one runs is an input of its own.
 //!
 //! `for i in (0..n).step_by(nctaid)` runs `tiles` times. Two loops have one such input if their relations, what they begin at and
-//! their steps are the same.
+//! their steps are the same. A condition that is the relation of such a loop holds in its rounds, and in no others, if the
+//! relation holds up to some round and in none from there on ([`super::ways`]).
 
 use std::collections::BTreeSet;
 
@@ -9,6 +10,7 @@ use super::Lowerer;
 use super::MOST;
 use super::Origin;
 use super::Tripped;
+use super::ways::Way;
 use crate::recover::launch::is_launch;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
@@ -109,18 +111,20 @@ impl Lowerer<'_> {
             return;
         }
         let [_, first, step] = shape;
+        let way = self.way_to_end(present, phi);
+        let goes = match way {
+            Some(way) => self.steps(step, way),
+            None => self.steps(step, Way::Up) || self.steps(step, Way::Down),
+        };
+        if !goes {
+            return;
+        }
         let terms = &self.arena.terms;
         let words = [key, first, step].map(|term| terms.atoms(term));
         let words: BTreeSet<Atom> = words
             .iter()
             .flat_map(|atoms| atoms.iter().copied())
             .collect();
-        let given = |atom: &Atom| matches!(atom, Atom::Parameter { .. });
-        if terms.atoms(step).iter().any(given) {
-            self.inputs
-                .assumptions
-                .insert("steps of loops that the launch gives are at least 1".to_owned());
-        }
         let meaning = "iterations of a loop in steps of the grid".to_owned();
         let origin = Origin::Trips {
             relation: present,
@@ -135,6 +139,7 @@ impl Lowerer<'_> {
             key,
             shape,
             input: number,
+            ends_once: way.is_some(),
         });
         self.inputs
             .assumptions
