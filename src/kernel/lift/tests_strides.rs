@@ -75,3 +75,29 @@ fn a_loop_may_run_until_its_register_is_equal() {
     let text = entry(1, code).unwrap().text;
     assert!(text.contains("for i in 0..tiles {"), "{text}");
 }
+
+/// A loop that begins at what it runs up to, or below it, does not run as often as one likes.
+#[test]
+fn how_often_a_loop_runs_is_free_of_where_it_begins() {
+    let exact = |first: &str| {
+        let code = format!(
+            "ld.param.u32 %r4, [p];\n{first}\nhead:\nsetp.ge.s32 %p3, %r6, %r3;\n@%p3 bra out;\nbar.sync 1, 64;\n\
+             add.s32 %r6, %r6, %r4;\nbra head;\nout:"
+        );
+        entry(1, &code).unwrap().exact
+    };
+    for first in [
+        "mov.u32 %r6, %r3;",
+        "add.s32 %r6, %r3, -4;",
+        "shr.u32 %r6, %r3, 1;",
+    ] {
+        assert!(!exact(first), "{first}");
+    }
+    for first in [
+        "mov.u32 %r6, 0;",
+        "mov.u32 %r6, %ctaid.x;",
+        "ld.param.u32 %r6, [p+4];",
+    ] {
+        assert!(exact(first), "{first}");
+    }
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::meaning::Binary;
+use crate::meaning::Relation;
 use crate::recover::launch::is_length;
 use crate::recover::launch::wide_parameter;
 use crate::recover::lower::Inputs;
@@ -93,6 +94,21 @@ impl Inputs {
     }
 }
 
+/// The words that a launch gives for a term: parameters, and words of memory as a whole.
+fn given_in(term: TermId, terms: &Terms) -> BTreeSet<TermId> {
+    let mut found = BTreeSet::new();
+    let mut work = vec![term];
+    while let Some(term) = work.pop() {
+        match terms.node(term) {
+            Node::Atom(Atom::Parameter { .. }) | Node::Memory(_) => {
+                found.insert(term);
+            }
+            _ => work.extend(terms.children(term)),
+        }
+    }
+    found
+}
+
 /// Whether an input takes every value of its range: a word, a quotient of one, or a number of iterations up to a word or a
 /// product of words.
 fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
@@ -109,13 +125,17 @@ fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
         Origin::Term(term) => is_word(*term),
         Origin::Granted => true,
         Origin::Number(number) => {
-            let [Atomic::Quotient(inner, _)] = number.parts.keys().collect::<Vec<_>>()[..] else {
+            let [(Atomic::Quotient(inner, divisor), 1)] =
+                number.parts.iter().collect::<Vec<_>>()[..]
+            else {
                 return false;
             };
-            let [Atomic::Input(input)] = inner.parts.keys().collect::<Vec<_>>()[..] else {
+            let [(Atomic::Input(input), 1)] = inner.parts.iter().collect::<Vec<_>>()[..] else {
                 return false;
             };
-            takes_all(&inputs.origins[*input as usize], inputs, terms)
+            number.constant == 0
+                && (0..*divisor).contains(&inner.constant)
+                && takes_all(&inputs.origins[*input as usize], inputs, terms)
         }
         Origin::Trips {
             relation,
@@ -123,16 +143,21 @@ fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
             first,
             step,
         } => {
-            // Whatever the step is, the bound may be that many times as much.
+            // Whatever the step is, and wherever it begins, the bound may be that many steps further.
             let given = |atom: &Atom| matches!(atom, Atom::Parameter { .. });
             let [bounds, steps, begins] = [*relation, *step, *first].map(|term| terms.atoms(term));
             let shared = |atom: &Atom| bounds.contains(atom) || begins.contains(atom);
             if steps.iter().any(|atom| given(atom) && shared(atom)) {
                 return false;
             }
-            let Node::Relation(_, at, bound) = *terms.node(*relation) else {
+            let Node::Relation(Relation::LessSigned | Relation::LessUnsigned, at, bound) =
+                *terms.node(*relation)
+            else {
                 return false;
             };
+            if !given_in(*first, terms).is_disjoint(&given_in(bound, terms)) {
+                return false;
+            }
             let counts = *terms.node(at) == Node::Atom(Atom::Phi(*phi));
             let mut factors = vec![bound];
             while let Some(factor) = factors.pop() {
