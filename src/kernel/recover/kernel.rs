@@ -226,7 +226,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
         // Each may make room for the other.
         for _ in 0..MOST_TURNS {
             let before = role.lines.clone();
-            close(&mut role.lines);
+            close(&mut role.lines, &ranges);
             roll(&mut role.lines, &ranges);
             straighten(&mut role.lines, &ranges);
             if role.lines == before {
