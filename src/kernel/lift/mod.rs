@@ -117,7 +117,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     }
     let alike = meet_alike(original, &roles, shape.warps());
     let refutes = alike && without_passed(&mut roles, shape.warps());
-    let grid = shared(kernel, shape, &mut roles, &mut inputs, &arena)?;
+    let grid = shared(kernel, shape, &mut roles, &mut inputs, &mut arena)?;
     let of_launches = grid.as_ref().is_none_or(|grid| grid.exact);
     let index = grid.as_ref().and_then(|grid| grid.turn);
     let exact = refutes && of_launches && are_free(&roles, &inputs, &arena.terms, index);

@@ -198,6 +198,7 @@ fn a_number_that_the_launch_computes_may_be_that_of_a_cta() {
     //! Assumed: ctaid_x lies in 0..=1073741823
     //! Assumed: in the CTAs that use the same words of memory, computed from tiles is 0, 1, 2, and so on, each once
     //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
+    //! Assumed: the stride between words of memory is not 0: words.3
     //! Assumed: words of memory at different addresses that CTAs compute do not overlap
     //! Assumed: lanes of a warp that take different ways meet again behind them
     protocol turns
@@ -314,4 +315,47 @@ fn an_addition_through_one_of_two_pointers_is_not_passed_over() {
     }
     let data = through("add.u64 %rd7, %rd4, 64;");
     assert!(data.contains("wait at_lock[i]"), "{data}");
+}
+
+/// Words that are told apart by a stride are one where that is 0.
+#[test]
+fn a_stride_between_words_is_not_0() {
+    let strided = |stride: &str| {
+        let with = format!("{stride}\nmul.wide.u32 %rd5, %r4, %r6;\nshl.b64 %rd5, %rd5, 2;");
+        lines(&TURNS.replace("mul.wide.u32 %rd5, %r4, 4;", &with), "not 0")
+    };
+    insta::assert_snapshot!(strided("ld.param.u32 %r6, [data];"), @"//! Assumed: the stride between words of memory is not 0: computed from data");
+    insta::assert_snapshot!(strided("mov.u32 %r6, %nctaid.x;"), @"//! Assumed: the stride between words of memory is not 0: computed from the grid");
+    insta::assert_snapshot!(strided("mov.u32 %r6, %ctaid.x;"), @"line 28: the words of memory that are waited for are told apart by a product with a number that differs between CTAs or is always 0");
+    insta::assert_snapshot!(strided("mov.u32 %r6, %ctaid.y;"), @"line 28: the words of memory that are waited for are told apart by a product with a number that differs between CTAs or is always 0");
+}
+
+/// Numbers of CTAs that no launch has prove nothing of any.
+#[test]
+fn ctas_have_numbers_at_some_launch() {
+    let numbered = |number: &str| {
+        let kernel = TURNS.replace("mov.u32 %r3, %ctaid.x;", number);
+        lines(&kernel, "and so on")
+    };
+    for number in [
+        "mov.u32 %r3, %ctaid.x;\nshr.u32 %r3, %r3, 1;",
+        "mov.u32 %r3, %ctaid.x;\ndiv.u32 %r3, %r3, 3;",
+        "mov.u32 %r3, %ctaid.x;\nshr.u32 %r6, %r3, 2;\nmul.wide.u32 %rd5, %r6, 4096;\nadd.u64 %rd2, %rd2, %rd5;\nshr.u32 %r3, %r3, 1;",
+    ] {
+        let refused = numbered(number);
+        assert!(
+            refused.contains("no launch was found"),
+            "{number}: {refused}"
+        );
+    }
+    for number in [
+        "mov.u32 %r3, %ctaid.x;\nrem.u32 %r3, %r3, %r1;",
+        "mov.u32 %r3, %ctaid.x;\nand.b32 %r6, %r3, 1;\nmul.wide.u32 %rd5, %r6, 4096;\nadd.u64 %rd2, %rd2, %rd5;\nshr.u32 %r3, %r3, 1;",
+    ] {
+        let met = numbered(number);
+        assert!(
+            met.starts_with("//! Assumed: in the CTAs"),
+            "{number}: {met}"
+        );
+    }
 }

@@ -7,7 +7,9 @@
 //!   are together, others have nothing in common. That different bases have no word in common is an assumption.
 //! - What CTAs wait for, and which word of the array it is, may depend on one number that differs between the CTAs. Its values
 //!   in the CTAs that are together are 0, 1, 2, and so on, each once. Where it is an index of the grid that is no part of the base, that
-//!   follows. Otherwise it is an assumption.
+//!   follows. Otherwise it is an assumption, if launches meet it ([`crate::recover::launchable`]).
+//! - A factor that the launch gives, as the stride in `lock[i * stride]`, is not 0, which is an assumption, too. At 0 all
+//!   these words are one.
 //! - Whatever else differs between CTAs decides branches at most, and is the same in those that are together. That is an
 //!   assumption, too.
 
@@ -20,6 +22,8 @@ use crate::ir::Special;
 use crate::recover::counters::ASSUMPTIONS;
 use crate::recover::family::each;
 use crate::recover::inputs::used;
+use crate::recover::launchable::is_not_always_0;
+use crate::recover::launchable::numbers_ctas;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::Origin;
 use crate::recover::number::Atomic;
@@ -71,6 +75,9 @@ impl Grid {
 const DIFFERENT: &str = "CTAs that wait for each other differ here in more than one number";
 const APART: &str = "the words of memory that are waited for begin at several places, so that it is not known which of them are \
                      the same";
+const UNNUMBERED: &str = "in the CTAs that wait for each other, what they wait for would have to be 0, 1, 2, and so on, each once: no launch \
+                          was found at which it is";
+const ALWAYS_0: &str = "the words of memory that are waited for are told apart by a product with a number that differs between CTAs or is always 0";
 const NOBODY: &str = "the kernel waits for memory that it never adds to: somebody else has to";
 const ENDLESS: &str = "the numbers of the words of memory that this may mean have no greatest one";
 
@@ -90,7 +97,7 @@ pub fn shared(
     shape: Shape,
     roles: &mut [Role],
     inputs: &mut Inputs,
-    arena: &Arena,
+    arena: &mut Arena,
 ) -> Result<Option<Grid>, Obstacle> {
     let mut words: Vec<(Word, Location)> = Vec::new();
     let mut waits = false;
@@ -185,6 +192,19 @@ pub fn shared(
     if arrays.len() > 1 && words.iter().any(|(word, _)| in_base(word.base)) {
         return refuse(APART, &first);
     }
+    let factors: BTreeSet<u32> = words.iter().filter_map(|(word, _)| word.factor).collect();
+    let mut factor_may_be = |factor: &u32| {
+        !in_base(*factor) && is_not_always_0(kernel, inputs, *factor, &mut arena.terms)
+    };
+    if !factors.iter().all(&mut factor_may_be) {
+        return refuse(ALWAYS_0, &first);
+    }
+    if let (Some(turn), None) = (turn, axis) {
+        let words: Vec<&Word> = words.iter().map(|(word, _)| word).collect();
+        if !numbers_ctas(kernel, inputs, turn, &words, &mut arena.terms) {
+            return refuse(UNNUMBERED, &first);
+        }
+    }
     let (name, count) = match axis {
         Some(axis) => {
             let axis = ["x", "y", "z"][usize::from(axis.min(2))];
@@ -192,6 +212,7 @@ pub fn shared(
         }
         None => ("cta".to_owned(), "ctas".to_owned()),
     };
+    let all = inputs.all.clone();
     let mut say = |text: String| {
         inputs.assumptions.insert(text);
     };
@@ -199,6 +220,16 @@ pub fn shared(
         say(text.to_owned());
     }
     say("words of memory at different addresses that CTAs compute do not overlap".to_owned());
+    for factor in factors {
+        let factor = &all[factor as usize];
+        let what = match factor.meaning.as_str() {
+            "" => &factor.name,
+            meaning => meaning,
+        };
+        say(format!(
+            "the stride between words of memory is not 0: {what}"
+        ));
+    }
     if axis.is_some() {
         say(format!(
             "no two CTAs with the same {name} use the same words of memory"

@@ -24,6 +24,7 @@ mod inputs;
 mod kernel;
 mod late;
 mod launch;
+mod launchable;
 mod leftover;
 mod lives;
 pub mod lower;

@@ -14,7 +14,7 @@ mod choose;
 mod expand;
 mod observe;
 mod units;
-mod words;
+pub mod words;
 
 use std::collections::BTreeSet;
 use std::fmt;

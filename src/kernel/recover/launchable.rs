@@ -1,0 +1,129 @@
+//! Whether launches meet what is taken for granted of CTAs that use the same words of memory.
+//!
+//! `ctaid.x % tiles` is 0, 1, 2, .. in the CTAs of a launch with as many tiles. `ctaid.x / 2` is so in those of no launch with two
+//! CTAs: what is proved for CTAs with such numbers is proved of nothing.
+//!
+//! A few launches are tried. Where none of them meets it the kernel is refused, whatever others may do.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::interpret::Launch;
+use crate::ir::Kernel;
+use crate::recover::lower::Inputs;
+use crate::recover::sketch::Word;
+use crate::recover::term::Atom;
+use crate::recover::term::Terms;
+use crate::validate::words::closure;
+use crate::validate::words::fill_memory;
+use crate::validate::words::values;
+
+/// The grids that are tried.
+const GRIDS: [[u32; 3]; 4] = [[8, 1, 1], [1, 8, 1], [1, 1, 8], [4, 4, 1]];
+
+/// So many CTAs have to use the same words somewhere.
+const TOGETHER: usize = 4;
+
+/// What words of the launch are taken to be, and how many of them are taken to be several numbers each.
+const TRIED: [u32; 4] = [1, 2, 8, 1000];
+const MOST_VARIED: usize = 3;
+
+/// Whether an input is 0, 1, 2, .. in the CTAs that use the same words, each once, at some launch.
+pub fn numbers_ctas(
+    kernel: &Kernel,
+    inputs: &Inputs,
+    turn: u32,
+    words: &[&Word],
+    terms: &mut Terms,
+) -> bool {
+    let places: BTreeSet<u32> = words
+        .iter()
+        .flat_map(|word| [Some(word.base), word.factor])
+        .flatten()
+        .collect();
+    let wanted = closure(inputs, &places.iter().copied().chain([turn]).collect());
+    let launches = launches(kernel, inputs, turn);
+    launches.into_iter().any(|mut launch| {
+        GRIDS.into_iter().any(|grid| {
+            launch.grid = grid;
+            launch.memory.clear();
+            let mut found: BTreeMap<Vec<Option<i128>>, Vec<i128>> = BTreeMap::new();
+            let mut next = 0;
+            let [x, y, z] = grid;
+            let ctas =
+                (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
+            for cta in ctas {
+                launch.cta = cta;
+                // Words of memory may be the numbers.
+                fill_memory(inputs, &wanted, &mut launch, terms, || {
+                    next += 1;
+                    next - 1
+                });
+                let Some(values) = values(inputs, &wanted, &launch, terms) else {
+                    return false;
+                };
+                let Some(number) = values[turn as usize] else {
+                    return false;
+                };
+                let at = places.iter().map(|place| values[*place as usize]);
+                found.entry(at.collect()).or_default().push(number);
+            }
+            let mut all = found.into_values();
+            let mut most = 0;
+            let numbered = all.all(|mut numbers| {
+                numbers.sort_unstable();
+                most = most.max(numbers.len());
+                (0..).zip(&numbers).all(|(number, own)| number == *own)
+            });
+            numbered && most >= TOGETHER
+        })
+    })
+}
+
+/// Whether an input is other than 0 at some launch.
+pub fn is_not_always_0(kernel: &Kernel, inputs: &Inputs, input: u32, terms: &mut Terms) -> bool {
+    let wanted = closure(inputs, &BTreeSet::from([input]));
+    launches(kernel, inputs, input)
+        .into_iter()
+        .any(|mut launch| {
+            fill_memory(inputs, &wanted, &mut launch, terms, || 1);
+            let values = values(inputs, &wanted, &launch, terms);
+            values.is_some_and(|values| values[input as usize].is_some_and(|value| value != 0))
+        })
+}
+
+/// Launches with different words behind an input.
+fn launches(kernel: &Kernel, inputs: &Inputs, input: u32) -> Vec<Launch> {
+    let offsets: Vec<u32> = inputs.words[input as usize]
+        .iter()
+        .filter_map(|atom| match atom {
+            Atom::Parameter { offset } => Some(*offset),
+            _ => None,
+        })
+        .collect();
+    let upper = |offset: u32| {
+        let mut all = kernel.parameters.iter();
+        all.any(|parameter| parameter.size == 8 && parameter.offset.checked_add(4) == Some(offset))
+    };
+    let (upper, varied): (Vec<u32>, Vec<u32>) =
+        offsets.into_iter().partition(|offset| upper(*offset));
+    let mut first = Launch::new(kernel);
+    for offset in upper {
+        first.set_bytes(offset, &[0; 4]);
+    }
+    for offset in &varied {
+        first.set_bytes(*offset, &1_u32.to_le_bytes());
+    }
+    let mut all = vec![first];
+    for offset in varied.into_iter().take(MOST_VARIED) {
+        let each = |launch: &Launch| {
+            TRIED.map(|number| {
+                let mut launch = launch.clone();
+                launch.set_bytes(offset, &number.to_le_bytes());
+                launch
+            })
+        };
+        all = all.iter().flat_map(each).collect();
+    }
+    all
+}
