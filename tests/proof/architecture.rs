@@ -38,7 +38,8 @@ fn modules(root: &Path, others: &[&str]) -> BTreeMap<Module, PathBuf> {
             module.pop();
         }
         let last = module.last().unwrap().as_str();
-        let tests = last.ends_with("tests") || last == "samples" || module[0] == "tests";
+        let tests = last.starts_with("tests_") || last.ends_with("tests") || last == "samples";
+        let tests = tests || module[0] == "tests";
         let of_crate = module.len() == 1 && ["lib", "main"].contains(&last);
         if !tests && !of_crate && !others.contains(&module[0].as_str()) {
             found.insert(module, file);
