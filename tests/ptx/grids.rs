@@ -321,7 +321,7 @@ fn memory_behind_another_parameter_is_written_where_data_says() {
     insta::assert_snapshot!(beside(&format!("{index}\nadd.s64 %rd8, %rd4, %rd7;\n{add}")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming p_rounds * nctaid_x < 4294967296, R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     // In a branch that data decides.
@@ -331,7 +331,7 @@ fn memory_behind_another_parameter_is_written_where_data_says() {
         @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming p_rounds * nctaid_x < 4294967296, R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     // The same memory that is waited for.

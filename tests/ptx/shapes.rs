@@ -724,7 +724,7 @@ fn a_barrier_of_the_grid_that_one_thread_keeps() {
     insta::assert_snapshot!(resident("stages_of_the_grid"), @"
     exit 0
     --- stdout
-    persistent.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
+    persistent.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming 3 * nctaid_x < 2147483648, R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(resident("stages_of_the_grid_one_more"), @"
@@ -838,7 +838,7 @@ fn a_target_that_one_thread_counts_up() {
     insta::assert_snapshot!(meets("%r2", ""), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming 70 * nctaid_x < 4294967296, R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(meets("2", ""), @"

@@ -51,7 +51,7 @@ fn a_multiplication_of_a_warpgroup() {
     insta::assert_snapshot!(check(128, &code(lane, "")), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 23, `wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, 1, 1, 1, 0, 0`: `wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16`: all 128 threads of a warpgroup have to carry this out, and some of them do not
+    kernel.ptx: deadlock: UNKNOWN line 23, `wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, 1, 1, 1, 0, 0`: `wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16`: all lanes of the warp have to carry this out together
     --- stderr
     ");
     insta::assert_snapshot!(check(96, &code("setp.ge.u32 %p1, %r1, 128;", "")), @"

@@ -182,7 +182,7 @@ fn a_warp_that_drops_out() {
     insta::assert_snapshot!(check(64, &code(96, drop, "")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: bar_bar takes 3 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 24): no more than 2 arrivals come in a phase
+    kernel.ptx: deadlock: REFUTED at p_n = 1: bar_bar takes 3 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 24): warp1 arrives only once, because `for i in 0..p_n - 1` (line 30) makes no trip
     --- stderr
     ");
     // It only arrives.

@@ -10,13 +10,13 @@ use std::collections::BTreeSet;
 
 use crate::interpret::Launch;
 use crate::ir::Kernel;
+use crate::recover::at_launch::closure;
+use crate::recover::at_launch::fill_memory;
+use crate::recover::at_launch::values;
 use crate::recover::lower::Inputs;
 use crate::recover::sketch::Word;
 use crate::recover::term::Atom;
 use crate::recover::term::Terms;
-use crate::validate::words::closure;
-use crate::validate::words::fill_memory;
-use crate::validate::words::values;
 
 /// The grids that are tried.
 const GRIDS: [[u32; 3]; 4] = [[8, 1, 1], [1, 8, 1], [1, 1, 8], [4, 4, 1]];

@@ -4,6 +4,7 @@
 mod addresses;
 mod alike;
 mod apart;
+pub mod at_launch;
 mod bits;
 mod branches;
 mod bytes;

@@ -7,11 +7,11 @@ use super::Chosen;
 use super::expand;
 use super::expand::Way;
 use super::units::units;
-use super::words;
-use super::words::Word;
 use crate::interpret::Launch;
 use crate::ir::Kernel;
 use crate::recover::Shape;
+use crate::recover::at_launch;
+use crate::recover::at_launch::Word;
 use crate::recover::lower::Inputs;
 use crate::recover::sketch::Role;
 use crate::recover::tree::Arena;
@@ -70,9 +70,9 @@ pub fn choose(
     arena: &mut Arena,
     (least, most): (usize, usize),
 ) -> Vec<Chosen> {
-    let mut wanted = words::closure(inputs, &used(roles));
+    let mut wanted = at_launch::closure(inputs, &used(roles));
     wanted.extend(words_of(roles));
-    let mut varied = words::behind(inputs, &wanted);
+    let mut varied = at_launch::behind(inputs, &wanted);
     // Where memory begins does not matter, only what lies there.
     for pointer in &arena.unwritten.pointers {
         for word in [*pointer, pointer.saturating_add(4)] {
@@ -105,10 +105,10 @@ pub fn choose(
         let mut launch = candidate(kernel, shape, &parameters, (&pool, &units), number);
         let mut chance = Chance(0x517c_c1b7 ^ number as u64);
         let alike = pool.get(number).copied();
-        words::fill_memory(inputs, &wanted, &mut launch, &mut arena.terms, || {
+        at_launch::fill_memory(inputs, &wanted, &mut launch, &mut arena.terms, || {
             alike.unwrap_or_else(|| chance.one_of(&pool))
         });
-        let Some(values) = words::values(inputs, &wanted, &launch, &mut arena.terms) else {
+        let Some(values) = at_launch::values(inputs, &wanted, &launch, &mut arena.terms) else {
             continue;
         };
         let key: (Vec<Option<i128>>, Option<usize>) = (

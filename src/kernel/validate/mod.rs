@@ -14,9 +14,7 @@ mod choose;
 mod expand;
 mod observe;
 mod units;
-pub mod words;
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 pub use act::Act;
@@ -32,6 +30,8 @@ use crate::ir::BlockId;
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::recover::Shape;
+use crate::recover::at_launch;
+use crate::recover::at_launch::Words;
 use crate::recover::lower::Inputs;
 use crate::recover::sketch::Role;
 use crate::recover::tree::Arena;
@@ -198,7 +198,7 @@ pub fn validate(
                     Ok(seen) => {
                         if let Some(event) = differ(&seen, &expected) {
                             return Err(Box::new(Difference {
-                                launch: words::shown(kernel, &launch, &chosen.words),
+                                launch: at_launch::shown(kernel, &launch, &chosen.words),
                                 cta: role.rank,
                                 warp: *warp,
                                 event,
@@ -217,7 +217,7 @@ pub fn validate(
         match unknown {
             None => {
                 validation.compared.push(Compared {
-                    launch: words::shown(kernel, &launch, &chosen.words),
+                    launch: at_launch::shown(kernel, &launch, &chosen.words),
                     values: chosen.values,
                 });
             }
@@ -249,9 +249,6 @@ fn differ(seen: &[Act], expected: &[Act]) -> Option<usize> {
         _ => true,
     })
 }
-
-/// The words of the launch that stand in a difference, and those that are varied.
-type Words = BTreeSet<words::Word>;
 
 /// A launch that is run, and the values of the inputs at it.
 struct Chosen {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::Words;
 use crate::interpret::Launch;
 use crate::ir::Kernel;
 use crate::ir::Special;
@@ -27,6 +26,9 @@ pub enum Word {
     /// The cluster's index along an axis.
     Index(u8),
 }
+
+/// Words that are varied, and those that stand in a difference.
+pub type Words = BTreeSet<Word>;
 
 /// How many iterations of a loop are counted.
 const MOST_TRIPS: i128 = 40;
