@@ -19,7 +19,7 @@
 //! element, but for indices with at most that many values altogether. Then nobody counts after that, and it is left out.
 //! `X` may set other semaphores to numbers in the same way, if whoever uses them has done so before it counts: then all have counted.
 //!
-//! If all meet once in each round of a loop, `X` may set back its element for the next round: see [`rounds`].
+//! If all meet once in each round of a loop, `X` may set back its element for the next round: see `rounds.rs`.
 //!
 //! All of this is checked here, from the text. Only deadlock is proved, and by an argument about the other protocol.
 
