@@ -460,15 +460,50 @@ fn the_last_to_arrive_may_do_what_is_left() {
     ));
     assert!(!apart(plain, &last.replace("c[b], 1", "c[b], 2")));
     assert!(!apart(plain, &last.replace("c[b]", "c[b + 0]")));
-    // Elements of declared data have to exist: at S = 5003 this one does not.
-    let data = "semaphore c[B] = 0 buffer part[4]";
-    let reads = |index: &str| {
-        let left = format!("read part[{index}] done[b] += 1");
+    // Elements of declared data have to be plainly there: behind a result an index outside is undefined.
+    let data = "semaphore c[B] = 0 buffer part[4] buffer parts[B, S]";
+    let reads = |data: &str| {
+        let left = format!("read {data} done[b] += 1");
         last.replace("done[b] += 1", &left)
     };
-    for index in ["0", "5 / ((S - 5003) * (S - 5003))"] {
+    assert!(apart(data, &reads("part[0]")));
+    assert!(apart(
+        data,
+        &format!("write parts[b, s] {}", reads("part[3]"))
+    ));
+    assert!(apart(
+        data,
+        &last.replace("done", "for i in 0..S { read parts[b, i] } done")
+    ));
+    for index in [
+        "part[4]",
+        "part[b]",
+        "part[5 / ((S - 5003) * (S - 5003))]",
+        "parts[b, S]",
+        "parts[s, b]",
+    ] {
         assert!(!apart(data, &reads(index)), "{index}");
+        assert!(!apart(data, &format!("{last} read {index}")), "{index}");
+        assert!(!apart(data, &format!("read {index} {last}")), "{index}");
     }
+    assert!(!apart(
+        data,
+        &last.replace("done", "for i in 1..S + 1 { read parts[b, i] } done")
+    ));
+    // What the branch evaluates has to be defined, though the new role waits for another form of the same number.
+    let rounds = |value: &str| {
+        let source = format!(
+            "protocol p param N in 1.. param E in 0.. semaphore c = 0 semaphore gate = 0
+            role cta[n in 0..N] {{ for e in 0..E {{
+                let t = fetch_add(c, 1) if t == {value} {{ gate += 1 }} wait gate >= e + 1
+            }} }}"
+        );
+        let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
+        arriver::apart(&protocol).is_ok()
+    };
+    assert!(rounds("(e + 1) * N - 1"));
+    assert!(!rounds("(e + 1) * N - 1 + 1 / (N - N) - 1 / (N - N)"));
+    assert!(!rounds("(e + 1) * N - 1 + 0 * (1 / (N - N))"));
     // What is left waits, leaves, assigns, depends on who it is, or on what was returned.
     for left in [
         "wait done[b] >= 1",

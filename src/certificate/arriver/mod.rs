@@ -21,9 +21,12 @@
 //!
 //! If all meet once in each round of a loop, `X` may set back its element for the next round: see `rounds.rs`.
 //!
+//! Work on declared data orders nothing and is left out. It has to be plainly defined: see `touched.rs`.
+//!
 //! All of this is checked here, from the text. Only deadlock is proved, and by an argument about the other protocol.
 
 mod rounds;
+mod touched;
 
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -111,7 +114,11 @@ pub fn apart(protocol: &Protocol) -> Result<Protocol, Unsupported> {
             lasts: Vec::new(),
             loops: Vec::new(),
         };
+        let doubt = touched::doubtful(protocol, role).map(refused);
         role.body = walk.block(&role.body, true)?;
+        if let (Some(doubt), false) = (doubt, walk.lasts.is_empty()) {
+            return Err(doubt);
+        }
         for last in walk.lasts {
             if says(&role.body, last.result) || says(&last.then, last.result) {
                 return Err(refused(&last.stmt));
@@ -444,8 +451,8 @@ fn cells(body: &[Stmt]) -> Vec<&Cell> {
     all
 }
 
-/// A block without what is done to data that is not declared and what sets back semaphores that nobody uses any more, if nothing
-/// in it blocks or is about other names.
+/// A block without what is done to data and what sets back semaphores that nobody uses any more, if nothing in it blocks or
+/// is about other names.
 fn quick(
     body: &[Stmt],
     cell: &Cell,
@@ -462,25 +469,22 @@ fn quick(
         });
         let mut stmt = stmt.clone();
         match &mut stmt.kind {
-            // Of data that is not declared nothing is evaluated.
+            // Of data that is not declared nothing is evaluated, and what is done to declared data at once is defined (`touched.rs`).
+            // Asynchronous work on it may deliver later.
             StmtKind::Access {
-                work: Work::Now(touched) | Work::Async(touched),
-                ..
-            } if touched.is_empty() => continue,
-            StmtKind::Access {
-                work: Work::CommitGroup | Work::Fence(_),
+                work: Work::Now(_) | Work::CommitGroup | Work::Fence(_),
                 ..
             } => continue,
+            StmtKind::Access {
+                work: Work::Async(touched),
+                ..
+            } if touched.is_empty() => continue,
             StmtKind::Set {
                 cell: other,
                 value: Expr::Int(_),
             } if other == cell || left_out.contains(&other.object) => continue,
             _ if !known => return None,
             StmtKind::Add { .. } => {}
-            // What is done to declared data has to be defined, and blocks nobody. Asynchronous work may deliver later.
-            StmtKind::Access {
-                work: Work::Now(_), ..
-            } => {}
             StmtKind::If {
                 then, otherwise, ..
             } => {

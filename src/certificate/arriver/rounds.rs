@@ -34,6 +34,7 @@ use crate::certificate::cut::algebra;
 use crate::certificate::cut::domain::never_negative;
 use crate::certificate::cut::leave;
 use crate::certificate::cut::polynomial::Polynomial;
+use crate::certificate::defined::evident;
 use crate::certificate::program::free_vars;
 use crate::protocol::Cell;
 use crate::protocol::Expr;
@@ -133,7 +134,8 @@ pub(super) fn found(whole: &Protocol, role: &Role, last: &Last, most: &Expr) -> 
     };
     let fits = match last.sets_back() {
         true => at_least(most.clone()),
-        false => same(&counted, &rounds.counted()),
+        // The new role waits for the same number in another form, which says nothing of what this one divides by.
+        false => same(&counted, &rounds.counted()) && evident(whole, &last.value),
     };
     (fits && at_least(Expr::Int(1))).then_some(rounds)
 }
