@@ -121,7 +121,7 @@ fn what_is_missing_is_said() {
     insta::assert_snapshot!(shown(&folder, &["check", "-q", "kernel.py"]), @"
     exit 0
     --- stdout
-    kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 6 obligations of the kernel hold
     1 kernel: 1 PROVED
     --- stderr
     running kernel.py for its own GPU
