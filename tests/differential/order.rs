@@ -250,9 +250,9 @@ fn the_order_rule_proves_all_its_templates() {
 /// No protocol of these seeds is proved wrongly.
 pub fn never_wrong(layer: Layer, generate: &dyn Fn(u64) -> Option<String>, seeds: u64, count: u64) {
     let (texts, proofs, searched) = no_wrong_proofs(layer, generate, seeds, count);
-    // It would test nothing if hardly anything was proved, or everything.
+    // It would test nothing if hardly anything was proved, or nearly everything. Of the credit rule's edits three in four are right.
     assert!(
-        proofs * 16 >= texts && proofs * 4 < texts * 3 && searched as u64 >= proofs,
+        proofs * 16 >= texts && proofs * 5 < texts * 4 && searched as u64 >= proofs,
         "{proofs} {texts} {searched}"
     );
 }
