@@ -1,7 +1,7 @@
 //! Each rank has a ring of S stages of its own, in one array: its stages are numbered behind those of the ranks before it.
 protocol ring_of_each_rank
 
-param R in 1..  // ranks
+param R in 1..    // ranks
 param S in 1..=4  // stages
 param K in 0..
 
