@@ -314,32 +314,24 @@ impl Search<'_> {
     fn decided(&self, params: &[i64], time: Duration) -> Result<Option<bool>, Internal> {
         let names = self.protocol.params.iter().map(|param| &param.name);
         let at = names.zip(params);
-        let here = Narrowing {
-            assume: at
-                .map(|(name, value)| format!("{name} == {value}"))
-                .collect(),
-            ..Narrowing::default()
-        };
-        let mut protocol = self.protocol.clone();
-        if text::narrow(&mut protocol, &here).is_err() {
-            return Ok(None);
-        }
-        let mut narrowing = self.narrowing.clone();
-        narrowing.assume.extend(here.assume);
-        let settings = Settings {
-            timeout: time,
-            ..self.settings.clone()
-        };
-        let found = verdict::decide(&protocol, &narrowing, Property::Deadlock, &settings)?;
-        Ok(match found.verdict {
-            Verdict::Proved(_) => Some(false),
-            Verdict::Refuted(_) => Some(true),
-            Verdict::Bounded { .. } | Verdict::Unknown { .. } => None,
+        let at: Vec<String> = at
+            .map(|(name, value)| format!("{name} == {value}"))
+            .collect();
+        let found = self.assuming(&at, time)?;
+        Ok(match found.map(|decision| decision.verdict) {
+            Some(Verdict::Proved(_)) => Some(false),
+            Some(Verdict::Refuted(_)) => Some(true),
+            Some(Verdict::Bounded { .. } | Verdict::Unknown { .. }) | None => None,
         })
     }
 
     /// The verdict where the formula does not hold.
     fn outside(&self, assumed: &[String]) -> Result<Option<Decision>, Internal> {
+        self.assuming(assumed, self.left() / PROOF_SHARE)
+    }
+
+    /// The verdict under assumptions; none where they have no meaning.
+    fn assuming(&self, assumed: &[String], time: Duration) -> Result<Option<Decision>, Internal> {
         let mut protocol = self.protocol.clone();
         let narrower = Narrowing {
             assume: assumed.to_vec(),
@@ -351,7 +343,7 @@ impl Search<'_> {
         let mut narrowing = self.narrowing.clone();
         narrowing.assume.extend(narrower.assume);
         let settings = Settings {
-            timeout: self.left() / PROOF_SHARE,
+            timeout: time,
             ..self.settings.clone()
         };
         verdict::decide(&protocol, &narrowing, Property::Deadlock, &settings).map(Some)

@@ -36,7 +36,6 @@ pub use edits::Kind;
 
 use trial::Trial;
 use work::Behaviour;
-use work::Reach;
 use work::Work;
 
 /// Time for the verdict on the original, as a divisor of the whole.
@@ -220,12 +219,11 @@ impl Search<'_> {
             }
         }
         let mut ranked: Vec<_> = reaches.into_iter().zip(outcome.repairs).collect();
-        // Who changes the order of two statements does something before it is known to be due.
-        let key = |reach: &Reach, repair: &Repair| {
+        ranked.sort_by_key(|(reach, repair)| {
+            // Who changes the order of two statements does something before it is known to be due.
             let reorders = repair.edit.kind == Kind::Order;
             (!repair.is_complete(), reorders, *reach)
-        };
-        ranked.sort_by_key(|(reach, repair)| key(reach, repair));
+        });
         ranked.truncate(self.wanted.most);
         outcome.repairs = ranked.into_iter().map(|(_, repair)| repair).collect();
         Ok(outcome)

@@ -21,10 +21,7 @@ pub(super) fn evidence(finding: &Finding) -> Option<String> {
         "" => "Any launch".to_owned(),
         input => format!("A launch with {}", cell(input)),
     };
-    let alike = |a: &Blocked, b: &Blocked| {
-        (a.line, &a.element, &a.wants, &a.value) == (b.line, &b.element, &b.wants, &b.value)
-    };
-    let places = ranges::together(&stuck.blocked, |b| &b.member, alike);
+    let places = ranges::together(&stuck.blocked, |b| &b.member, Blocked::is_like);
     let more = places.len().saturating_sub(LISTED);
     let mut waits: Vec<String> = places
         .into_iter()

@@ -77,6 +77,14 @@ pub struct Blocked {
     pub why: String,
 }
 
+impl Blocked {
+    /// Whether another member waits at the same place for the same, and finds the same.
+    pub(super) fn is_like(&self, other: &Blocked) -> bool {
+        let place = |b: &Blocked| (b.line, b.element.clone(), b.wants.clone(), b.value.clone());
+        place(self) == place(other)
+    }
+}
+
 /// Explains a state in which nobody can go on. In any other state it only lists who is blocked:
 /// there is no reason yet.
 pub fn explain(scene: Scene<'_>) -> Stuck {

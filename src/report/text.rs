@@ -316,9 +316,7 @@ fn run_after(
     // A chain already says why each of its members waits; where there is little room, the first line does.
     let chained = stuck.blocked.len() <= stuck.chain.len();
     if !chained && style.shorter < Style::SHORTEST {
-        let like = |b: &Blocked| (b.line, b.element.clone(), b.wants.clone(), b.value.clone());
-        let alike = |a: &Blocked, b: &Blocked| like(a) == like(b);
-        let runs = ranges::together(&stuck.blocked, |b| &b.member, alike);
+        let runs = ranges::together(&stuck.blocked, |b| &b.member, Blocked::is_like);
         let lines = runs.into_iter().map(|(who, run)| {
             let b = &run[0];
             format!(

@@ -109,15 +109,16 @@ pub fn proves(protocol: &Protocol, arriver: &Arriver, property: Property) -> boo
 pub fn apart(protocol: &Protocol) -> Result<Protocol, Unsupported> {
     let mut apart = protocol.clone();
     let mut lasts = Vec::new();
-    for role in &mut apart.roles {
+    for (role, before) in apart.roles.iter_mut().zip(&protocol.roles) {
         let mut walk = Walk {
             lasts: Vec::new(),
             loops: Vec::new(),
         };
-        let doubt = touched::doubtful(protocol, role).map(refused);
-        role.body = walk.block(&role.body, true)?;
-        if let (Some(doubt), false) = (doubt, walk.lasts.is_empty()) {
-            return Err(doubt);
+        role.body = walk.block(&before.body, true)?;
+        if !walk.lasts.is_empty()
+            && let Some(doubt) = touched::doubtful(protocol, before)
+        {
+            return Err(refused(doubt));
         }
         for last in walk.lasts {
             if says(&role.body, last.result) || says(&last.then, last.result) {

@@ -124,33 +124,19 @@ impl Bounds<'_> {
             _ => return None,
         };
         let (at, operation) = self.only(*condition)?;
-        let OperationKind::Compute {
-            compute: Compute::Compare(compare),
-            width,
-            operands,
-            ..
-        } = &operation.kind
+        let (compute, width, operands) = computed(operation)?;
+        let (Compute::Compare(Compare::Less { signed }), [Operand::Register(counter), high], true) =
+            (compute, operands, holds)
         else {
             return None;
         };
-        let [left, right] = operands.as_slice() else {
-            return None;
-        };
-        let (low, high, signed) = match (compare, holds) {
-            (Compare::Less { signed }, true) => (left, right, *signed),
-            _ => return None,
-        };
         // The comparison is made in the round in which it decides.
-        let Operand::Register(counter) = low else {
-            return None;
-        };
         (at == exit).then_some(())?;
-        let high = self.at_most(*high, exit, signed, *width)?;
         Some(Below {
             counter: *counter,
-            high,
+            high: self.at_most(*high, exit, signed, width)?,
             signed,
-            width: *width,
+            width,
         })
     }
 
@@ -177,19 +163,11 @@ impl Bounds<'_> {
         };
         let (at, operation) = self.only(register)?;
         let before = at != within && self.dominators.dominates(at, within);
-        let OperationKind::Compute {
-            compute,
-            width: own,
-            operands,
-            ..
-        } = &operation.kind
-        else {
-            return None;
-        };
-        (before && *own == width).then_some(())?;
+        let (compute, own, operands) = computed(operation)?;
+        (before && own == width).then_some(())?;
         match compute {
             Compute::Copy => self.at_most(*operands.first()?, at, signed, width),
-            Compute::Minimum { signed: same } if *same == signed => {
+            Compute::Minimum { signed: same } if same == signed => {
                 let bound = |operand: &Operand| match operand {
                     Operand::Constant(bits) => number(*bits, signed, width),
                     Operand::Register(_) => None,
@@ -205,17 +183,9 @@ impl Bounds<'_> {
         let block = self.kernel.blocks.get(at.0 as usize)?;
         let operation = block.operations.get(number_in_block)?;
         operation.guard.is_none().then_some(())?;
-        let OperationKind::Compute {
-            compute,
-            width,
-            operands,
-            ..
-        } = &operation.kind
-        else {
-            return None;
-        };
-        (*width == below.width).then_some(())?;
-        match (compute, operands.as_slice()) {
+        let (compute, width, operands) = computed(operation)?;
+        (width == below.width).then_some(())?;
+        match (compute, operands) {
             (Compute::Copy, [Operand::Register(sum)]) => {
                 let (there, added) = self.only(*sum)?;
                 let first = block.operations.iter().position(|each| each == added)?;
@@ -239,36 +209,37 @@ fn number(bits: u128, signed: bool, width: u16) -> Option<i128> {
     })
 }
 
-/// The constant that the operation sets the counter to.
-fn constant_of(operation: &Operation, below: &Below) -> Option<i128> {
+/// What an operation computes, in words of how many bits, and from what.
+fn computed(operation: &Operation) -> Option<(Compute, u16, &[Operand])> {
     match &operation.kind {
         OperationKind::Compute {
-            compute: Compute::Copy,
+            compute,
             width,
             operands,
             ..
-        } if *width == below.width => match operands.as_slice() {
-            [Operand::Constant(bits)] => number(*bits, below.signed, below.width),
-            _ => None,
-        },
+        } => Some((*compute, *width, operands)),
+        _ => None,
+    }
+}
+
+/// The constant that the operation sets the counter to.
+fn constant_of(operation: &Operation, below: &Below) -> Option<i128> {
+    match computed(operation)? {
+        (Compute::Copy, width, [Operand::Constant(bits)]) if width == below.width => {
+            number(*bits, below.signed, width)
+        }
         _ => None,
     }
 }
 
 /// The positive constant that the operation adds to the counter.
 fn added_to(operation: &Operation, below: &Below) -> Option<i128> {
-    let OperationKind::Compute {
-        compute: Compute::Add,
-        width,
-        operands,
-        ..
-    } = &operation.kind
-    else {
+    let (Compute::Add, width, operands) = computed(operation)? else {
         return None;
     };
-    (*width == below.width).then_some(())?;
+    (width == below.width).then_some(())?;
     let counter = Operand::Register(below.counter);
-    let added = match operands.as_slice() {
+    let added = match operands {
         [first, Operand::Constant(bits)] if *first == counter => bits,
         [Operand::Constant(bits), second] if *second == counter => bits,
         _ => return None,

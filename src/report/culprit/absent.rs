@@ -1,6 +1,7 @@
 //! Members that should arrive and never do, and the `if`, loop or exit that prevents it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::protocol::Cell;
 use crate::protocol::ObjectId;
@@ -97,18 +98,10 @@ impl<'p> Programs<'p> {
             .collect();
         let mut away = Vec::new();
         let mut too_seldom = Vec::new();
-        for (position, role) in self.protocol.roles.iter().enumerate() {
-            let mut helpful = Vec::new();
-            find(&role.body, object, init, &mut Vec::new(), &mut helpful);
+        for (members, mut helpful) in self.helping(object, init) {
             // Where others came, this one should have come, too.
             helpful.sort_by_key(|found| !by_others.contains(&found.stmt.id));
-            if helpful.is_empty() {
-                continue;
-            }
-            let Some(layout) = self.instance.roles.get(position) else {
-                continue;
-            };
-            for member in layout.members.clone() {
+            for member in members {
                 let came = open.map_or(0, |open| open.arrivals(member));
                 // Who waits may have come too seldom itself.
                 if (member == waiter && came == 0) || (init && came > 0) {
@@ -157,6 +150,20 @@ impl<'p> Programs<'p> {
         }
     }
 
+    /// The roles that have statements which could help at an object: their members, and these statements.
+    fn helping(
+        &self,
+        object: ObjectId,
+        init: bool,
+    ) -> impl Iterator<Item = (Range<usize>, Vec<Found<'p>>)> + '_ {
+        let roles = self.protocol.roles.iter().zip(&self.instance.roles);
+        roles.filter_map(move |(role, layout)| {
+            let mut helpful = Vec::new();
+            find(&role.body, object, init, &mut Vec::new(), &mut helpful);
+            (!helpful.is_empty()).then(|| (layout.members.clone(), helpful))
+        })
+    }
+
     /// An `if` that held for a member at some times only, around a statement that would help.
     fn skips(&self, member: usize, helpful: &[Found<'_>], planned: i64) -> Option<Reason> {
         let reached = self.reached.get(member)?;
@@ -182,12 +189,7 @@ impl<'p> Programs<'p> {
             return Vec::new();
         };
         let mut all = Vec::new();
-        for (position, role) in self.protocol.roles.iter().enumerate() {
-            let mut helpful = Vec::new();
-            find(&role.body, object, false, &mut Vec::new(), &mut helpful);
-            let Some(layout) = self.instance.roles.get(position) else {
-                continue;
-            };
+        for (members, helpful) in self.helping(object, false) {
             let planned = |member: usize| {
                 let own = obstacles.helpers(cell).iter();
                 own.filter(|helper| helper.member == member)
@@ -195,7 +197,6 @@ impl<'p> Programs<'p> {
                     .sum::<i64>()
             };
             let skips = |member: usize| self.skips(member, &helpful, planned(member));
-            let members = layout.members.clone();
             let (counted, others): (Vec<usize>, Vec<usize>) =
                 members.partition(|member| open.arrivals(*member) > 0);
             if !counted.iter().any(|member| skips(*member).is_none()) {

@@ -17,7 +17,6 @@ use super::Programs;
 use super::Reason;
 use super::Sentence;
 use super::history::Phase;
-use super::obstacle::Helper;
 use super::phrase::Change;
 use super::phrase::helping;
 use super::phrase::times_word;
@@ -124,12 +123,8 @@ impl Teller<'_> {
     /// Nobody is away, and nobody comes any more.
     pub(super) fn nobody_left(&self, op: &Op) -> Sentence {
         let helpers = self.obstacles.helpers(op.cell).iter();
-        let each = |helper: &Helper| {
-            let phases = self.obstacles.history().phases(op.cell).iter();
-            let most = phases.map(|phase| phase.arrivals(helper.member)).max();
-            most.unwrap_or(0).max(self.each(helper.member, op))
-        };
-        let most = helpers.map(each).fold(0, i64::saturating_add);
+        let each = helpers.map(|helper| self.in_a_phase(helper.member, op));
+        let most = each.fold(0, i64::saturating_add);
         match (self.needed(op), most) {
             (_, 0) => text(": no statement arrives there"),
             (Some(needed), most) if most < needed => text(match most {
@@ -175,15 +170,17 @@ impl Teller<'_> {
             let counted = phases.last().is_some_and(|p| p.arrivals(helper.member) > 0);
             counted || helper.ahead > 0
         });
-        let supply = comes.fold(0_i64, |sum, helper| {
-            let most = phases
-                .iter()
-                .map(|phase| phase.arrivals(helper.member))
-                .max();
-            let each = self.each(helper.member, op);
-            sum.saturating_add(most.unwrap_or(0).max(each))
-        });
+        let supply = comes
+            .map(|helper| self.in_a_phase(helper.member, op))
+            .fold(0, i64::saturating_add);
         Some(supply < needed)
+    }
+
+    /// How many arrivals of a member there have been in a phase at most, or are in one operation.
+    fn in_a_phase(&self, member: usize, op: &Op) -> i64 {
+        let phases = self.obstacles.history().phases(op.cell).iter();
+        let most = phases.map(|phase| phase.arrivals(member)).max();
+        most.unwrap_or(0).max(self.each(member, op))
     }
 
     /// How many arrivals one operation of a member is at most.

@@ -104,22 +104,15 @@ fn ways(instance: &Instance, schedule: &[Action]) -> Vec<Vec<Did>> {
 /// The places that may be reached from one, that one included.
 fn reachable(member: &Member, from: u32) -> impl Iterator<Item = usize> {
     let count = member.ops.len();
-    let mut reached = vec![false; count + 1];
-    let mark = |at: u32, reached: &mut Vec<bool>| {
-        if let Some(mark) = reached.get_mut(at as usize) {
-            *mark = true;
-        }
-    };
-    mark(from, &mut reached);
-    // What comes behind an operation has a higher place.
-    for at in from as usize..count {
-        if !reached[at] {
+    let mut reached = vec![false; count];
+    let mut open = vec![from];
+    while let Some(at) = open.pop() {
+        // Behind the last operation there is nothing.
+        let Some(known) = reached.get_mut(at as usize) else {
             continue;
-        }
-        match member.next.get(at) {
-            Some(Next::At(next)) => mark(*next, &mut reached),
-            Some(Next::By(ways)) => ways.iter().for_each(|(_, next)| mark(*next, &mut reached)),
-            None => mark(at as u32 + 1, &mut reached),
+        };
+        if !std::mem::replace(known, true) {
+            open.extend(member.ways(at));
         }
     }
     (0..count).filter(move |at| reached[*at])
