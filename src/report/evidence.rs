@@ -57,7 +57,7 @@ pub(super) fn evidence(finding: &Finding) -> Option<String> {
     Some(format!(
         "**Theory.** {}.\n\n\
          **It predicts.** {at} can stop for ever, and then these wait:\n\n{}\n\
-         **It is wrong** if a debugger shows a hung launch with other waits, other lines or another phase of these barriers. \
+         **It does not explain your hang** if a debugger shows other waits, other lines or other phases of these barriers. \
          `warplock hang` compares what cuda-gdb prints with it.\n\n\
          **The run**, found by `warplock check{property}{entry}{set} {file}`:\n\n",
         cell(&stuck.sentence),

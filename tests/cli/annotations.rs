@@ -86,7 +86,7 @@ fn markdown() {
 
     - cta\[1\] at line 18, for dq\[0\] == 1, and finds 0
 
-    **It is wrong** if a debugger shows a hung launch with other waits, other lines or another phase of these barriers. `warplock hang` compares what cuda-gdb prints with it.
+    **It does not explain your hang** if a debugger shows other waits, other lines or other phases of these barriers. `warplock hang` compares what cuda-gdb prints with it.
 
     **The run**, found by `warplock check --set M=1 --set N=2 --set R=1 lock_n_block.wlk`:
 

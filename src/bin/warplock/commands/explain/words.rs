@@ -226,8 +226,8 @@ that. Obligations say that no count can be where everybody is blocked.
         &["credit-rule"],
         "\
 Members only add to counters and wait until one has at least some value, so nothing takes back what somebody waits
-for. Each wait has a rank, and every wait that comes before an addition that it needs has a lesser one: nobody
-waits in a circle. docs/soundness.md has the complete argument.
+for. A wait needs certain additions. Every wait that a member must pass before it makes such an addition has a smaller
+rank. So the waits cannot form a cycle. docs/soundness.md has the complete argument.
 ",
     ),
     (
@@ -308,9 +308,9 @@ the PTX ISA that it rests on: `warplock explain arrival-count`. Findings are als
     (
         &["hangs-iff", "hangs-only-if", "outside", "inside"],
         "\
-Words of `warplock condition`. `hangs iff F`: where F is false (outside) freedom from deadlock is proved, and at every point
-that was tried and where F is true (inside) a run hangs. `hangs only if F` says the first half alone: F is also true
-at points that could not be decided.
+Words of `warplock condition`. F is a formula over the parameters. Where F is false (outside), freedom from deadlock is
+proved. Where F is true (inside), a run hangs at every value that was tried; other values inside were not checked.
+`hangs only if F` says that some values inside were tried and could not be decided.
 ",
     ),
     (
