@@ -3,9 +3,9 @@
 use super::cited::called;
 use super::finding::Finding;
 use super::finding::Word;
-use super::markdown::cell;
 use super::ranges;
 use super::stuck::Blocked;
+use super::text::cell;
 
 /// How many places of waits are listed.
 const LISTED: usize = 6;

@@ -9,6 +9,7 @@ use super::style::Style;
 use super::text;
 use super::text::Detail;
 use super::text::abridged;
+use super::text::cell;
 use super::text::visible;
 
 /// How much of a summary stands in the table, in characters.
@@ -70,16 +71,4 @@ fn fenced(text: &str) -> String {
     }
     let lines: Vec<String> = text.trim_end().lines().map(visible).collect();
     format!("{fence}text\n{}\n{fence}\n", lines.join("\n"))
-}
-
-/// Text for a cell or a heading.
-pub(super) fn cell(text: &str) -> String {
-    let mut out = String::new();
-    for c in visible(text).chars() {
-        if matches!(c, '|' | '\\' | '<' | '>' | '*' | '_' | '[' | ']' | '#') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
 }

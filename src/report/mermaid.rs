@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::chart::Chart;
 use super::chart::chart;
 use super::finding::Finding;
-use super::markdown::cell;
+use super::text::cell;
 
 /// How many steps a chart shows, the last ones. Viewers refuse long texts.
 const STEPS: usize = 60;

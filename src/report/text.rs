@@ -457,3 +457,15 @@ pub fn visible(text: &str) -> String {
         .map(|c| if c.is_control() { '?' } else { c })
         .collect()
 }
+
+/// Text for a cell or a heading of Markdown.
+pub(super) fn cell(text: &str) -> String {
+    let mut out = String::new();
+    for c in visible(text).chars() {
+        if matches!(c, '|' | '\\' | '<' | '>' | '*' | '_' | '[' | ']' | '#') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}

@@ -19,7 +19,7 @@ use crate::protocol::StmtKind;
 use crate::protocol::Work;
 
 use super::expression;
-use super::markdown::cell;
+use super::text::cell;
 
 /// What a statement is in a hand-off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,6 @@
 use std::time::Duration;
 use std::time::Instant;
 
-use crate::certificate::argument::Argument;
 use crate::certificate::discharge::Work;
 use crate::patience;
 use crate::proof;
@@ -21,6 +20,7 @@ use super::checked;
 use super::checked::Checked;
 use super::deadlock::Settings;
 use super::decision::Proof;
+use super::shared::Asked;
 use super::shared::Shared;
 
 /// What the solver may do before the rules are asked.
@@ -35,15 +35,6 @@ const MAX_HYPOTHESES: usize = 50_000;
 /// Time for the kernel where somebody asks for it, and which part of what is left it may take in any case, as a divisor.
 const TIME: Duration = Duration::from_secs(5);
 const SHARE: u32 = 4;
-
-/// What the kernel makes of a protocol, the same for every property.
-#[derive(Debug, Clone)]
-pub(super) struct Asked {
-    /// The argument that fits what was seen.
-    argument: Argument,
-    /// Whether its obligations were discharged with little work.
-    soon: bool,
-}
 
 /// A proof that the kernel accepts. Why there is none is not said: the rules that follow know more, and say what is missing.
 pub(super) fn prove(

@@ -16,7 +16,14 @@ use crate::proof::Guess;
 use crate::proof::Layer;
 use crate::protocol::Protocol;
 
-use super::kernel::Asked;
+/// What the kernel makes of a protocol, the same for every property.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    /// The argument that fits what was seen.
+    pub argument: Argument,
+    /// Whether its obligations were discharged with little work.
+    pub soon: bool,
+}
 
 /// What the properties of a protocol have in common.
 #[derive(Debug, Default)]
