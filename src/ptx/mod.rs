@@ -4,8 +4,8 @@
 //! control flow of an entry: integers become sums of unknowns, lanes are told apart, branches and
 //! loops become statements. Shared addresses become elements of arrays of mbarriers, and the result
 //! is written as text of our language, to be read by [`crate::text`] like any other protocol. What
-//! is not understood and reaches synchronization is an [`Obstacle`], never left out; docs/ptx.md says
-//! what is modelled, what is abstracted and why that is sound.
+//! is not understood and reaches synchronization is an [`Obstacle`], never left out; docs/ptx.md and the
+//! pages below docs/ptx say what is modelled, what is abstracted and why that is sound.
 //!
 //! From text to text: `syntax` is the module as it is written; `warp` is what one warp knows;
 //! `path` follows it through the control flow, and `operations` says what each instruction on

@@ -85,8 +85,19 @@ fn the_examples_of_the_readme_are_real() {
 }
 
 #[test]
-fn the_examples_of_the_page_on_ptx_are_real() {
-    check("docs/ptx.md", root(), 3);
+fn the_examples_of_the_pages_on_ptx_are_real() {
+    for (page, least) in [
+        ("ptx", 2),
+        ("ptx/assumptions", 1),
+        ("ptx/barriers", 1),
+        ("ptx/clusters", 2),
+        ("ptx/copies", 1),
+        ("ptx/grids", 1),
+        ("ptx/lints", 1),
+        ("ptx/races", 1),
+    ] {
+        check(&format!("docs/{page}.md"), root(), least);
+    }
 }
 
 #[test]

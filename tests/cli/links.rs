@@ -22,6 +22,7 @@ fn pages() -> Vec<PathBuf> {
         "docs/decisions",
         "docs/concepts",
         "docs/howto",
+        "docs/ptx",
         "docs/comparison",
         "editors/vscode",
     ] {
