@@ -101,6 +101,12 @@ fn the_examples_of_the_pages_on_ptx_are_real() {
 }
 
 #[test]
+fn the_examples_of_the_pages_on_soundness_are_real() {
+    check("docs/soundness.md", root(), 2);
+    check("docs/soundness/cut.md", root(), 1);
+}
+
+#[test]
 fn the_examples_of_the_concepts_are_real() {
     for (page, least) in [
         ("phases", 3),

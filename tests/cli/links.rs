@@ -23,6 +23,7 @@ fn pages() -> Vec<PathBuf> {
         "docs/concepts",
         "docs/howto",
         "docs/ptx",
+        "docs/soundness",
         "docs/comparison",
         "editors/vscode",
     ] {

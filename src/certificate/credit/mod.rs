@@ -16,7 +16,7 @@
 //! For example, `wait done[b] == 1` is for the one `done[b] += 1` that there is. `wait turn == n` with one `turn += 1` of
 //! each member is for the first `n` of more, and refused: the value might be passed before anybody looks.
 //!
-//! docs/soundness.md says why nobody gets stuck then. Refused are barriers, rows, and what a loop carries.
+//! docs/soundness/credit.md says why nobody gets stuck then. Refused are barriers, rows, and what a loop carries.
 
 mod exact;
 mod residency;
