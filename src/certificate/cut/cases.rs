@@ -9,6 +9,8 @@
 use super::View;
 use super::artefact::Case;
 use super::artefact::Cut;
+use super::domain::MAX_CASES;
+use super::domain::few;
 use super::rule::Rule;
 use crate::certificate::obligation::Obligation;
 use crate::certificate::program::Unsupported;
@@ -18,9 +20,6 @@ use crate::protocol::Domain;
 use crate::protocol::Expr;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
-
-/// The most cases, and the most values of one parameter that are treated one at a time.
-pub const MAX_CASES: usize = 256;
 
 /// The parameters that have one value in a case.
 pub fn fixed(split: &[usize], case: &Case) -> Vec<(ParamId, i64)> {
@@ -40,12 +39,6 @@ pub fn pairs(split: &[usize], values: &[i64]) -> Vec<(ParamId, i64)> {
         .zip(values)
         .map(|(at, value)| (ParamId(*at), *value))
         .collect()
-}
-
-/// Whether a range has no more values than are treated one at a time.
-pub(super) fn few(lo: i64, hi: i64) -> bool {
-    let apart = hi.checked_sub(lo);
-    apart.is_some_and(|apart| apart < MAX_CASES as i64)
 }
 
 /// All combinations of the values of these parameters, in lexicographic order.

@@ -20,6 +20,7 @@ use super::flow;
 use super::flow::Flow;
 use super::own;
 use super::own::Members;
+use super::sharing::MAX_COMPARISONS;
 use super::statements;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Expr;
@@ -36,9 +37,6 @@ const MAX_ENUMERATED: i64 = 64;
 
 /// The most classes a protocol may have.
 const MAX_CLASSES: usize = 256;
-
-/// The most comparisons one index may be split by.
-pub(super) const MAX_COMPARISONS: usize = 4;
 
 /// Members that run the same program.
 #[derive(Debug, Clone)]

@@ -9,6 +9,15 @@ use crate::protocol::Expr;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
 
+/// The most cases, and the most values of one parameter that are treated one at a time.
+pub const MAX_CASES: usize = 256;
+
+/// Whether a range has no more values than are treated one at a time.
+pub(super) fn few(lo: i64, hi: i64) -> bool {
+    let apart = hi.checked_sub(lo);
+    apart.is_some_and(|apart| apart < MAX_CASES as i64)
+}
+
 /// Whether an expression over parameters cannot be negative, by its shape and the domain.
 pub fn never_negative(protocol: &Protocol, expr: &Expr) -> bool {
     least(protocol, expr).is_some_and(|least| least >= 0)

@@ -35,10 +35,11 @@ use super::flow::Kind;
 use super::polynomial::Polynomial;
 use super::rule::Rule;
 use super::sharing;
+use super::state::Away;
 use super::state::Element;
 use super::state::Resource;
 use super::state::Setting;
-use super::state::Spot;
+use super::state::Upto;
 use super::statements;
 use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
@@ -242,33 +243,6 @@ impl Ordered {
             }
         }
     }
-}
-
-/// Up to where copies have finished.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Upto {
-    /// All before the copy that is looked at.
-    This,
-    /// All of them.
-    End,
-}
-
-/// What the copies do that are not looked at.
-#[derive(Clone)]
-pub struct Around {
-    /// Which have finished.
-    pub finished: Upto,
-    /// The second and the third symbolic copy, if there are copies that have not finished.
-    pub away: Vec<Away>,
-}
-
-/// A symbolic copy that comes after the one that is looked at.
-#[derive(Clone)]
-pub struct Away {
-    /// What makes its number one.
-    pub number: Term,
-    /// Where its classes are, by position.
-    pub spots: Vec<(usize, Vec<Spot>)>,
 }
 
 impl<'a> Rule<'a> {

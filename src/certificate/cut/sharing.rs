@@ -31,11 +31,10 @@
 use std::collections::BTreeMap;
 
 use super::algebra;
-use super::cases::few;
-use super::class::MAX_COMPARISONS;
 use super::comparisons::Uses;
 use super::copies;
 use super::copies::Copies;
+use super::domain::few;
 use super::statements;
 use crate::protocol::Domain;
 use crate::protocol::Expr;
@@ -45,6 +44,9 @@ use crate::protocol::Role;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
+
+/// The most comparisons one index may be split by.
+pub(super) const MAX_COMPARISONS: usize = 4;
 
 /// Looks for indices that number copies.
 pub fn sharing(protocol: &Protocol) -> Copies {

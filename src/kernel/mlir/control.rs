@@ -1,7 +1,6 @@
 //! Structured and unstructured control flow: scf, cf, returns.
 
 use super::lower::Lower;
-use super::pipelined::Head;
 use super::syntax::Argument;
 use super::syntax::Block;
 use super::syntax::Item;
@@ -9,6 +8,7 @@ use super::syntax::Operation;
 use super::syntax::Region;
 use super::syntax::ValueId;
 use super::syntax::arguments_of;
+use super::syntax::is_yield;
 use super::syntax::number;
 use super::value::Value;
 use crate::ir::BlockId;
@@ -17,6 +17,20 @@ use crate::ir::Compute;
 use crate::ir::Operand;
 use crate::ir::RegisterId;
 use crate::ir::Terminator;
+
+/// The head of a counted loop.
+pub struct Head {
+    pub index: ValueId,
+    /// The type and the first value of the index.
+    pub low: Value,
+    pub high: Operand,
+    pub step: Operand,
+    pub width: u16,
+    pub signed: bool,
+    /// What is carried: the names in the body, and the registers.
+    pub names: Vec<ValueId>,
+    pub carried: Vec<Value>,
+}
 
 /// A block of a region that branches lead to, with its arguments.
 #[derive(Debug, Clone)]
@@ -473,12 +487,4 @@ impl<'a> Lower<'_, 'a> {
         self.build.enter(here);
         edge
     }
-}
-
-/// Operations that end a region and hand values to the operation around it.
-pub fn is_yield(name: &str) -> bool {
-    matches!(
-        name,
-        "scf.yield" | "scf.condition" | "ttg.warp_yield" | "ttg.warp_return"
-    )
 }

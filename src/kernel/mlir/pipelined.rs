@@ -18,31 +18,18 @@
 
 use std::collections::BTreeSet;
 
-use super::control::is_yield;
+use super::control::Head;
 use super::lower::Lower;
 use super::syntax::Operation;
 use super::syntax::Region;
 use super::syntax::ValueId;
+use super::syntax::is_yield;
 use super::syntax::numbers;
 use super::value::Value;
 use crate::ir::Compare;
 use crate::ir::Compute;
 use crate::ir::Operand;
 use crate::ir::Terminator;
-
-/// The head of a counted loop.
-pub struct Head {
-    pub index: ValueId,
-    /// The type and the first value of the index.
-    pub low: Value,
-    pub high: Operand,
-    pub step: Operand,
-    pub width: u16,
-    pub signed: bool,
-    /// What is carried: the names in the body, and the registers.
-    pub names: Vec<ValueId>,
-    pub carried: Vec<Value>,
-}
 
 /// A body in two parts, and what each of them yields by position.
 struct Parts<'r, 'a> {

@@ -254,3 +254,11 @@ pub fn arguments_of(items: &[Item<'_>]) -> Vec<Argument> {
     }
     arguments
 }
+
+/// Operations that end a region and hand values to the operation around it.
+pub fn is_yield(name: &str) -> bool {
+    matches!(
+        name,
+        "scf.yield" | "scf.condition" | "ttg.warp_yield" | "ttg.warp_return"
+    )
+}

@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 
 use super::Rule;
 use crate::certificate::cut::count::Place;
-use crate::certificate::cut::ordered::Around;
-use crate::certificate::cut::ordered::Upto;
+use crate::certificate::cut::state::Around;
 use crate::certificate::cut::state::Group;
 use crate::certificate::cut::state::Setting;
 use crate::certificate::cut::state::Spot;
+use crate::certificate::cut::state::Upto;
 use crate::certificate::exact;
 use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;

@@ -1,5 +1,6 @@
 //! Symbolic states: classes of members at places, and what has arrived at an element by then.
 
+mod around;
 mod arrivals;
 mod elements;
 mod sums;
@@ -8,11 +9,13 @@ pub use arrivals::named_count;
 
 use std::collections::BTreeSet;
 
+pub use self::around::Around;
+pub use self::around::Away;
+pub use self::around::Upto;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::count::Counted;
 use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow::Path;
-use crate::certificate::cut::ordered::Around;
 use crate::certificate::exact;
 use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;
