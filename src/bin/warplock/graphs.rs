@@ -19,7 +19,7 @@ use warplock_kernel::recover::Shape;
 
 use crate::failure::Failure;
 use crate::inputs::Input;
-use crate::kernels::Kernels;
+use crate::kernel_options::Kernels;
 
 /// The largest text that is read, in bytes.
 const MAX_BYTES: usize = 64 << 20;

@@ -12,6 +12,7 @@ mod files;
 mod graphs;
 mod inputs;
 mod interrupt;
+mod kernel_options;
 mod kernels;
 mod memory;
 mod options;

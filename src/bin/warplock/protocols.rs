@@ -9,7 +9,7 @@ use warplock::text::MAX_SOURCE_BYTES;
 
 use crate::failure::Failure;
 use crate::inputs::Input;
-use crate::kernels::Kernels;
+use crate::kernel_options::Kernels;
 use crate::sources;
 
 /// Where a protocol was recovered from.

@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::inputs;
 use crate::inputs::Input;
 use crate::interrupt;
-use crate::kernels::Kernels;
+use crate::kernel_options::Kernels;
 use crate::options;
 use crate::options::Domain;
 use crate::protocols;

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::inputs;
 use crate::interrupt;
-use crate::kernels::Kernels;
+use crate::kernel_options::Kernels;
 use crate::options;
 use crate::session::Session;
 

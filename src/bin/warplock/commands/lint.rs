@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs;
 use crate::interrupt;
-use crate::kernels::Kernels;
+use crate::kernel_options::Kernels;
 use crate::session::Session;
 
 /// Options of `lint`.

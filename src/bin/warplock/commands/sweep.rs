@@ -27,6 +27,11 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
     let Arguments { files, options } = arguments;
-    let inputs = inputs::of(&files, &options.kernels, session)?;
+    let inputs = inputs::of(
+        &files,
+        options.kernels.entry.as_deref(),
+        &options.kernels.compiler,
+        session,
+    )?;
     check::sweep(inputs, &options, session)
 }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::inputs;
 use crate::inputs::Input;
 use crate::inputs::compile::Compiler;
-use crate::kernels::extents;
+use crate::kernel_options::extents;
 use crate::session::Session;
 
 /// Options of `trace`.

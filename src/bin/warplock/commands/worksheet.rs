@@ -10,7 +10,7 @@ use warplock::report::worksheet;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs;
-use crate::kernels::Kernels;
+use crate::kernel_options::Kernels;
 use crate::options;
 use crate::protocols;
 use crate::protocols::Loaded;

@@ -18,8 +18,8 @@ use warplock_artifacts::folder::Sum;
 use warplock_artifacts::folder::sum;
 use warplock_artifacts::launch::Facts;
 
+use self::compile::Compiler;
 use crate::failure::Failure;
-use crate::kernels::Kernels;
 use crate::session::Session;
 use crate::sources;
 
@@ -213,13 +213,18 @@ impl Inputs {
 }
 
 /// Finds what the arguments stand for. Sources are compiled, folders and binaries looked through.
-pub fn of(arguments: &[PathBuf], kernels: &Kernels, session: &Session) -> Result<Inputs, Failure> {
+pub fn of(
+    arguments: &[PathBuf],
+    entry: Option<&str>,
+    compiler: &Compiler,
+    session: &Session,
+) -> Result<Inputs, Failure> {
     let mut inputs = Inputs::default();
     let kinds: Vec<Kind> = arguments
         .iter()
         .map(|argument| Kind::of(argument))
         .collect();
-    if let Some(option) = kernels.compiler.unused(&kinds) {
+    if let Some(option) = compiler.unused(&kinds) {
         return Err(says_nothing(arguments, &kinds, option));
     }
     for (argument, kind) in arguments.iter().zip(kinds) {
@@ -228,20 +233,14 @@ pub fn of(arguments: &[PathBuf], kernels: &Kernels, session: &Session) -> Result
             continue;
         }
         if kind == Kind::Python {
-            match python::run(argument, &kernels.compiler, session) {
+            match python::run(argument, compiler, session) {
                 Ok(found) => inputs.add(found),
                 Err(failure @ Failure::Interrupted(_)) => return Err(failure),
                 Err(failure) => inputs.all.push(Err(failure)),
             }
             continue;
         }
-        match file(
-            argument,
-            kind,
-            kernels.entry.as_deref(),
-            &kernels.compiler,
-            session,
-        ) {
+        match file(argument, kind, entry, compiler, session) {
             Ok(found) => inputs.all.extend(found.into_iter().map(Ok)),
             Err(failure @ Failure::Interrupted(_)) => return Err(failure),
             Err(failure) => inputs.all.push(Err(failure)),

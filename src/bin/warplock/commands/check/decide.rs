@@ -29,8 +29,8 @@ use crate::cache::Cache;
 use crate::failure::Failure;
 use crate::inputs::Input;
 use crate::interrupt;
+use crate::kernel_options::Kernels;
 use crate::kernels;
-use crate::kernels::Kernels;
 use crate::progress::Progress;
 use crate::sources;
 

@@ -33,7 +33,7 @@ use crate::inputs::Input;
 use crate::inputs::Inputs;
 use crate::inputs::partition::Partition;
 use crate::interrupt;
-use crate::kernels::Kernels;
+use crate::kernel_options::Kernels;
 use crate::options;
 use crate::options::Domain;
 use crate::session::Session;
@@ -186,7 +186,12 @@ pub fn property() -> impl TypedValueParser<Value = Property> {
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
     let Arguments { files, options } = arguments;
-    let inputs = inputs::of(&files, &options.kernels, session)?;
+    let inputs = inputs::of(
+        &files,
+        options.kernels.entry.as_deref(),
+        &options.kernels.compiler,
+        session,
+    )?;
     decide(inputs, &options, session)
 }
 
