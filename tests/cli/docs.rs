@@ -107,6 +107,11 @@ fn the_examples_of_the_pages_on_soundness_are_real() {
 }
 
 #[test]
+fn the_examples_of_the_page_on_verdicts_are_real() {
+    check("docs/verdicts.md", root(), 3);
+}
+
+#[test]
 fn the_examples_of_the_concepts_are_real() {
     for (page, least) in [
         ("phases", 3),

@@ -25,6 +25,8 @@ fn pages() -> Vec<PathBuf> {
         "docs/ptx",
         "docs/soundness",
         "docs/comparison",
+        "docs/verdicts",
+        "docs/crosschecks",
         "editors/vscode",
     ] {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
