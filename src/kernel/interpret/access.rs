@@ -255,6 +255,11 @@ impl Warp {
             let uniform = addresses
                 .uniform_in(lanes)
                 .filter(|_| space != Space::Local);
+            if let Some(word) = self.handed_word((at, index), world) {
+                let value = self.cut(*result, Value::Uniform(extend(word, to)), world);
+                self.write(*result, value, base, lanes, world);
+                continue;
+            }
             let (value, taint) = if let Some(address) = uniform
                 && self.spot(space, low(address), 0).space != Space::Local
             {

@@ -1,5 +1,6 @@
 //! A concrete launch.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::address::Layout;
@@ -50,6 +51,11 @@ pub struct Launch {
     /// How many times cluster launch control answers each warp that a cluster was taken over, before it answers that none is
     /// left; `None` where that is not known.
     pub granted: Option<u32>,
+    /// How many times loads of [`Launch::by_mbarriers`] find in each warp that there is more, before they find that there is not;
+    /// `None` where that is not known.
+    pub handed: Option<u32>,
+    /// Loads from shared memory of words that warps hand over by mbarriers, by result: what stands for more, and for no more.
+    pub by_mbarriers: BTreeMap<(Place, u32), (u64, u64)>,
     /// How many operations all warps may execute together.
     pub max_steps: u64,
     /// How many events there may be.
@@ -95,6 +101,8 @@ impl Launch {
             loop_headers: false,
             memory: Vec::new(),
             granted: None,
+            handed: None,
+            by_mbarriers: BTreeMap::new(),
             handed_over: BTreeSet::new(),
             unwritten: BTreeSet::new(),
             max_steps: 100_000_000,

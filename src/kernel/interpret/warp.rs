@@ -1,5 +1,7 @@
 //! A warp: control flow, guards and the registers of its lanes.
 
+use std::collections::BTreeMap;
+
 use super::event::Event;
 use super::event::EventKind;
 use super::event::Object;
@@ -44,6 +46,8 @@ pub struct Warp {
     pub looks: u64,
     /// How many answers of cluster launch control it has read.
     pub asked: u32,
+    /// How often it has read each word that is handed over by mbarriers.
+    pub handed: BTreeMap<(Place, u32), u32>,
 }
 
 /// What an operation does to the lanes that executed it.
@@ -87,7 +91,19 @@ impl Warp {
             trace: WarpTrace::default(),
             looks: 0,
             asked: 0,
+            handed: BTreeMap::new(),
         }
+    }
+
+    /// What a result of a load is that is a word which a warp hands over by mbarriers.
+    pub fn handed_word(&mut self, (at, index): (Place, usize), world: &World) -> Option<u128> {
+        let word = (at, u32::try_from(index).ok()?);
+        let (more, no_more) = *world.launch.by_mbarriers.get(&word)?;
+        let most = world.launch.handed?;
+        let read = self.handed.entry(word).or_default();
+        let number = if *read < most { more } else { no_more };
+        *read = read.saturating_add(1);
+        Some(number.into())
     }
 
     pub fn live(&self) -> Lanes {

@@ -210,6 +210,8 @@ mod tests;
 #[cfg(test)]
 mod tests_counters;
 #[cfg(test)]
+mod tests_handed;
+#[cfg(test)]
 mod tests_loops;
 #[cfg(test)]
 mod tests_memory;
@@ -217,6 +219,8 @@ mod tests_memory;
 mod tests_numbers;
 #[cfg(test)]
 mod tests_premises;
+#[cfg(test)]
+mod tests_spared;
 #[cfg(test)]
 mod tests_strides;
 #[cfg(test)]

@@ -310,7 +310,11 @@ impl<'a> Lower<'_, 'a> {
                     } else {
                         Token::State(operand)
                     };
-                let (order, scope) = (MemoryOrder::Acquire, scope);
+                let order = if operation.has_word("relaxed") {
+                    MemoryOrder::Relaxed
+                } else {
+                    MemoryOrder::Acquire
+                };
                 if operation.results.is_empty() {
                     // Without a result it does not come back before the phase has completed, unless its time is limited.
                     if name.starts_with("test_wait") || name.ends_with("timelimit") {

@@ -172,6 +172,16 @@ pub fn values(
                 step,
             } => trips((*relation, *phi, *first, *step), launch, terms)?,
             Origin::Granted => launch.granted?.into(),
+            Origin::Handed { first } => match first {
+                None => launch.handed?.into(),
+                Some(first) => {
+                    let first = fixed(*first, launch, terms)?;
+                    match terms.truth(first)? {
+                        true => i128::from(launch.handed?).checked_add(1)?,
+                        false => 0,
+                    }
+                }
+            },
             Origin::Number(number) => number.value(&|atomic| match atomic {
                 Atomic::Input(input) => values.get(*input as usize).copied().flatten(),
                 _ => None,

@@ -124,6 +124,7 @@ fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
     match origin {
         Origin::Term(term) => is_word(*term),
         Origin::Granted => true,
+        Origin::Handed { .. } => false,
         Origin::Number(number) => {
             let [(Atomic::Quotient(inner, divisor), 1)] =
                 number.parts.iter().collect::<Vec<_>>()[..]

@@ -13,6 +13,8 @@ use crate::recover::closed::close;
 use crate::recover::columns::Columns;
 use crate::recover::ends;
 use crate::recover::graph::Graph;
+use crate::recover::handed;
+use crate::recover::handed::Handed;
 use crate::recover::lives;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::counter;
@@ -38,6 +40,7 @@ use crate::recover::sketch::Role;
 use crate::recover::slice::Slice;
 use crate::recover::taken;
 use crate::recover::tree::Arena;
+use crate::recover::tree::FROM_MEMORY;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::in_time;
 use crate::recover::trees::trees;
@@ -99,8 +102,30 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool) -> Result<Vec<String>, Obs
         .collect())
 }
 
-/// Recovers the roles of a kernel.
+/// Recovers the roles of a kernel. Where that fails, words that warps hand over to each other by mbarriers are looked for.
 pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles, Obstacle> {
+    let first = roles_with(kernel, shape, over, None);
+    if first.is_ok() {
+        return first;
+    }
+    let Some(handed) = Handed::new(kernel) else {
+        return first;
+    };
+    // Where memory stops the first attempt, and not the second, what stops that one says more.
+    let by_memory = |obstacle: &Obstacle| obstacle.reason.contains(FROM_MEMORY);
+    match (roles_with(kernel, shape, over, Some(handed)), first) {
+        (Ok(roles), _) => Ok(roles),
+        (Err(second), Err(first)) if by_memory(&first) && !by_memory(&second) => Err(second),
+        (_, first) => first,
+    }
+}
+
+fn roles_with(
+    kernel: &Kernel,
+    shape: Shape,
+    over: fn() -> bool,
+    handed: Option<Handed>,
+) -> Result<Roles, Obstacle> {
     let threads = shape
         .threads
         .iter()
@@ -125,8 +150,12 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     if !graph.is_reducible() {
         return Err(refuse("the control flow has a loop with several entries"));
     }
-    let slice = Slice::new(kernel, &graph);
+    let slice = match &handed {
+        Some(handed) => Slice::with_stores(kernel, &graph, &handed.stores),
+        None => Slice::new(kernel, &graph),
+    };
     let mut arena = Arena {
+        handed,
         over: Some(over),
         unwritten: Unwritten::new(kernel),
         wide_sizes: wide_sizes(kernel),
@@ -175,6 +204,13 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
         responses.settle(&mut lines)?;
         columns.settle(*rank, *warp, &mut lines)?;
         programs.push((*rank, *warp, lines));
+    }
+    if handed::check(&programs, &inputs)? {
+        let assumptions = handed::ASSUMPTIONS.map(str::to_owned);
+        inputs.assumptions.extend(assumptions);
+    }
+    for (_, _, lines) in &mut programs {
+        handed::take_out(lines);
     }
     let mut all: Vec<&mut Vec<Line>> = programs.iter_mut().map(|(_, _, lines)| lines).collect();
     if bytes::fill(&mut all)? {

@@ -21,6 +21,7 @@ mod family;
 mod few_trips;
 pub mod graph;
 mod grid;
+mod handed;
 mod inputs;
 mod kernel;
 mod late;

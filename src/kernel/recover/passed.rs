@@ -218,6 +218,9 @@ fn may_block(action: &Action) -> bool {
         | Action::ClusterWait
         | Action::Tried { .. }
         | Action::Asked
+        | Action::HandedLoad { .. }
+        | Action::HandedStore { .. }
+        | Action::Ahead
         | Action::Allocate { .. }
         | Action::Deallocate { .. }
         | Action::Relinquish

@@ -134,6 +134,9 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
                 | Action::ClusterArrive
                 | Action::ClusterWait
                 | Action::Asked
+                | Action::HandedLoad { .. }
+                | Action::HandedStore { .. }
+                | Action::Ahead
                 | Action::Allocate { .. }
                 | Action::Deallocate { .. }
                 | Action::Relinquish

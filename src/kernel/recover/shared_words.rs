@@ -47,6 +47,9 @@ pub struct Position {
     pub lost: bool,
     /// Whether it may be that the warp does not come here.
     pub perhaps: bool,
+    /// The lanes that have read or written words that may be handed over by mbarriers, in this round of the innermost loop,
+    /// since all lanes of the warp came together.
+    pub loose: u32,
 }
 
 impl Position {
@@ -73,6 +76,7 @@ impl Position {
             met: BTreeMap::new(),
             lost: true,
             perhaps: self.perhaps,
+            loose: 0,
         }
     }
 
@@ -93,6 +97,14 @@ impl Position {
         self.met.get(&barrier).copied().unwrap_or(Some(0))
     }
 
+    /// As it matters for words that are handed over at barriers.
+    pub fn of_words(&self) -> Self {
+        Self {
+            loose: 0,
+            ..self.clone()
+        }
+    }
+
     /// Where two ways meet.
     pub fn joined(&self, other: &Self) -> Self {
         let barriers: BTreeSet<u32> = self.met.keys().chain(other.met.keys()).copied().collect();
@@ -104,6 +116,7 @@ impl Position {
             met: met.collect(),
             lost: self.lost || other.lost,
             perhaps: self.perhaps || other.perhaps,
+            loose: self.loose | other.loose,
         }
     }
 }

@@ -117,6 +117,19 @@ pub enum Action {
     },
     /// A mark: an answer is read.
     Asked,
+    /// Marks: words in shared memory are read and written that warps may hand over to each other, at a place or at one that is
+    /// not known. They are taken out when all roles are known.
+    HandedLoad {
+        place: Option<Object>,
+        number: u32,
+        bytes: u32,
+    },
+    HandedStore {
+        place: Option<Object>,
+        bytes: u32,
+    },
+    /// A mark: the arrival that follows may come before loads and stores of other lanes of its warp.
+    Ahead,
     /// Marks: tensor memory is asked for and given back, and the permit to ask. They are taken out like the others.
     Allocate {
         columns: i128,

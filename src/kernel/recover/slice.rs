@@ -85,22 +85,33 @@ pub fn mask_of(synchronization: &Synchronization) -> Option<Operand> {
 impl Slice {
     /// The slice of the events.
     pub fn new(kernel: &Kernel, graph: &Graph) -> Self {
-        Self::of(kernel, graph, &is_event)
+        Self::of(kernel, graph, &is_event, &BTreeSet::new())
+    }
+
+    /// The slice of the events and of where these stores go.
+    pub fn with_stores(kernel: &Kernel, graph: &Graph, stores: &BTreeSet<(BlockId, u32)>) -> Self {
+        Self::of(kernel, graph, &is_event, stores)
     }
 
     /// The slice of what ties lanes together: what decides whether it is carried out, by which lanes and for which.
     pub fn of_lanes(kernel: &Kernel, graph: &Graph) -> Self {
         // Words are handed over at barriers.
-        Self::of(kernel, graph, &|operation| {
+        let wanted = |operation: &Operation| {
             let is_barrier = matches!(
                 operation.kind,
                 OperationKind::Synchronization(Synchronization::BarrierSync { .. })
             );
             is_barrier || ties_lanes(operation)
-        })
+        };
+        Self::of(kernel, graph, &wanted, &BTreeSet::new())
     }
 
-    fn of(kernel: &Kernel, graph: &Graph, wanted: &dyn Fn(&Operation) -> bool) -> Self {
+    fn of(
+        kernel: &Kernel,
+        graph: &Graph,
+        wanted: &dyn Fn(&Operation) -> bool,
+        stores: &BTreeSet<(BlockId, u32)>,
+    ) -> Self {
         let definitions = definitions(kernel);
         let mut local_stores = Vec::new();
         let mut shared_stores = Vec::new();
@@ -175,6 +186,23 @@ impl Slice {
                 Operand::Constant(_) => None,
             });
             slice.need(*at, &needed, kernel, graph, &definitions, &mut work);
+        }
+        for (block, index) in stores {
+            let (at, index) = (block.0 as usize, *index as usize);
+            let operation = &kernel.blocks[at].operations[index];
+            if shared_stores.contains(&(at, index)) {
+                work.push((at, index));
+                continue;
+            }
+            // What is stored does not matter.
+            let mut needed: Vec<RegisterId> = Vec::new();
+            needed.extend(operation.guard.map(|guard| guard.predicate));
+            needed.extend(match reached_place(operation) {
+                Some(Operand::Register(register)) => Some(register),
+                _ => None,
+            });
+            slice.operations[at][index] = true;
+            slice.need(at, &needed, kernel, graph, &definitions, &mut work);
         }
         while let Some((at, index)) = work.pop() {
             if std::mem::replace(&mut slice.operations[at][index], true) {

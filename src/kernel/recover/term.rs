@@ -40,6 +40,8 @@ pub enum Atom {
     Test(u32),
     /// What cluster launch control has answered. The number is that of the question.
     Response(u32),
+    /// A word that a warp has handed over in shared memory. The number is that of the load.
+    Handed(u32),
     /// A result that nothing is known of.
     Opaque(u32),
 }

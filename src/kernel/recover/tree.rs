@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::ir::Location;
 use crate::ir::Synchronization;
+use crate::recover::handed::Handed;
 use crate::recover::shared_words::SharedWords;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
@@ -18,6 +19,9 @@ pub struct Obstacle {
     pub location: Location,
 }
 
+/// What is said of values that memory says.
+pub const FROM_MEMORY: &str = "a value that is read from memory";
+
 /// Words for a value in a term of which nothing is known, with the place where it is read from memory.
 pub fn not_known(term: TermId, terms: &Terms, loaded: &BTreeMap<u32, Location>) -> String {
     let atoms = terms.atoms(term);
@@ -26,8 +30,8 @@ pub fn not_known(term: TermId, terms: &Terms, loaded: &BTreeMap<u32, Location>) 
         _ => None,
     });
     match places.next() {
-        Some(place) => format!("a value that is read from memory ({place})"),
-        None => "a value that is read from memory or not followed".to_owned(),
+        Some(place) => format!("{FROM_MEMORY} ({place})"),
+        None => format!("{FROM_MEMORY} or not followed"),
     }
 }
 
@@ -165,6 +169,19 @@ pub enum EventKind {
     },
     /// Looks whether the answer was yes.
     Query,
+    /// Marks: a load from and a store to words in shared memory that warps may hand over to each other. The address is not
+    /// followed where some lane might not be in order with what it waited for.
+    HandedLoad {
+        address: Option<TermId>,
+        number: u32,
+        bytes: u32,
+    },
+    HandedStore {
+        address: Option<TermId>,
+        bytes: u32,
+    },
+    /// A mark: the arrival that follows may come before loads and stores of other lanes.
+    Ahead,
     SetMaxRegisters {
         count: TermId,
         increase: bool,
@@ -198,6 +215,9 @@ impl EventKind {
             Self::Invalidate { object }
             | Self::CopyArrive { object, .. }
             | Self::TryCancel { object, .. } => vec![object],
+            Self::HandedLoad { address, .. } | Self::HandedStore { address, .. } => {
+                address.iter_mut().collect()
+            }
             Self::Arrive {
                 object,
                 count,
@@ -238,6 +258,7 @@ impl EventKind {
             Self::ClusterArrive
             | Self::ClusterWait
             | Self::Query
+            | Self::Ahead
             | Self::TensorRelinquish
             | Self::Multiply(_) => Vec::new(),
         }
@@ -319,6 +340,8 @@ pub struct Arena {
     pub alike: Vec<(TermId, Location)>,
     /// Whether lanes are taken to go the same way where memory decides.
     pub trusts_memory: bool,
+    /// Words that warps hand over to each other by mbarriers, if that is looked for.
+    pub handed: Option<Handed>,
     /// What warps hand over to each other in shared memory.
     pub shared_words: SharedWords,
     /// Loads from global memory of words that nobody writes.

@@ -515,7 +515,8 @@ impl<'a> Change<'a> {
             kind: OperationKind::Synchronization(Synchronization::MbarrierWait {
                 address,
                 token: Token::Parity(parity),
-                order: MemoryOrder::Relaxed,
+                // What was multiplied is there behind it.
+                order: MemoryOrder::Acquire,
                 scope: Scope::Cta,
             }),
             location: at.clone(),

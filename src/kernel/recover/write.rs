@@ -587,6 +587,9 @@ impl Writer<'_> {
             | Action::Round { .. }
             | Action::Tried { .. }
             | Action::Asked
+            | Action::HandedLoad { .. }
+            | Action::HandedStore { .. }
+            | Action::Ahead
             | Action::Allocate { .. }
             | Action::Deallocate { .. }
             | Action::Relinquish => {

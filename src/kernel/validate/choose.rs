@@ -212,6 +212,7 @@ fn candidate(
     }
     launch.fill(other);
     launch.granted = u32::try_from(number % 7).ok();
+    launch.handed = u32::try_from(number % 5).ok();
     launch
 }
 

@@ -240,6 +240,9 @@ impl<'a> Expander<'a> {
             | Action::Round { .. }
             | Action::Tried { .. }
             | Action::Asked
+            | Action::HandedLoad { .. }
+            | Action::HandedStore { .. }
+            | Action::Ahead
             | Action::Allocate { .. }
             | Action::Deallocate { .. }
             | Action::Relinquish => return None,

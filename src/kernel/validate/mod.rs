@@ -15,6 +15,7 @@ mod expand;
 mod observe;
 mod units;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 pub use act::Act;
@@ -162,6 +163,7 @@ pub fn validate(
             let places = answered.iter();
             launch.handed_over = places.map(|(block, index)| place(block, index)).collect();
         }
+        launch.by_mbarriers = by_mbarriers(inputs, arena);
         let unwritten = arena.unwritten.loads.iter();
         launch.unwritten = unwritten
             .map(|(block, index)| place(block, index))
@@ -229,6 +231,16 @@ pub fn validate(
         validation.events += events;
     }
     Ok(validation)
+}
+
+/// The loads of words that warps hand over by mbarriers, with what they read as long as there is more, and then.
+fn by_mbarriers(inputs: &Inputs, arena: &Arena) -> BTreeMap<(Place, u32), (u64, u64)> {
+    let loads = arena.handed.as_ref().map(|handed| &handed.loads);
+    let found = inputs.by_handed.iter().filter_map(|by| {
+        let ((block, index, result), _) = *loads?.get(by.load as usize)?;
+        Some(((Place { block, index }, result), by.words))
+    });
+    found.collect()
 }
 
 /// Why the trace of a whole launch says nothing.

@@ -251,6 +251,9 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
         | Action::Numbered { .. }
         | Action::Round { .. }
         | Action::Asked
+        | Action::HandedLoad { .. }
+        | Action::HandedStore { .. }
+        | Action::Ahead
         | Action::Allocate { .. }
         | Action::Deallocate { .. }
         | Action::Relinquish

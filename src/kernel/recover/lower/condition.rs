@@ -14,6 +14,7 @@ use crate::recover::number::Number;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
+use crate::recover::term::Terms;
 use crate::recover::tree::Awaited;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::LoopId;
@@ -328,6 +329,13 @@ impl Lowerer<'_> {
         None
     }
 
+    /// Whether a loop runs once at most.
+    fn runs_once(&self, id: LoopId) -> bool {
+        let count = self.counts.get(&id);
+        let range = count.and_then(|count| self.range(count));
+        range.is_some_and(|(_, most)| most <= 1)
+    }
+
     /// Whether a condition holds only where a test of this mbarrier for this parity has passed. Phis are followed by
     /// coinduction: what is asked of a phi again on the way may be taken for granted.
     fn has_passed(
@@ -391,6 +399,8 @@ impl Lowerer<'_> {
                     })
                     .collect();
                 let held = self.held.clone();
+                let began = self.began.clone();
+                let once = self.runs_once(in_loop);
                 let terms = &mut self.arena.terms;
                 let truth = terms.constant(1, 1);
                 let firsts: Vec<(Atom, TermId)> =
@@ -398,20 +408,29 @@ impl Lowerer<'_> {
                 let nexts: Vec<(Atom, TermId)> =
                     all.iter().map(|(atom, _, next)| (*atom, *next)).collect();
                 let mut sides = Vec::new();
-                for (list, token) in [(firsts, first), (nexts, next)] {
-                    let begun: Vec<TermId> = held
-                        .iter()
-                        .map(|term| terms.substitute(*term, &|atom| of(&list, atom)))
-                        .collect();
-                    let mut all = [
-                        token,
-                        terms.substitute(object, &|atom| of(&list, atom)),
-                        terms.substitute(parity, &|atom| of(&list, atom)),
-                    ];
+                for (list, token) in [(firsts.clone(), first), (nexts, next)] {
+                    let mut begun: Vec<TermId> = Vec::new();
+                    for term in &held {
+                        begun.push(terms.substitute(*term, &|atom| of(&list, atom)));
+                    }
+                    begun.extend(&began);
+                    let mut token = token;
+                    if once {
+                        // The only iteration begins with what came to the loop. What is tested in it stays over what it begins with.
+                        for term in begun.iter_mut().chain([&mut token]) {
+                            *term = terms.substitute(*term, &|atom| of(&firsts, atom));
+                        }
+                    }
+                    token = above_minima(token, terms);
+                    let [object, parity] = [object, parity]
+                        .map(|term| terms.substitute(term, &|atom| of(&list, atom)));
+                    let mut all = [token, object, parity];
                     for term in &mut all {
                         for begun in &begun {
-                            if terms.truth(*begun).is_none() {
-                                *term = terms.replaced(*term, *begun, truth);
+                            for begun in implied(*begun, terms) {
+                                if terms.truth(begun).is_none() {
+                                    *term = terms.replaced(*term, begun, truth);
+                                }
                             }
                         }
                     }
@@ -424,4 +443,76 @@ impl Lowerer<'_> {
             _ => false,
         }
     }
+}
+
+/// What holds where a condition does: itself, and of `a < min(x, y)` also `a < x` and `a < y`. From `min(x, y) < x` follows
+/// `y < x`, and from `1 < x` also `0 < x`.
+fn implied(condition: TermId, terms: &mut Terms) -> Vec<TermId> {
+    let mut all = vec![condition];
+    let mut at = 0;
+    while let Some(condition) = all.get(at).copied() {
+        at += 1;
+        if at > MOST_IMPLIED {
+            break;
+        }
+        let more = match *terms.node(condition) {
+            Node::Binary(Binary::And, a, b) => vec![a, b],
+            Node::Relation(Relation::LessSigned, a, b) => {
+                let mut more = Vec::new();
+                if let Some((x, y)) = minimum(b, terms) {
+                    more.extend([(a, x), (a, y)]);
+                }
+                match minimum(a, terms) {
+                    Some((x, y)) if x == b => more.push((y, b)),
+                    Some((x, y)) if y == b => more.push((x, b)),
+                    _ => {}
+                }
+                let width = terms.width_of(a);
+                if terms.value(a) == Some(1) {
+                    more.push((terms.constant(0, width), b));
+                }
+                let less = |(a, b): (TermId, TermId)| terms.relation(Relation::LessSigned, &a, &b);
+                more.into_iter().map(less).collect()
+            }
+            _ => Vec::new(),
+        };
+        all.extend(
+            more.into_iter()
+                .filter(|one| !all.contains(one))
+                .collect::<Vec<_>>(),
+        );
+    }
+    all
+}
+
+/// A term with `a < x && a < y` for `a < min(x, y)`.
+fn above_minima(term: TermId, terms: &mut Terms) -> TermId {
+    let mut changed = term;
+    for part in terms.parts(term).to_vec() {
+        if let Node::Relation(Relation::LessSigned, a, b) = *terms.node(part)
+            && let Some((x, y)) = minimum(b, terms)
+        {
+            let [x, y] = [x, y].map(|bound| terms.relation(Relation::LessSigned, &a, &bound));
+            let both = terms.binary(Binary::And, &x, &y);
+            changed = terms.replaced(changed, part, both);
+        }
+    }
+    changed
+}
+
+/// How many conditions are looked at for what follows from them.
+const MOST_IMPLIED: usize = 16;
+
+/// The two of which a term is the lesser one, compared with sign: `x < y ? x : y`, or `k < x ? k + 1 : x`.
+fn minimum(term: TermId, terms: &Terms) -> Option<(TermId, TermId)> {
+    let Node::Select(condition, a, b) = *terms.node(term) else {
+        return None;
+    };
+    let Node::Relation(Relation::LessSigned, x, y) = *terms.node(condition) else {
+        return None;
+    };
+    let signed = |term: TermId| terms.signed(term);
+    let next = signed(x).and_then(|k| k.checked_add(1));
+    let is_minimum = (x, y) == (a, b) || y == b && next.is_some() && next == signed(a);
+    is_minimum.then_some((a, b))
 }

@@ -415,6 +415,26 @@ impl Lowerer<'_> {
             }
             EventKind::Multiply(_) => {}
             EventKind::Query => push(Action::Asked),
+            EventKind::HandedLoad {
+                address,
+                number,
+                bytes,
+            } => {
+                let place = address.and_then(|address| self.object(address, location).ok());
+                push(Action::HandedLoad {
+                    place,
+                    number: *number,
+                    bytes: *bytes,
+                });
+            }
+            EventKind::HandedStore { address, bytes } => {
+                let place = address.and_then(|address| self.object(address, location).ok());
+                push(Action::HandedStore {
+                    place,
+                    bytes: *bytes,
+                });
+            }
+            EventKind::Ahead => push(Action::Ahead),
             EventKind::ClusterArrive => push(Action::ClusterArrive),
             EventKind::ClusterWait => push(Action::ClusterWait),
             EventKind::SetMaxRegisters { count, increase } => {

@@ -73,8 +73,10 @@ impl Lowerer<'_> {
         }
         self.index_alone(&own);
         self.check_guards(id, location)?;
+        let began = self.began.len();
         if top {
             self.held.push(shape.goes_on);
+            self.begins(shape.goes_on, id);
         }
         let mut inner = self.block(shape.before)?;
         if !bottom {
@@ -84,6 +86,7 @@ impl Lowerer<'_> {
         if top {
             self.held.pop();
         }
+        self.began.truncate(began);
         self.facts.truncate(saved_facts);
         self.meanings = saved_meanings;
         lines.push(Line::For {
@@ -108,6 +111,19 @@ impl Lowerer<'_> {
         let mut rest = self.block(shape.leaving)?;
         lines.append(&mut rest);
         Ok(())
+    }
+
+    /// Notes that the first iteration of a loop begins, inside of it, as far as the launch decides that.
+    fn begins(&mut self, goes_on: TermId, id: LoopId) {
+        let phis = &self.arena.phis;
+        let terms = &mut self.arena.terms;
+        let first = terms.substitute(goes_on, &|atom| match atom {
+            Atom::Phi(phi) if phis[phi as usize].in_loop == id => Some(phis[phi as usize].first),
+            _ => None,
+        });
+        if is_launch(first, terms) {
+            self.began.push(first);
+        }
     }
 
     fn shape<'a>(&mut self, body: &'a [Statement]) -> Option<Shape<'a>> {

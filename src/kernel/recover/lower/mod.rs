@@ -8,6 +8,7 @@ pub mod counter;
 pub mod event;
 mod growing;
 mod guarded;
+mod handed;
 mod indexed;
 mod looping;
 mod meanings;
@@ -35,6 +36,7 @@ use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::recover::apart::Came;
 use crate::recover::branches::spares;
+use crate::recover::handed::ByHanded;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -56,6 +58,9 @@ use carried::Left;
 use guarded::Guard;
 use meanings::Meanings;
 
+/// What is not known of a word that a warp hands over.
+const HANDED: &str = "a word that a warp stores to shared memory and others read";
+
 /// The most that an input is taken to be: what is computed from sizes below it does not wrap around.
 pub const MOST: i128 = (1 << 30) - 1;
 
@@ -74,6 +79,10 @@ pub struct Inputs {
     clipped: BTreeMap<TermId, Number>,
     /// How many clusters are taken over.
     granted: Option<u32>,
+    /// How often words ask for more that warps hand over, by condition and what the launch says of the first round.
+    handed: BTreeMap<(TermId, Option<TermId>), u32>,
+    /// The loops that go on as words say that warps hand over.
+    pub by_handed: Vec<ByHanded>,
     /// What is taken for granted, in words.
     pub assumptions: BTreeSet<String>,
     /// How arrivals at mbarriers come.
@@ -131,6 +140,9 @@ pub enum Origin {
     Number(Number),
     /// How many clusters cluster launch control lets this one take over.
     Granted,
+    /// For how many rounds a word says that a loop goes on which a warp hands over in shared memory. Where the launch decides
+    /// whether there is a first round, under which condition there is.
+    Handed { first: Option<TermId> },
 }
 
 impl Origin {
@@ -144,6 +156,7 @@ impl Origin {
                 step,
                 ..
             } => vec![*relation, *first, *step],
+            Origin::Handed { first } => first.iter().copied().collect(),
             Origin::Number(_) | Origin::Granted => Vec::new(),
         }
     }
@@ -161,6 +174,8 @@ pub struct Lowerer<'a> {
     counts: BTreeMap<u32, Number>,
     /// What holds at this point: conditions of the loops and branches around.
     held: Vec<TermId>,
+    /// The conditions, of the launch, of the first iterations of the loops around.
+    began: Vec<TermId>,
     /// Numbers that are at least 0 at this point.
     facts: Vec<Number>,
     /// Registers of machines that are parities of the index as well: they need no variable.
@@ -314,6 +329,7 @@ impl<'a> Lowerer<'a> {
             meanings: Meanings::default(),
             counts: BTreeMap::new(),
             held: Vec::new(),
+            began: Vec::new(),
             facts: Vec::new(),
             kept: BTreeSet::new(),
             keeps: false,
@@ -468,6 +484,7 @@ impl Lowerer<'_> {
                     return Some(not_known(term, &self.arena.terms, &self.arena.loaded));
                 }
                 Atom::Response(_) => return Some("what cluster launch control answers".to_owned()),
+                Atom::Handed(_) => return Some(HANDED.to_owned()),
                 Atom::Test(_) => return Some("whether a test of an mbarrier passes".to_owned()),
                 Atom::Phi(phi) if self.meaning(*phi).is_none() => {
                     // What comes to it in a round may say more.

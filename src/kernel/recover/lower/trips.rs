@@ -41,6 +41,9 @@ impl Lowerer<'_> {
         if let Some(trips) = self.by_responses(goes_on, id) {
             return Some(trips);
         }
+        if let Some(trips) = self.by_handed(goes_on, id) {
+            return Some(trips);
+        }
         if let Some(Condition::AtLeastZero(left)) = self.by_trips(goes_on, Some(id)) {
             // `trips - index - ahead - 1 >= 0`.
             let all = left

@@ -120,6 +120,7 @@ impl Walker<'_> {
                 no_complete,
                 token,
                 cluster,
+                order,
                 ..
             } => {
                 if !cluster {
@@ -131,6 +132,7 @@ impl Walker<'_> {
                         location,
                     );
                 }
+                self.mark_ahead(*order, mask, path, out, location);
                 let operands: Vec<Operand> =
                     [*address, *count].into_iter().chain(*expect).collect();
                 self.emit(&operands, mask, path, out, location, |terms| {

@@ -76,6 +76,14 @@ impl Walker<'_> {
         if all && operation.guard.is_none() && path.mask | path.exited == self.full {
             path.waited = None;
         }
+        // Others of these operations do not order what lanes read and write.
+        if all
+            && matches!(synchronization, Synchronization::WarpSync { .. })
+            && operation.guard.is_none()
+            && path.mask | path.exited == self.full
+        {
+            path.position.loose = 0;
+        }
     }
 
     /// Refuses what lanes do that may be ahead of those that have waited.
@@ -152,7 +160,7 @@ pub fn differs(arena: &Arena) -> Option<Location> {
         while let Some(term) = work.pop() {
             for atom in arena.terms.atoms(term).iter() {
                 match atom {
-                    Atom::Opaque(_) => return true,
+                    Atom::Opaque(_) | Atom::Handed(_) => return true,
                     Atom::Phi(phi) if seen.insert(*phi) => {
                         let phi = &arena.phis[*phi as usize];
                         work.extend([phi.first, phi.next]);

@@ -12,6 +12,7 @@
 mod counters;
 mod events;
 mod exchanges;
+mod handed;
 mod lanes;
 mod launch;
 mod once;
@@ -43,6 +44,7 @@ use crate::meaning::operand_width;
 use crate::meaning::result_of;
 use crate::meaning::result_width;
 use crate::recover::graph::Graph;
+use crate::recover::handed::Handed;
 use crate::recover::launch::is_launch;
 use crate::recover::shared_words::Position;
 use crate::recover::shared_words::SharedWords;
@@ -166,6 +168,7 @@ struct Walker<'a> {
     alike: &'a mut Vec<(TermId, Location)>,
     trusts_memory: &'a mut bool,
     shared_words: &'a mut SharedWords,
+    handed: &'a mut Option<Handed>,
     unwritten: &'a Unwritten,
     branches: &'a mut Vec<(TermId, Location)>,
     given: Option<(TermId, bool)>,
@@ -214,6 +217,7 @@ pub fn walk(
         alike: &mut arena.alike,
         trusts_memory: &mut arena.trusts_memory,
         shared_words: &mut arena.shared_words,
+        handed: &mut arena.handed,
         unwritten: &arena.unwritten,
         branches: &mut arena.branches,
         given: arena.given,
@@ -602,7 +606,9 @@ impl Walker<'_> {
     /// Whether a term depends on what nothing is known of, which may also differ between lanes.
     fn is_opaque(&self, term: TermId) -> bool {
         let atoms = self.terms.atoms(term);
-        atoms.iter().any(|atom| matches!(atom, Atom::Opaque(_)))
+        atoms
+            .iter()
+            .any(|atom| matches!(atom, Atom::Opaque(_) | Atom::Handed(_)))
     }
 
     /// A branch that the lanes take differently, nobody knows how: without events below it, what it
@@ -1549,6 +1555,19 @@ impl Walker<'_> {
                     }
                     return Ok(());
                 }
+                if is_shared(*space)
+                    && self.load_handed(
+                        *address,
+                        results,
+                        (*width, *signed),
+                        mask,
+                        path,
+                        out,
+                        location,
+                    )
+                {
+                    return Ok(());
+                }
                 let address = self.operand(*address, 64, &path.state);
                 if self.unwritten.loads.contains(&self.here)
                     && let Some(words) = self.words_at(&address, *width, results.len(), mask)
@@ -1589,6 +1608,10 @@ impl Walker<'_> {
                 ..
             } => {
                 if is_shared(*space) {
+                    let bytes = u32::from(width.div_ceil(8));
+                    let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
+                    let bytes = bytes.saturating_mul(count);
+                    self.store_handed(*address, bytes, mask, path, out, location);
                     let values: Vec<_> = values.iter().copied().map(Some).collect();
                     self.store_words(*address, &values, *width, mask, path);
                 }

@@ -162,7 +162,7 @@ impl Walker<'_> {
             byte: Byte::ANY,
             part: None,
             lanes: path.mask,
-            position: path.position.clone(),
+            position: path.position.of_words(),
         });
     }
 
@@ -200,7 +200,11 @@ impl Walker<'_> {
                     | Atom::Shared { .. }
                     | Atom::Address { .. }
                     | Atom::SharedWindow => true,
-                    Atom::Phi(_) | Atom::Test(_) | Atom::Response(_) | Atom::Opaque(_) => false,
+                    Atom::Phi(_)
+                    | Atom::Test(_)
+                    | Atom::Response(_)
+                    | Atom::Handed(_)
+                    | Atom::Opaque(_) => false,
                 });
                 for byte in 0..bytes {
                     let offset = first.offset.wrapping_add(index * bytes + byte);
@@ -214,7 +218,7 @@ impl Walker<'_> {
                             byte: place,
                             part,
                             lanes: mask,
-                            position: path.position.clone(),
+                            position: path.position.of_words(),
                         }),
                     }
                 }

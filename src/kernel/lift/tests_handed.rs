@@ -1,0 +1,224 @@
+//! Words that warps hand over in shared memory by mbarriers, and loops that go on as they say.
+
+use super::tests::first_of_threads;
+
+const HEAD: &str = ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 n) {\n.reg .pred %p<12>;\n.reg .b32 %r<24>;\n\
+     .shared .align 8 .b64 full[2];\n.shared .align 8 .b64 empty[2];\n.shared .align 8 .b64 other;\n.shared .align 4 .b32 word[2];\n\
+     mov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 31;\nsetp.eq.u32 %p1, %r1, 0;\nsetp.eq.u32 %p2, %r2, 0;\n";
+
+/// The first warp hands over whether there is one more tile, and reads it, too. The other warps read it.
+const TILES: &str = "mov.u32 %r3, full;\nmov.u32 %r4, empty;\nmov.u32 %r5, word;\nmov.u32 %r13, other;\n\
+     @%p1 mbarrier.init.shared.b64 [%r3], 1;\n@%p1 mbarrier.init.shared.b64 [%r4], READERS;\n@%p1 mbarrier.init.shared.b64 [%r13], 1;\n\
+     bar.sync 0;\nld.param.u32 %r6, [n];\nsetp.gt.s32 %p3, %r6, 0;\nmov.u32 %r7, 0;\nmov.u32 %r8, 0;\n\
+     setp.ge.u32 %p4, %r1, 32;\n@%p4 bra reader;\nwriter:\n@!%p3 bra done;\nadd.u32 %r8, %r8, 1;\nxor.b32 %r9, %r7, 1;\n\
+     FREE\nsetp.lt.s32 %p5, %r8, %r6;\nselp.u32 %r10, 1, 0, %p5;\nSTORE\n\
+     wait1:\nmbarrier.try_wait.parity.shared.b64 %p8, [%r3], %r7;\n@!%p8 bra wait1;\n\
+     ld.shared.u32 %r11, [%r5];\nbar.warp.sync -1;\n@%p2 mbarrier.arrive.shared.b64 _, [%r4];\nxor.b32 %r7, %r7, 1;\n\
+     setp.ne.u32 %p3, %r11, 0;\nbra writer;\nreader:\n@!%p3 bra done;\nREAD\nxor.b32 %r7, %r7, 1;\n\
+     setp.ne.u32 %p3, %r11, 0;\nbra reader;\ndone:\nret;\n}\n";
+
+const FREE: &str = "wait0:\nmbarrier.try_wait.parity.shared.b64 %p7, [%r4], %r9;\n@!%p7 bra wait0;";
+const STORE: &str = "@%p2 st.shared.u32 [%r5], %r10;\n@%p2 mbarrier.arrive.shared.b64 _, [%r3];";
+const FULL: &str = "wait2:\nmbarrier.try_wait.parity.shared.b64 %p9, [%r3], %r7;\n@!%p9 bra wait2;";
+const LOAD: &str = "ld.shared.u32 %r11, [%r5];";
+const TOGETHER: &str = "bar.warp.sync -1;";
+const RELEASE: &str = "@%p2 mbarrier.arrive.shared.b64 _, [%r4];";
+
+fn tiles(readers: &str, free: &str, store: &str, read: &[&str]) -> Result<String, String> {
+    let code = TILES
+        .replace("READERS", readers)
+        .replace("FREE", free)
+        .replace("STORE", store)
+        .replace("READ", &read.join("\n"));
+    let found = first_of_threads(&format!("{HEAD}{code}"), 1, 64)?;
+    assert!(
+        found.validation.compared.len() >= 2,
+        "{:?}",
+        found.validation
+    );
+    Ok(found.text)
+}
+
+const READ: [&str; 4] = [FULL, LOAD, TOGETHER, RELEASE];
+
+/// The loops of all warps that read the word run equally often.
+#[test]
+fn loops_go_on_as_a_word_says_that_a_warp_hands_over() {
+    let text = tiles("2", FREE, STORE, &READ).unwrap();
+    let roles = text.find("role warp0").map(|at| &text[at..]);
+    insta::assert_snapshot!(roles.unwrap_or(&text), @"
+    role warp0 warp {
+        sync cta_bar[0] 64  // line 22
+        for i in 0..handed_over {  // line 30
+            wait empty_bar ((i + 1) % 2)  // line 34
+            arrive full_bar  // line 39
+            wait full_bar (i % 2)  // line 41
+            arrive empty_bar  // line 45
+        }
+    }
+
+    role warp1 warp {
+        sync cta_bar[0] 64  // line 22
+        for i in 0..handed_over {  // line 50
+            wait full_bar (i % 2)  // line 52
+            arrive empty_bar  // line 56
+        }
+    }
+    ");
+    assert!(text.contains("Assumed: words of shared memory that a warp hands over by mbarriers"));
+    assert!(text.contains("Assumed: a word that a warp hands over by mbarriers ends"));
+}
+
+/// Lanes may arrive for themselves, and the lane that stores need not be the one that arrives, if the warp meets in between.
+#[test]
+fn lanes_that_hand_a_word_over() {
+    let each = "mbarrier.arrive.shared.b64 _, [%r4];";
+    tiles("33", FREE, STORE, &[FULL, LOAD, each]).unwrap();
+    let apart = "setp.eq.u32 %p6, %r2, 1;\n@%p6 st.shared.u32 [%r5], %r10;\nbar.warp.sync -1;\n@%p2 mbarrier.arrive.shared.b64 _, [%r3];";
+    tiles("2", FREE, apart, &READ).unwrap();
+}
+
+/// What may be read too early or too late is not the word of its round.
+#[test]
+fn words_that_may_be_others_decide_about_nothing() {
+    let cases: [(&str, &str, &str, &str, &[&str]); 14] = [
+        (
+            "released before it is read",
+            "2",
+            FREE,
+            STORE,
+            &[FULL, RELEASE, LOAD],
+        ),
+        (
+            "lanes read that have not met who releases",
+            "2",
+            FREE,
+            STORE,
+            &[FULL, LOAD, RELEASE],
+        ),
+        (
+            "read before it is there",
+            "2",
+            FREE,
+            STORE,
+            &[LOAD, FULL, TOGETHER, RELEASE],
+        ),
+        (
+            "not waited for",
+            "2",
+            FREE,
+            STORE,
+            &[LOAD, TOGETHER, RELEASE],
+        ),
+        (
+            "not released",
+            "1",
+            FREE,
+            STORE,
+            &[
+                FULL,
+                LOAD,
+                TOGETHER,
+                "@%p2 mbarrier.arrive.shared.b64 _, [%r13];",
+            ],
+        ),
+        ("one may release for the other", "1", FREE, STORE, &READ),
+        (
+            "stored behind the arrival",
+            "2",
+            FREE,
+            "@%p2 mbarrier.arrive.shared.b64 _, [%r3];\n@%p2 st.shared.u32 [%r5], %r10;",
+            &READ,
+        ),
+        (
+            "stored by another lane than the one that arrives",
+            "2",
+            FREE,
+            "setp.eq.u32 %p6, %r2, 1;\n@%p6 st.shared.u32 [%r5], %r10;\n@%p2 mbarrier.arrive.shared.b64 _, [%r3];",
+            &READ,
+        ),
+        (
+            "the arrival does not release",
+            "2",
+            FREE,
+            "@%p2 st.shared.u32 [%r5], %r10;\n@%p2 mbarrier.arrive.relaxed.cta.shared.b64 _, [%r3];",
+            &READ,
+        ),
+        ("stored before it is free", "2", "", STORE, &READ),
+        (
+            "the wait is for the phase that has not begun",
+            "2",
+            "wait0:\nmbarrier.try_wait.parity.shared.b64 %p7, [%r4], %r7;\n@!%p7 bra wait0;",
+            STORE,
+            &READ,
+        ),
+        (
+            "somebody else stores",
+            "2",
+            FREE,
+            STORE,
+            &[
+                FULL,
+                LOAD,
+                TOGETHER,
+                "@%p2 st.shared.u32 [%r5], 1;",
+                RELEASE,
+            ],
+        ),
+        (
+            "somebody else arrives",
+            "2",
+            FREE,
+            STORE,
+            &[
+                FULL,
+                LOAD,
+                TOGETHER,
+                RELEASE,
+                "@%p2 mbarrier.arrive.shared.b64 _, [%r3];",
+            ],
+        ),
+        (
+            "one lane waits, and others read",
+            "2",
+            FREE,
+            STORE,
+            &["@!%p2 bra read;", FULL, "read:", LOAD, TOGETHER, RELEASE],
+        ),
+    ];
+    for (what, readers, free, store, read) in cases {
+        let found = tiles(readers, free, store, read);
+        let reason = found.expect_err(what);
+        let known = reason.contains("handed over in shared memory")
+            || reason.contains("a value that is read from memory");
+        assert!(known, "{what}: {reason}");
+    }
+}
+
+/// A word of the round before, or of another ring, is another word.
+#[test]
+fn words_of_other_rounds() {
+    // Warps that read only every other round, or twice in one.
+    let twice = [
+        FULL,
+        LOAD,
+        TOGETHER,
+        RELEASE,
+        "xor.b32 %r7, %r7, 1;",
+        "wait3:\nmbarrier.try_wait.parity.shared.b64 %p9, [%r3], %r7;\n@!%p9 bra wait3;",
+        LOAD,
+        TOGETHER,
+        RELEASE,
+    ];
+    assert!(tiles("2", FREE, STORE, &twice).is_err());
+    // Another word, which is stored to nowhere.
+    let other = [FULL, "ld.shared.u32 %r11, [%r5+4];", TOGETHER, RELEASE];
+    assert!(tiles("2", FREE, STORE, &other).is_err());
+    // Half of it is another condition, and the loop of the writer and that of the reader have numbers of their own.
+    let half = [FULL, "ld.shared.u16 %r11, [%r5];", TOGETHER, RELEASE];
+    let text = tiles("2", FREE, STORE, &half).unwrap();
+    assert!(text.contains("handed_over_2"), "{text}");
+    // A life that ends.
+    let ends = format!("{STORE}\n@%p1 mbarrier.inval.shared.b64 [%r4];");
+    assert!(tiles("2", FREE, &ends, &READ).is_err());
+}

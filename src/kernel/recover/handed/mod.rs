@@ -1,0 +1,183 @@
+//! Words that a warp hands over to others in shared memory by two rings of mbarriers, and loops that go on as they say.
+//!
+//! ```text
+//! warp 0: loop { wait empty[i % S] (i / S + 1) % 2; word[i % S] = ...; arrive full[i % S]; ... }
+//! warp 1: loop { ...; wait full[i % S] i / S % 2; more = word[i % S]; arrive empty[i % S]; if !more { break } }
+//! ```
+//!
+//! What the words are need not be known: every warp that reads them in the i-th round reads what was stored in the i-th round.
+//! So loops that go on while a word says so run equally often, which is one unknown of all warps.
+//!
+//! That each reads the word of its round is shown on the lowered lines. Let i = S * q + s. Suppose that up to some moment all
+//! have read what they should; then they did what the lines say.
+//!
+//! - Who reads in round i has waited for the phases 0 to q of `full[s]`, in turn. So q + 1 phases of it are complete: as many as
+//!   that, or one more than q of the same parity. Only the writer arrives at `full`, in each round as often as a phase
+//!   takes, behind its stores. So it has stored in round i.
+//! - Before the writer stores in round i + S, it has waited for the phases 0 to q of `empty[s]`, in turn. So q + 1 phases of it
+//!   are complete. All who arrive at `empty` do so behind a wait for the phase of their round of `full`. As the writer has not yet
+//!   arrived in round i + S, none of them has arrived there more often than in q + 1 rounds. Together they arrive in a round no more
+//!   often than a phase takes. So each has arrived as often as in q + 1 rounds, and who reads does so behind its reading.
+//! - Nobody else stores to these bytes.
+//!
+//! So the first load that reads something else does not exist.
+//!
+//! Arrivals release and waits acquire; where lanes of a warp read or write and others arrive, all lanes come together in
+//! between. Stores whose address depends on the thread, copies and atomic operations are taken to go elsewhere.
+
+mod order;
+
+use std::collections::BTreeSet;
+
+use crate::ir::BlockId;
+use crate::ir::Kernel;
+use crate::ir::MemoryOrder;
+use crate::ir::Operand;
+use crate::ir::OperationKind;
+use crate::ir::Space;
+use crate::ir::Special;
+use crate::ir::Synchronization;
+use crate::ir::VariableId;
+use crate::recover::slice::bases;
+use crate::recover::slice::definitions;
+use crate::recover::slice::is_shared;
+use crate::recover::tree::LoopId;
+
+pub use order::check;
+pub use order::take_out;
+
+/// What is taken for granted where loops go on as words say that are handed over.
+pub const ASSUMPTIONS: [&str; 2] = [
+    "words of shared memory that a warp hands over by mbarriers are written where it does so only: no copy, no atomic operation, and no \
+     store to a place that depends on the thread, reaches them",
+    "a word that a warp hands over by mbarriers ends at some time the loops that go on as it says",
+];
+
+/// Where a word is read: a block, an operation in it, and which of its results.
+pub type Place = (BlockId, u32, u32);
+
+/// What is looked for, and what was found.
+#[derive(Debug, Default)]
+pub struct Handed {
+    /// Stores of which the address is the same for all threads.
+    pub stores: BTreeSet<(BlockId, u32)>,
+    /// The loads, by their numbers: where they are, and how many bits they read.
+    pub loads: Vec<(Place, u16)>,
+}
+
+/// A loop of a role that goes on as a word says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ByHanded {
+    pub in_loop: LoopId,
+    /// The number of the load.
+    pub load: u32,
+    /// What says how often the loop goes on.
+    pub input: u32,
+    /// Words with which it goes on, and ends.
+    pub words: (u64, u64),
+}
+
+impl Handed {
+    /// Of a kernel whose waits acquire.
+    pub fn new(kernel: &Kernel) -> Option<Self> {
+        let operations = || {
+            let blocks = (0..).map(BlockId).zip(&kernel.blocks);
+            blocks.flat_map(|(id, block)| {
+                let all = (0_u32..).zip(&block.operations);
+                all.map(move |(index, operation)| ((id, index), operation))
+            })
+        };
+        let relaxed = operations().any(|(_, operation)| {
+            matches!(&operation.kind, OperationKind::Synchronization(
+                    Synchronization::MbarrierWait { order, .. } | Synchronization::MbarrierTest { order, .. },
+                ) if matches!(order, MemoryOrder::Weak | MemoryOrder::Relaxed))
+        });
+        let loads = operations().any(|(_, operation)| {
+            matches!(operation.kind, OperationKind::Load { space, .. } if is_shared(space))
+        });
+        if relaxed || !loads {
+            return None;
+        }
+        let definitions = definitions(kernel);
+        let stores = operations().filter(|(_, operation)| {
+            let OperationKind::Store { space, address, .. } = operation.kind else {
+                return false;
+            };
+            is_of_shared(kernel, &definitions, space, address)
+                && !depends_on_thread(kernel, &definitions, address)
+        });
+        Some(Self {
+            stores: stores.map(|(place, _)| place).collect(),
+            loads: Vec::new(),
+        })
+    }
+
+    /// Numbers a load.
+    pub fn add(&mut self, place: Place, width: u16) -> u32 {
+        self.loads.push((place, width));
+        u32::try_from(self.loads.len() - 1).unwrap_or(u32::MAX)
+    }
+}
+
+/// Whether a store goes to shared memory, as far as that can be told.
+fn is_of_shared(
+    kernel: &Kernel,
+    definitions: &[Vec<(usize, usize)>],
+    space: Space,
+    address: Operand,
+) -> bool {
+    let shared = |variable: &VariableId| is_shared(kernel.variables[variable.0 as usize].space);
+    match space {
+        Space::Shared | Space::Cluster => true,
+        Space::Generic => bases(kernel, definitions, address).iter().any(shared),
+        _ => false,
+    }
+}
+
+/// Whether an address is computed from the number of the thread, or from what memory or lanes of the warp say.
+fn depends_on_thread(
+    kernel: &Kernel,
+    definitions: &[Vec<(usize, usize)>],
+    address: Operand,
+) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut work = vec![address];
+    while let Some(operand) = work.pop() {
+        let Operand::Register(register) = operand else {
+            continue;
+        };
+        if !seen.insert(register) {
+            continue;
+        }
+        for (at, index) in definitions.get(register.0 as usize).into_iter().flatten() {
+            let kind = &kernel.blocks[*at].operations[*index].kind;
+            let same = match kind {
+                OperationKind::Special { special, .. } => matches!(
+                    special,
+                    Special::CtaThreads(_)
+                        | Special::CtaIndex(_)
+                        | Special::GridCtas(_)
+                        | Special::ClusterIndex(_)
+                        | Special::GridClusters(_)
+                        | Special::ClusterCtaIndex(_)
+                        | Special::ClusterCtas(_)
+                        | Special::ClusterCtaRank
+                        | Special::ClusterCtaCount
+                ),
+                OperationKind::Compute { .. }
+                | OperationKind::AddressOf { .. }
+                | OperationKind::ConvertAddress { .. }
+                | OperationKind::MapAddress { .. } => true,
+                OperationKind::Load { space, .. } => {
+                    matches!(space, Space::Parameter | Space::Constant)
+                }
+                _ => false,
+            };
+            if !same {
+                return true;
+            }
+            work.extend(kind.operands());
+        }
+    }
+    false
+}
