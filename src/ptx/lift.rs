@@ -105,18 +105,9 @@ pub fn lift(
     let found = lift_in_time(module, function, options);
     // Some of what would have been looked at may not have been: whatever was found is not what was asked for.
     match patience::over() {
-        true => Err(Failure::Obstacle(late(function))),
+        true => Err(Failure::Obstacle(Obstacle::late())),
         false => found,
     }
-}
-
-/// The obstacle that is none of the kernel's.
-fn late(function: &Function<'_>) -> Obstacle {
-    let at = function.code.first().map_or(0, |i| i.at);
-    Obstacle::new(
-        at,
-        "the time was up while the kernel was followed; this line is not the cause",
-    )
 }
 
 fn lift_in_time(
@@ -141,7 +132,7 @@ pub(super) fn written(
     options: &Options,
 ) -> Result<String, Failure> {
     let in_time = || match patience::over() {
-        true => Err(late(function)),
+        true => Err(Obstacle::late()),
         false => Ok(()),
     };
     in_time()?;

@@ -38,7 +38,7 @@ fn threads_that_return_early() {
     early_return.ptx:early_return_counted: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 256 threads, 32 came (warp0), and nobody else comes (early_return.cu:22, line 116): warp1 never comes, because `if 256 * ctaid_x + 32 < param_2` (early_return.cu:20, line 99) does not hold for it; warp2 never comes, because `if 256 * ctaid_x + 64 < param_2` (early_return.cu:20, line 99) does not hold for it; warp3 never comes, because `if 256 * ctaid_x + 96 < param_2` (early_return.cu:20, line 99) does not hold for it; and others
     early_return.ptx:early_return_mbarrier: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: met_bar takes 256 arrivals, 1 came (warp0), and warp0 waits for the rest (early_return.cu:35, line 198): warp1 never arrives, because `if 256 * ctaid_x + 32 < param_2` (early_return.cu:32, line 172) does not hold for it; warp2 never arrives, because `if 256 * ctaid_x + 64 < param_2` (early_return.cu:32, line 172) does not hold for it; warp3 never arrives, because `if 256 * ctaid_x + 96 < param_2` (early_return.cu:32, line 172) does not hold for it; and others
     early_return.ptx:guarded_loop: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823 and schedule, assuming 256 * nctaid_x < 2147483680: all obligations of [rule] hold
-    early_return.ptx:guarded_barrier: deadlock: UNKNOWN line 405, `bar.sync 0`: `bar.sync`: only some lanes of the warp come to this barrier, which is `.aligned`: that is undefined
+    early_return.ptx:guarded_barrier: deadlock: UNKNOWN line 405 (early_return.cu:57), `bar.sync 0`: `bar.sync`: only some lanes of the warp come to this barrier, which is `.aligned`: that is undefined
     --- stderr
     Error: how the threads of `early_return_of_a_tile` lie is not known, and what they do depends on it: 256 x 1 x 1 differs from 128 x 2 x 1
          ╭─[ early_return.ptx:426:17 ]
@@ -169,8 +169,8 @@ fn barriers_of_the_whole_grid() {
     grid_sync.ptx:grid_sync: deadlock: PROVED for every param_1 in 0..=1073741823, nctaid_x in 1..=1073741823, nctaid_y in 1..=65535, nctaid_z in 1..=65535, launch order and schedule: all obligations of [rule] hold
     grid_sync.ptx:grid_sync_skipped: deadlock: REFUTED at param_1 = 1, nctaid_x = 2, nctaid_y = 1, nctaid_z = 1: grid_bar takes 2 arrivals, 1 came (cta[0][0][0]), and cta[0][0][0] waits for the rest (helpers.h:377, line 244): cta[1][0][0] never arrives, because `if ctaid_x < param_1` (grid_sync.cu:19, line 182) does not hold for it
     grid_sync.ptx:highest_bit: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for the others at grid_bar (grid_sync.cu:47, line 320), which needs cta[1]; that cannot start, because cta[0] holds the only resident slot
-    grid_sync.ptx:highest_bit_counts_all: deadlock: UNKNOWN line 412, `@%p4 bra $L__BB3_4`: how often this loop runs is not known: what an atomic operation found is not followed (line 400, `atom.add.release.gpu.global.u32 %r14, [%rd2], %r2`)
-    grid_sync.ptx:highest_bit_one_axis: deadlock: UNKNOWN line 480, `atom.add.release.gpu.global.u32 %r14, [%rd2], %r3`: more CTAs come here than the barrier of the grid counts, or not all of them along an axis of the grid
+    grid_sync.ptx:highest_bit_counts_all: deadlock: UNKNOWN line 412 (grid_sync.cu:55), `@%p4 bra $L__BB3_4`: how often this loop runs is not known: what an atomic operation found is not followed (line 400 (grid_sync.cu:55), `atom.add.release.gpu.global.u32 %r14, [%rd2], %r2`)
+    grid_sync.ptx:highest_bit_one_axis: deadlock: UNKNOWN line 480 (grid_sync.cu:63), `atom.add.release.gpu.global.u32 %r14, [%rd2], %r3`: more CTAs come here than the barrier of the grid counts, or not all of them along an axis of the grid
     --- stderr
     ");
 }
@@ -195,7 +195,7 @@ fn flags_of_neighbours() {
     --- stdout
     flags.ptx:look_back: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] >= 1 (flags.cu:22, line 52), which needs cta[0]; that cannot start, because cta[1] holds the only resident slot
     flags.ptx:look_ahead: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1[1] >= 1 (flags.cu:22, line 121), but at_param_1[1] stays 0 and nobody adds to it
-    flags.ptx:look_back_negative: deadlock: UNKNOWN line 208, `st.release.gpu.global.s32 [%rd9], %r4`: `st.release.gpu.global.s32`: what is added to the counter or put there may be negative
+    flags.ptx:look_back_negative: deadlock: UNKNOWN line 208 (flags.cu:43), `st.release.gpu.global.s32 [%rd9], %r4`: `st.release.gpu.global.s32`: what is added to the counter or put there may be negative
     --- stderr
     ");
 }

@@ -266,7 +266,7 @@ fn a_block_sparse_reduction() {
     block_sparse.ptx:blocks_skip_what_they_do_not_visit: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: cta[1] waits for at_param_1[0] == 1 (block_sparse.cu:30, line 182), but at_param_1[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `if at_param_0[ctaid_x, i]` (block_sparse.cu:72, line 167) does not hold for it
     block_sparse.ptx:blocks_add_twice: deadlock: REFUTED at param_3 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_1[1] == 1 (block_sparse.cu:30, line 281), but cta[0] has already added 2 (block_sparse.cu:36, line 319), and at_param_1[1] never goes down
     block_sparse.ptx:rows_take_turns_by_block: deadlock: REFUTED at nctaid_x = 2, columns_param_1 = 1, R = 2, rows_param_0_param_1 = {(1, 0)}: cta[1] waits for at_param_3[0] == 1 (block_sparse.cu:50, line 391), but at_param_3[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for i in row(rows_param_0_param_1, ctaid_x)` (block_sparse.cu:74, line 375) makes no trip
-    block_sparse.ptx:rows_take_turns_by_rank: deadlock: UNKNOWN line 498, `ld.acquire.gpu.global.s32 %r9, [%rd14]`: it depends on memory that is read
+    block_sparse.ptx:rows_take_turns_by_rank: deadlock: UNKNOWN line 498 (block_sparse.cu:50), `ld.acquire.gpu.global.s32 %r9, [%rd14]`: it depends on memory that is read
     --- stderr
     ");
 }

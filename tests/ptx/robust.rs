@@ -115,7 +115,7 @@ fn a_kernel_is_followed_in_time() {
         panic!("recovered in no time");
     };
     assert_eq!(
-        obstacle.reason,
-        "the time was up while the kernel was followed; this line is not the cause"
+        obstacle.words(&module),
+        "the time was up while the kernel was followed"
     );
 }

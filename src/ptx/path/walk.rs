@@ -268,9 +268,7 @@ impl<'m> Walker<'_, 'm, '_> {
             self.current = first + index;
             self.steps += 1;
             if patience::over() {
-                let reason =
-                    "the time was up while the kernel was followed; this line is not the cause";
-                return Err(Obstacle::new(instruction.at, reason));
+                return Err(Obstacle::late());
             }
             if self.steps > MOST_STEPS {
                 let reason = "the kernel is too large to follow";

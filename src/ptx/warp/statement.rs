@@ -7,6 +7,7 @@ use super::term::Sum;
 use super::term::Unknown;
 use crate::ptx::syntax::ast::Location;
 use crate::ptx::syntax::ast::Module;
+use crate::ptx::written::words::source;
 
 /// Why a kernel's synchronization could not be recovered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,21 +72,34 @@ impl Obstacle {
         self
     }
 
-    /// The instruction, the reason, and the instruction at the bottom of it, as a lowercase
-    /// fragment.
+    /// That the time was up, which is due to no instruction.
+    pub(in crate::ptx) fn late() -> Obstacle {
+        Obstacle::new(0, "the time was up while the kernel was followed")
+    }
+
+    /// The instruction with its lines, the reason, and the instruction at the bottom of it, as a lowercase fragment. Of what is due
+    /// to no instruction, the reason.
     pub fn words(&self, module: &Module<'_>) -> String {
-        let mut words = format!(
-            "line {}, `{}`: {}",
-            module.line_of(self.at),
-            instruction(module, self.at),
-            self.reason
-        );
+        if self.at == 0 {
+            return self.reason.clone();
+        }
+        let instruction = |at| format!("{}, `{}`", lines(module, at), instruction(module, at));
+        let mut words = format!("{}: {}", instruction(self.at), self.reason);
         if let Some(from) = self.from.filter(|from| *from != self.at && *from > 0) {
-            let line = module.line_of(from);
-            let text = instruction(module, from);
-            words.push_str(&format!(" (line {line}, `{text}`)"));
+            words.push_str(&format!(" ({})", instruction(from)));
         }
         words
+    }
+}
+
+/// The line of an instruction in the PTX, and in the source where that is said.
+fn lines(module: &Module<'_>, at: usize) -> String {
+    let line = format!("line {}", module.line_of(at));
+    let mut code = module.functions.iter().flat_map(|function| &function.code);
+    let location = code.find(|i| i.at == at).and_then(|i| i.location);
+    match location.filter(|location| location.line > 0) {
+        Some(_) => format!("{line} ({})", source(module, at, location)),
+        None => line,
     }
 }
 
