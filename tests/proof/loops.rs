@@ -121,6 +121,25 @@ fn rings_are_proved() {
     proved(&ring("1..=4"));
 }
 
+/// The bounds of a loop are evaluated once. So a loop of a few iterations is not written out where its body changes what they
+/// mention: the second iteration would begin at another index.
+#[test]
+fn bounds_that_the_body_changes_are_evaluated_once() {
+    let source = |bounds: &str, body: &str| {
+        format!(
+            "protocol bounds param Q in 4.. param K in 0.. mbarrier b[3] {{ arrivals: 1 }}
+             role giver {{ var x = 0 for i in {bounds} {{ {body} }} }}
+             role taker {{ wait b[0] 0 wait b[1 + min(1, K / (Q * Q * Q + 77))] 0 }}"
+        )
+    };
+    let moves = "arrive b[i] x = min(1, K / (Q * Q * Q + 77))";
+    not_proved(&source("x..x + 2", moves));
+    not_proved(&source("x..x + 2 descending", moves));
+    // All three are told.
+    proved(&source("0..3", moves));
+    proved(&source("x..x + 3", "arrive b[i]"));
+}
+
 #[test]
 fn broken_rings_are_not_proved() {
     let good = ring("{2}");

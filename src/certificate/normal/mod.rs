@@ -186,11 +186,14 @@ impl Rewriter<'_> {
         if leave::breaks(this.body) || !self.evident(this.lo) || !self.evident(this.hi) {
             return None;
         }
+        // Each iteration but the first begins with the lower bound, evaluated anew.
+        let changed = leave::changed(this.body);
+        let again = changed.iter().any(|var| algebra::mentions(this.lo, *var));
         let trips = algebra::sub(this.hi.clone(), this.lo.clone());
         match self.difference(&trips, &Expr::Int(0))? {
             Expr::Int(..=0) => Some(Vec::new()),
             Expr::Int(1) => Some(self.unrolled(stmt, &this, 1)),
-            Expr::Int(trips @ 2..=MOST_UNROLLED) if tells_elements_apart(&this) => {
+            Expr::Int(trips @ 2..=MOST_UNROLLED) if !again && tells_elements_apart(&this) => {
                 Some(self.unrolled(stmt, &this, trips))
             }
             _ => None,
