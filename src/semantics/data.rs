@@ -361,6 +361,9 @@ impl Gatherer {
             }
             Work::WaitGroup { most, reads_only } => {
                 let most = env.value(most)?;
+                if most < 0 {
+                    return Err(Fault::GroupCount(most));
+                }
                 let complete = i64::from(self.groups).saturating_sub(most);
                 self.order += 1;
                 for (access, group) in &mut self.accesses {

@@ -85,6 +85,9 @@ pub enum Fault {
     /// A negative number of bytes.
     #[error("{0} bytes: an mbarrier expects and gets 0 or more")]
     ByteCount(i64),
+    /// A wait for groups of asynchronous work that leaves less than none of them.
+    #[error("{0} groups: `wait_group` leaves 0 or more of them")]
+    GroupCount(i64),
     /// A pool of less than nothing, or less than nothing taken from it or given back.
     #[error("amount {0}: a pool has, gives and takes 0 or more")]
     PoolAmount(i64),

@@ -11,6 +11,20 @@ fn copied(folder: &Folder, path: &str) {
     folder.file(name, std::fs::read(&from).unwrap());
 }
 
+/// A wait for all but -1 groups would wait for work that is in no group.
+#[test]
+fn a_wait_leaves_no_negative_number_of_groups() {
+    let folder = Folder::new();
+    for (file, most) in [("none.wlk", "0 - 1"), ("some.wlk", "N - 3")] {
+        let text = format!(
+            "protocol p\nparam N in 1..\nbuffer d\nrole a {{\n    async store writes d\n    wait_group {most}\n    write d\n}}\n"
+        );
+        folder.file(file, text);
+    }
+    let shown = folder.run(&["check", "-q", "--property", "race", "none.wlk", "some.wlk"]);
+    insta::assert_snapshot!(shown, @"");
+}
+
 #[test]
 fn two_runs_show_an_early_completion() {
     let folder = Folder::new();

@@ -82,6 +82,8 @@ class Scope:
             return tuple(self.value(part, local) for part in expr[2]) in self.patterns[expr[1]]
         if word == "pipe":
             stages, start, count = local[expr[1]]
+            if expr[2] != "count" and stages < 1:
+                raise Fault("a ring without stages")
             if expr[2] == "index":
                 return count % stages
             return count if expr[2] == "count" else (count // stages + start) % 2

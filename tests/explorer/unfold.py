@@ -298,16 +298,13 @@ class Unfolding:
             if self.data:
                 put(word, None)
         elif word == "wait_group":
-            kept = self.not_negative(value(stmt[1]))
             if self.data:
+                kept = self.not_negative(value(stmt[1]))
                 put(word, None, kept, stmt[2])
         elif word == "assign":
             local[stmt[1]] = value(stmt[2])
         elif word == "pipeline":
-            stages = value(stmt[3])
-            if stages < 1:
-                raise Fault("a ring without stages")
-            local[stmt[1]] = (stages, 1 if stmt[2] == "producer" else 0, 0)
+            local[stmt[1]] = (value(stmt[3]), 1 if stmt[2] == "producer" else 0, 0)
         elif word == "advance":
             stages, start, count = local[stmt[1]]
             local[stmt[1]] = (stages, start, count + 1)

@@ -45,6 +45,7 @@ use super::artefact::Moment;
 use super::class::Class;
 use super::count::Counted;
 use super::count::Place;
+use super::domain::never_negative;
 use super::flow::Flow;
 use super::flow::Kind;
 use super::flow::Lasting;
@@ -200,7 +201,7 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// So has every number of groups, and where the members run.
+    /// So has every number of groups, which is never below 0, and where the members run.
     fn defined_data(&mut self, class: usize) -> Result<(), Unsupported> {
         let this = &self.classes[class];
         for (nth, point) in this.flow.points.iter().enumerate() {
@@ -211,7 +212,16 @@ impl<'a> Rule<'a> {
             let env = self.member_at_point(&mut setting, class, nth, "at")?;
             let what = format!("`{}`", self.quote(point.span));
             let name = format!("defined_group_c{class}_p{nth}");
-            self.require_defined(setting, &[whole], &env, name, &what)?;
+            let mut needed = Vec::new();
+            setting.terms.well_defined(whole, &env, &[], &mut needed)?;
+            let mut goal = all_needed(needed);
+            let mut meaning = format!("{what} is well defined");
+            if !never_negative(self.protocol, whole) {
+                let most = setting.terms.expr(whole, &env)?;
+                goal = term::and([goal, term::le(&term::int(0), &most)]);
+                meaning.push_str(" and leaves 0 or more groups");
+            }
+            self.conclude(name, meaning, setting, goal)?;
         }
         self.defined_place(class)
     }
