@@ -1,6 +1,7 @@
 //! Regions of small parameter values, by position: how far a value is from the parameter's least
 //! one, where a listed set counts by place in the list.
 
+use itertools::Either;
 use itertools::Itertools;
 
 use crate::protocol::Domain;
@@ -10,7 +11,44 @@ use crate::semantics::unfold;
 /// For every parameter the values up to some position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
-    values: Vec<Vec<i64>>,
+    values: Vec<Values>,
+}
+
+/// The values of one parameter. A run of them may be too long to be listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Values {
+    /// From the first to the second, with both.
+    Run(i64, i64),
+    Listed(Vec<i64>),
+}
+
+impl Values {
+    /// The values up to a position.
+    fn new(domain: &Domain, most: i64) -> Values {
+        let last = domain.value_up_to(most);
+        match (domain, last) {
+            (Domain::AtLeast(lo) | Domain::Range(lo, _), Some(last)) => Values::Run(*lo, last),
+            (Domain::Set(all), Some(last)) => {
+                let listed = all.iter().copied().take_while_inclusive(|v| *v != last);
+                Values::Listed(listed.collect())
+            }
+            (_, None) => Values::Listed(Vec::new()),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = i64> + Clone + '_ {
+        match self {
+            Values::Run(lo, hi) => Either::Left(*lo..=*hi),
+            Values::Listed(all) => Either::Right(all.iter().copied()),
+        }
+    }
+
+    fn contains(&self, value: i64) -> bool {
+        match self {
+            Values::Run(lo, hi) => (lo..=hi).contains(&&value),
+            Values::Listed(all) => all.contains(&value),
+        }
+    }
 }
 
 impl Region {
@@ -18,7 +56,9 @@ impl Region {
     pub fn new(protocol: &Protocol, most: &[i64]) -> Region {
         let params = protocol.params.iter().zip(most);
         Region {
-            values: params.map(|(p, most)| values(&p.domain, *most)).collect(),
+            values: params
+                .map(|(p, most)| Values::new(&p.domain, *most))
+                .collect(),
         }
     }
 
@@ -38,7 +78,7 @@ impl Region {
         let single = order.is_empty().then(Vec::new);
         let product = order
             .iter()
-            .map(|param| self.values[*param].iter().copied())
+            .map(|param| self.values[*param].iter())
             .multi_cartesian_product()
             .filter(|_| !order.is_empty());
         single
@@ -59,27 +99,22 @@ impl Region {
         point
             .iter()
             .zip(&self.values)
-            .all(|(x, all)| all.contains(x))
+            .all(|(x, all)| all.contains(*x))
     }
 
     /// The values in words: `T in 1..=3, N = 0`; nothing where there is no parameter.
     pub fn describe(&self, protocol: &Protocol) -> String {
-        let each = protocol.params.iter().zip(&self.values).map(|(p, list)| {
-            match (&p.domain, list.first(), list.last()) {
-                (_, Some(lo), Some(hi)) if lo == hi => format!("{} = {lo}", p.name),
-                (Domain::Set(_), _, _) | (_, None, _) | (_, _, None) => {
-                    format!("{} in {{{}}}", p.name, list.iter().join(", "))
-                }
-                (_, Some(lo), Some(hi)) => format!("{} in {lo}..={hi}", p.name),
-            }
+        let params = protocol.params.iter().zip(&self.values);
+        let each = params.map(|(p, values)| match values {
+            Values::Run(lo, hi) if lo == hi => format!("{} = {lo}", p.name),
+            Values::Run(lo, hi) => format!("{} in {lo}..={hi}", p.name),
+            Values::Listed(all) => match &all[..] {
+                [only] => format!("{} = {only}", p.name),
+                all => format!("{} in {{{}}}", p.name, all.iter().join(", ")),
+            },
         });
         each.collect::<Vec<_>>().join(", ")
     }
-}
-
-/// The values up to a position.
-fn values(domain: &Domain, most: i64) -> Vec<i64> {
-    (0..=most).map_while(|at| domain.value(at)).collect()
 }
 
 /// The points whose greatest position is exactly `radius`, in the order of the declarations.
@@ -137,6 +172,19 @@ mod tests {
         assert_eq!(points, [[1, 0], [2, 0], [1, 1], [2, 1]]);
         assert_eq!(protocol.params[0].domain.position(3), None);
         assert_eq!(protocol.params[1].domain.position(3), Some(3));
+    }
+
+    #[test]
+    fn far_values_are_not_listed() {
+        let protocol = protocol("param T in 1.. param K in {2, 5, 9}");
+        let region = Region::new(&protocol, &[1 << 62, 1]);
+        assert!(region.contains(&[3_000_000_000, 5]));
+        assert!(!region.contains(&[3_000_000_000, 9]));
+        let words = region.describe(&protocol);
+        assert_eq!(words, "T in 1..=4611686018427387905, K in {2, 5}");
+        let first: Vec<Vec<i64>> = region.points(&protocol, &[1, 0]).take(2).collect();
+        assert_eq!(first, [[1, 2], [2, 2]]);
+        assert_eq!(protocol.params[1].domain.value_up_to(1 << 62), Some(9));
     }
 
     #[test]

@@ -16,7 +16,17 @@ impl Domain {
 
     /// The value at a position or, where the domain ends before, the last one.
     pub fn value_up_to(&self, position: i64) -> Option<i64> {
-        (0..=position).rev().find_map(|at| self.value(at))
+        if position < 0 {
+            return None;
+        }
+        match self {
+            Domain::AtLeast(lo) => Some(lo.saturating_add(position)),
+            Domain::Range(lo, hi) => Some(lo.saturating_add(position).min(*hi)),
+            Domain::Set(all) => {
+                let place = usize::try_from(position).unwrap_or(usize::MAX);
+                all.get(place).or(all.last()).copied()
+            }
+        }
     }
 
     /// The position of a value, if it is in the domain.

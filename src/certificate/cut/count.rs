@@ -101,11 +101,7 @@ impl Course {
         let divisor = gcd(*stride, modulus)?;
         let period = modulus.checked_div(divisor)?;
         let reduced = stride.checked_div(divisor)?;
-        let one = 1_i64.checked_rem_euclid(period)?;
-        let inverse = (0..period).find(|x| {
-            let product = reduced.checked_mul(*x);
-            product.and_then(|product| product.checked_rem_euclid(period)) == Some(one)
-        })?;
+        let inverse = inverse(reduced, period)?;
         let distance = algebra::sub(target.clone(), shift.clone());
         let quotient = algebra::binary(BinaryOp::Div, distance.clone(), Expr::Int(divisor));
         let scaled = algebra::mul(Expr::Int(inverse), quotient);
@@ -115,6 +111,24 @@ impl Course {
         let count = algebra::congruent(steps, Expr::Int(0), &Expr::Int(period), &residue);
         Some(algebra::choose(solvable, count, Expr::Int(0)))
     }
+}
+
+/// The number `x` in `0..modulus` with `a * x = 1` modulo `modulus`, if there is one. The extended Euclidean algorithm proposes
+/// it; that it is one is computed.
+fn inverse(a: i64, modulus: i64) -> Option<i64> {
+    let (a, modulus) = (i128::from(a), i128::from(modulus));
+    let (mut rest, mut next) = (modulus, a.checked_rem_euclid(modulus)?);
+    let (mut found, mut factor) = (0_i128, 1_i128);
+    while next != 0 {
+        let quotient = rest.checked_div(next)?;
+        (rest, next) = (next, rest.checked_sub(quotient.checked_mul(next)?)?);
+        let less = found.checked_sub(quotient.checked_mul(factor)?)?;
+        (found, factor) = (factor, less);
+    }
+    let x = found.checked_rem_euclid(modulus)?;
+    let product = a.checked_mul(x)?.checked_rem_euclid(modulus)?;
+    let one = 1_i128.checked_rem_euclid(modulus)?;
+    (product == one).then(|| i64::try_from(x).ok())?
 }
 
 /// The greatest common divisor of a number and a positive one.
@@ -504,5 +518,24 @@ fn course(index: &Expr, clock: &Expr, moves: &dyn Fn(&Expr) -> bool) -> Option<C
         other => Some(Course::Line {
             shift: still(other, 1)?,
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inverse;
+
+    #[test]
+    fn inverses_are_those_that_a_search_finds() {
+        for modulus in 1..=30_i64 {
+            for a in -40..=40_i64 {
+                let searched = (0..modulus).find(|x| (a * x - 1).rem_euclid(modulus) == 0);
+                assert_eq!(inverse(a, modulus), searched, "{a} modulo {modulus}");
+            }
+        }
+        let far = 1_000_000_000_001;
+        assert_eq!(inverse(3, far), Some(333_333_333_334));
+        assert_eq!(inverse(i64::MIN, i64::MAX), Some(i64::MAX - 1));
+        assert_eq!(inverse(1, 0), None);
     }
 }
