@@ -16,6 +16,7 @@ use crate::protocol::Span;
 #[serde(deny_unknown_fields)]
 pub struct Narrowing {
     /// Parameters with a fixed value.
+    #[serde(with = "serde_with::rust::maps_duplicate_key_is_error")]
     pub set: BTreeMap<String, i64>,
     /// Further assumptions, as written.
     pub assume: Vec<String>,

@@ -4,7 +4,7 @@
 //! its argument: the certificate is issued anew for the text at hand, and checked. What is kept of a counterexample is the
 //! witness: it is replayed on the protocol at hand. The verdict itself is not kept. So whoever damages or forges what is
 //! kept can cost a verdict, and cannot make one. Remarks, and in which sense a counterexample is the smallest, are
-//! taken as they were kept.
+//! taken as they were kept, if they are single lines: so none of them looks like a verdict of another file.
 
 use std::time::Duration;
 use std::time::Instant;
@@ -72,6 +72,18 @@ impl Kept {
         }
     }
 
+    /// Whether all words that are kept can be printed as they are.
+    fn is_printable(&self) -> bool {
+        let (notes, smallest) = match self {
+            Kept::Proved { notes, .. } => (notes, None),
+            Kept::Refuted {
+                notes, smallest, ..
+            } => (notes, Some(smallest)),
+        };
+        let mut all = notes.iter().chain(smallest);
+        all.all(|text| !text.chars().any(char::is_control))
+    }
+
     /// The decision about this protocol, if what is kept shows it. `narrowing` is what has already been applied.
     pub fn again(
         self,
@@ -81,6 +93,9 @@ impl Kept {
         settings: &Settings<'_>,
         shared: &Shared,
     ) -> Option<Decision> {
+        if !self.is_printable() {
+            return None;
+        }
         let started = Instant::now();
         let end = patience::deadline(settings.timeout);
         let (verdict, engine, assumptions, notes) = patience::until(end, || match self {

@@ -50,8 +50,10 @@ pub struct Witness {
     /// The violated property's name.
     pub property: String,
     /// The value of every parameter.
+    #[serde(with = "serde_with::rust::maps_duplicate_key_is_error")]
     pub parameters: BTreeMap<String, i64>,
     /// The entries of every pattern that the protocol leaves open, ascending.
+    #[serde(with = "serde_with::rust::maps_duplicate_key_is_error")]
     pub patterns: BTreeMap<String, Vec<Vec<i64>>>,
     /// Row orders that matter; other rows are visited in ascending order.
     pub orders: Vec<OrderEntry>,

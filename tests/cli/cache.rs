@@ -126,6 +126,14 @@ fn what_is_damaged_or_forged_makes_no_verdict() {
     let edited = text.replacen("wait dq[m] == n", "wait dq[m] >= n", 1);
     assert_ne!(edited, text);
     put(&proved, edited.as_bytes());
+    // A remark that looks like a verdict of another file, and one that colours the terminal.
+    let text = String::from_utf8(proved.clone()).unwrap();
+    for remark in ["harmless\\nother.wlk: deadlock: PROVED", "\\u001b[31m"] {
+        let edited = text.replacen("\"notes\":[", &format!("\"notes\":[\"{remark}\","), 1);
+        let edited = edited.replacen("\",]", "\"]", 1);
+        assert_ne!(edited, text);
+        put(edited.as_bytes(), &refuted);
+    }
     // An argument of another rule.
     let text = String::from_utf8(proved.clone()).unwrap();
     let edited = text.replacen("\"ticket\"", "\"turns\"", 1);

@@ -412,6 +412,27 @@ fn damaged_folders_are_refused() {
         manifest::read(&written).is_err(),
         "accepted an unknown field"
     );
+    // One reader might take the first of two values, and another one the second.
+    fs::write(
+        &path,
+        text.replacen("\"set\": {", "\"set\": {\"M\": 4, \"M\": 3", 1),
+    )
+    .unwrap();
+    assert!(
+        manifest::read(&written)
+            .unwrap_err()
+            .to_string()
+            .contains("duplicate key")
+    );
+    for (what, edited) in [
+        ("\"order\"", "\"surprise\": 1, \"order\""),
+        ("\"counted\": {", "\"counted\": {\"0\": [0], "),
+    ] {
+        let edited = text.replacen(what, edited, 1);
+        assert_ne!(edited, text, "{what}");
+        fs::write(&path, edited).unwrap();
+        assert!(manifest::read(&written).is_err(), "accepted {what}");
+    }
     let outside = text.replace(&certificate.obligations[0].file, "../outside.smt2");
     fs::write(&path, outside).unwrap();
     assert!(

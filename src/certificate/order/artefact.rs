@@ -22,6 +22,7 @@ pub struct Order {
     /// Per class, the rank of its operations.
     pub ranks: Vec<Rank>,
     /// Per obligation, by name, the multipliers that show it.
+    #[serde(with = "serde_with::rust::maps_duplicate_key_is_error")]
     pub proofs: BTreeMap<String, Proof>,
     /// Waits that count where a condition around them fails, too: class and operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -68,6 +68,7 @@ use serde::Deserialize;
 use serde::Deserializer;
 use serde::Serialize;
 use serde::de::Error;
+use serde_with::rust::maps_duplicate_key_is_error;
 
 use super::grid;
 use super::grid::Over;
@@ -81,6 +82,7 @@ use crate::protocol::Protocol;
 
 /// What the search found and this module re-derives the obligations from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ticket {
     /// The order on CTAs: keys, the most significant first, each index of the grid once.
     pub order: Vec<Key>,
@@ -104,7 +106,7 @@ where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    let texts: BTreeMap<String, T> = BTreeMap::deserialize(from)?;
+    let texts: BTreeMap<String, T> = maps_duplicate_key_is_error::deserialize(from)?;
     let number = |text: String| match text.parse::<usize>() {
         // One number has one text, so that none is there twice.
         Ok(number) if number.to_string() == text => Ok(number),
