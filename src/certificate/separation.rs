@@ -1,32 +1,44 @@
 //! The separation rule: CTAs that have barriers of their own, and one member each that also takes turns with other CTAs.
 //!
-//! Let every member belong to a *copy*, a CTA, by the first indices of its role. An object is *private* if every use of
-//! it has the user's copy as its first indices, and *shared* otherwise. Suppose that shared objects are used by one role
-//! only, which has one member in each copy. Then the protocol cannot get stuck if neither of two protocols can:
+//! For example, the warps of each CTA share a ring of mbarriers, and one warp of each CTA waits for its turn at a counter
+//! in global memory. The rule proves the rings and the turns one by one.
 //!
-//! - the *shared part*: that role alone, with the operations on shared objects only;
+//! Every member belongs to a *copy*: the CTA that the first indices of its role name. An object is *private* if every use
+//! of it has the user's copy as its first indices. All other objects are *shared*. One role alone uses shared objects, and
+//! it has one member in each copy. Then the protocol cannot get stuck if neither of two protocols can:
+//!
+//! - the *shared part*: that role alone, with its operations on shared objects only;
 //! - the *own part*: all roles, with all other operations.
 //!
-//! **Why.** Take a run of the protocol to a state in which nobody can go on, and a copy that has not finished there.
+//! **Why.** Suppose that a run of the protocol comes to a state in which nobody can go on. Take a copy that has not
+//! finished there.
 //!
-//! Leaving out the operations on shared objects makes of the run one of the own part: neither values nor branches depend
-//! on objects, so what is left out enables nothing. In the own part the copy has either finished, or one of its members can go on: copies
-//! have nothing in common there, so if none could, all others might run to their ends and leave this one stuck.
-//! In the protocol none can go on. So one member is before an operation on a shared object that blocks, the one that uses them.
+//! *The own part.* Leave out of the run all operations on shared objects. What is left is a run of the own part, since
+//! neither values nor branches depend on objects. If the copy is not finished there either, one of its members can go on
+//! there. For if none could, all other copies could still run to their ends, since copies have nothing in common in the own
+//! part, and the own part would be stuck. In the protocol nobody can go on. In both cases some member of the copy stands
+//! before an operation on a shared object that blocks. It is the one member of the copy that uses shared objects.
 //!
-//! Leaving out the operations on private objects instead makes of the run one of the shared part. There, all members of
-//! copies that have not finished are blocked as well, and the others are at their ends. But in the shared part somebody can go on.
+//! *The shared part.* Leave out of the run all operations on private objects. What is left is a run of the shared part.
+//! There, the member of each unfinished copy is blocked as well, as just shown. The members of finished copies are at their
+//! ends. So the shared part is stuck: a contradiction.
 //!
-//! What is in flight (copies, commits) belongs to the own part, where its landing is a step like any other.
+//! What is in flight (copies of data, commits) belongs to the own part, where its landing is a step like any other.
 //!
-//! **Side conditions**, all checked here: no role is a grid with a launch, as who has not started would block
-//! without an operation; the roles' first indices have the extents of the indices of the role that shares; whoever
-//! uses a shared object is in that role, and it has no further index; both parts have operations. What is evaluated
-//! by neither part as the text has it, such as the value of a variable that nobody needs there, is shown to be
-//! defined from the text itself (`defined.rs`). Only deadlock is proved.
+//! **Side conditions**, all checked here:
 //!
-//! In the own part, `for m in 0..M { if visited[n, m] { .. } }` with a body that does not use `m`, and does not change which row it is, is written as a loop over the row
-//! of the pattern, which has as many rounds, as long as the pattern has `M` columns.
+//! - No role is a grid with a launch. A CTA that has not started would block without an operation.
+//! - The first indices of each role have the extents of the indices of the role that uses shared objects, and that role has
+//!   no further index.
+//! - Whoever uses a shared object is in that role.
+//! - Both parts have operations.
+//! - Neither part evaluates everything as the text has it, for example a variable that nobody needs there. `defined.rs`
+//!   shows from the text itself that such an expression is defined.
+//!
+//! Only deadlock is proved.
+//!
+//! In the own part, a loop `for m in 0..M { if visited[n, m] { .. } }` is written as a loop over the row of the pattern. It
+//! has as many rounds if the pattern has `M` columns, and if the body neither uses `m` nor changes which row it is.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

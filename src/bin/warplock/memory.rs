@@ -1,4 +1,4 @@
-//! How freed memory is kept.
+//! Makes the allocator keep freed memory, because giving it back to the system takes longer than deciding a formula.
 
 use std::hint;
 

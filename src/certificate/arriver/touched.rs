@@ -1,8 +1,9 @@
-//! Whether what a role does to declared data is plainly defined: `partial[b, i]` of `buffer partial[B, S]`, where `b` is an index of
-//! the role in `0..B` and `i` runs over `0..S`.
+//! Whether a role's work on declared data is visibly within the extents: `partial[b, i]` of `buffer partial[B, S]`, where `b`
+//! is an index of the role in `0..B` and `i` runs over `0..S`.
 //!
-//! Behind an operation that returns something an index outside of its extent is undefined for every property. The rule takes
-//! work on data out of the protocol, so nobody else would look at it. What is not plain is refused.
+//! In a role that goes on with the result of an atomic operation, an index outside its extent is undefined for every
+//! property. The arriver rule takes work on data out of the protocol, so no other check would see such an index. Whatever is
+//! not visibly within the extents is refused.
 
 use std::collections::HashMap;
 

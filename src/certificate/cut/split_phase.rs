@@ -13,7 +13,8 @@
 //! | `for i { A }` | the same with the body rewritten |
 //! | several of these | one after the other |
 //!
-//! The last three are right by putting together what holds of the parts, one iteration after the other.
+//! The last three follow from the parts: each branch, each iteration and each statement is rewritten by itself. The `S`
+//! that has come to the end of one stands in front of the next.
 //!
 //! # Side conditions
 //!

@@ -1,4 +1,7 @@
-//! Which parameters are treated one value at a time.
+//! Which parameters are given concrete values, so that each choice of values becomes a set of clauses of its own.
+//!
+//! Horn solvers do not do well with a symbolic number of objects, nor with division by a symbol. Parameters in such places
+//! that have few values are enumerated.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,7 @@
-//! A state of the system, and how many locations and elements it has.
+//! A state of the system that the clauses describe, as terms, and its layout.
+//!
+//! Equal threads form a group. A state counts, for each group, how many threads stand at each location, and how many rounds
+//! they are behind. The layout says how many locations a group has, and how many elements a family of objects has.
 
 use crate::certificate::exact;
 use crate::certificate::term::Term;

@@ -1,8 +1,8 @@
 //! The tree of an MLIR text: operations with regions, whatever their dialect.
 //!
-//! The custom forms of operations are not self-describing, but share their pieces: names of values,
-//! words, types, attributes and brackets. An operation keeps these pieces in order; those who know
-//! the operation pick them.
+//! An operation such as `scf.for %i = %lo to %hi step %c { ... }` has a syntax of its own, and the text does not say what its
+//! parts mean. But all such syntaxes consist of the same pieces: names of values, words, types, attributes and brackets. An
+//! operation here is the list of its pieces in order. Code that knows the operation picks the pieces that it needs.
 
 use std::ops::Range;
 use std::rc::Rc;

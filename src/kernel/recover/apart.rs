@@ -6,9 +6,12 @@
 //! warp 0, lane 0:    arrive bar 32     more than are pending: undefined
 //! ```
 //!
-//! What lanes do one by one is written as one arrival of them all. Between the first of them and the last, others may arrive. That
-//! cannot be told if all arrivals there have the same count, as what is pending is then a multiple of it until the phase is complete.
-//! With different counts, an arrival may be too many that is none before or behind the lanes: such mbarriers are refused.
+//! The recovered role writes the arrivals of several lanes as one arrival of them all. In the kernel, other arrivals may
+//! come between the first lane and the last.
+//!
+//! If all arrivals at the mbarrier have the same count, nobody can tell the difference. What is pending is always a multiple
+//! of that count, until the phase is complete. If the counts differ, an arrival between the lanes may be more than what is
+//! pending, although it is not before the first lane or behind the last. Such mbarriers are refused.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

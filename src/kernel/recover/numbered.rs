@@ -1,13 +1,14 @@
-//! States of arrivals as numbers of arrivals.
+//! Waits by token: `b.wait(b.arrive())` in C++.
 //!
-//! `mbarrier.arrive` gives a state, and `mbarrier.test_wait` and `try_wait` wait for the phase that it names: the one in which the
-//! arrival counted. Such waits are what C++ writes as `b.wait(b.arrive())`.
+//! `mbarrier.arrive` returns a state, the token. `mbarrier.test_wait` and `try_wait` wait for the phase that the token names:
+//! the one in which the arrival counted.
 //!
-//! Here each thread counts its arrivals, in a register for each class of them, and a state becomes the number of the
-//! arrival in its class, beside the class. Arrivals whose addresses are made of the same variables and the same constant are one class. That is a
-//! guess: what the class does to mbarriers is compared when all roles are known, in [`crate::recover::own_phases`].
+//! Here each thread counts its arrivals, and the token becomes the number of the arrival. Arrivals whose addresses are made
+//! of the same variables and the same constant form a *class*. Each class has a counter in a register of its own, and the
+//! token also names the class. That these arrivals belong together is a guess. When all roles are known,
+//! [`crate::recover::own_phases`] compares it with what the class does to mbarriers.
 //!
-//! This is written into the kernel itself, so recovery and interpreter read one text.
+//! The counters are written into the kernel itself, so recovery and interpreter read one text.
 //!
 //! Source: PTX ISA, "mbarrier.arrive", "mbarrier.test_wait, mbarrier.try_wait".
 

@@ -1,12 +1,12 @@
-//! Loops in a simpler form: what several registers carry alike is carried once.
+//! Loops in a simpler form: what several registers carry alike is carried once. A *phi* is a value that a loop carries.
 //!
-//! - Phis of one loop that begin alike and go on alike are one.
-//! - Phis that count in steps that are fixed are expressed by one of them: `x = x0 + s * (i - i0)` where `i` adds 1.
-//! - A phi that counts up to a bound and stays there, `x < b ? x + 1 : x`, is compared with that bound as if it ran on: `x < b` holds
-//!   in just the iterations in which `x0 + i < b` does, since both hold from the first iteration on up to one of them, and the
-//!   two numbers are equal up to there.
+//! - Phis of one loop that begin alike and go on alike become one.
+//! - Phis that grow by fixed steps are expressed by one of them: `x = x0 + s * (i - i0)`, if `i` grows by 1.
+//! - A phi may count up to a bound and stay there: `x < b ? x + 1 : x`. Its comparison with that bound is replaced by one of
+//!   a number that runs on: `x < b` by `x0 + i < b`. Both are true in the first iterations, in which the two numbers are
+//!   equal, and both are false from the same iteration on.
 //!
-//! Each is induction over the iterations of the loop.
+//! Each is shown by induction over the iterations of the loop.
 
 use std::collections::BTreeMap;
 

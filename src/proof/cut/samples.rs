@@ -1,5 +1,7 @@
-//! A case at concrete parameters: what every member does, and what each of its operations adds and needs in the
-//! unwrapped protocol.
+//! A protocol at concrete parameter values: the operations of each class of members, in order.
+//!
+//! For each operation, the sample says what it adds to its object and how much it needs there, in the unwrapped protocol:
+//! the one in which a wait by parity asks for a number of completions instead. The search for cuts guesses from samples.
 
 use std::collections::HashMap;
 use std::collections::HashSet;

@@ -1,23 +1,25 @@
-//! Loops in which one thread looks at memory and a barrier of all tells every thread whether to go on looking:
+//! Loops in which one thread looks at memory, and a barrier with a vote tells all threads whether to go on:
 //!
 //! ```text
 //! while (barrier_and(seen != turn)) { if (thread == 0) { seen = load(word) } }
 //! ```
 //!
-//! A barrier with `and` gives every thread the same outcome. Where all others say true in each round, that is what the one
-//! thread says: all of them leave the loop in the round in which it has seen what it waits for. The loop is written as a
-//! wait of its warp, and a barrier of all behind it. That has the same hangs:
+//! `barrier_and` gives every thread the same outcome. All threads but thread 0 say true in each round. So the outcome is
+//! what thread 0 says, and all threads leave the loop in the round in which it has seen the awaited value. The loop is
+//! written as a wait of the warp of thread 0, and a barrier of all threads behind it. That has the same hangs:
 //!
-//! - Whoever comes to the loop is held until all have come and the one thread has seen what it waits for, in either case,
-//!   and does nothing else meanwhile.
-//! - If the thread has not looked before the first round, it looks only when all have come, which is a barrier of all
-//!   before the wait. If it has, a look that fails is followed by one when all have come; a wait that has not passed by then
-//!   passes or does not as this one would.
+//! - In the loop and in what is written, a thread is held until all have come and thread 0 has seen the value. It does
+//!   nothing else meanwhile.
+//! - If thread 0 looks for the first time in the loop, it looks when all have come. That is written as a barrier of all
+//!   threads before the wait.
+//! - If thread 0 has also looked before the loop, a look that fails is repeated when all have come. What is written waits
+//!   before all have come. It passes or blocks as the repeated look does.
 //!
-//! How many rounds there are cannot be seen otherwise. What each warp says is followed for four rounds, each of which begins
-//! as the one before has ended; that the last one ends as it began shows that all others are alike. That just one warp
-//! looks, that all come to the same barriers in the same order, and that they are barriers of all threads, is compared
-//! once all warps have been followed.
+//! Nobody else can see how many rounds there are.
+//!
+//! What each warp says is followed for four rounds. Each begins as the one before has ended. If the last one ends as it
+//! began, all later rounds are alike. Once all warps have been followed, three conditions are compared: just one warp
+//! looks, all come to the same barriers in the same order, and these are barriers of all threads.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,8 +1,11 @@
 //! The properties decided at one input by looking at every run.
 //!
-//! States keep history here, so there are more of them than in a search for a deadlock. Members
-//! that are interchangeable are searched up to renaming; what one of them does in some run, each
-//! of them does in some other, so participations are gathered per group of such members.
+//! Some properties compare runs: in which generation an operation takes part in one run, and in which in another. So a state
+//! here also has a history, and there are more states than in a search for a deadlock.
+//!
+//! Members with equal programs are interchangeable, so states that differ only in which of them did what are searched once.
+//! What one of these members does in some run, each of them does in some other run. So participations are gathered for each
+//! group of such members.
 
 use rustc_hash::FxHashMap;
 

@@ -1,8 +1,10 @@
-//! Who is around a member that is held: everybody of its own copy or of none, the copies of its kind and of
-//! others, and where copies go in order, those before it and after it.
+//! Who else is around while a cut holds one member.
 //!
-//! A group is members that are at one place, and with it comes the condition that there is nobody in it: what
-//! has to be shown of the group is shown unless that holds.
+//! These are the others of its own copy, members that belong to no copy, other copies of the same kind, and copies of other
+//! kinds. If copies go in the order of their numbers, those before it and those after it are told apart.
+//!
+//! They are divided into groups of members at one place. Each group comes with the condition that it is empty. What has to
+//! be shown of a group is shown unless that condition holds.
 
 use super::Held;
 use super::Others;

@@ -1,7 +1,8 @@
 //! How an obligation is stated: what it may assume, what has to follow, and under which name.
 //!
-//! It may assume the domain and the assumptions, that there is a copy to look at, and, where it is about a
-//! member, that the member exists and stands where it is said to stand.
+//! It may assume the domain of the parameters and the assumptions of the text. If the protocol has copies, such as CTAs, it
+//! may assume that there is at least one. An obligation about a member may also assume that the member exists, and that it
+//! stands at the operation in question.
 
 use super::Rule;
 use crate::certificate::cut::flow::Claim;

@@ -1,13 +1,15 @@
-//! Condition 6: nobody is stuck. No choice of one place per class leaves every class blocked or finished and
+//! Condition 6: nobody is stuck. No choice of one place for each class leaves every class blocked or finished and
 //! one of them blocked.
 //!
-//! That is one formula: an unknown per class says at which of its blocking operations it is, or that it is at
-//! its end; further unknowns are the iterations. Classes that are the same but for a number are at one place,
-//! and a class that uses pools is spread over several (`pools.rs`). Assumed is that everybody who is somewhere
-//! is blocked there and that somebody is unfinished; what has to follow is a contradiction.
+//! That is one formula. For each class, an unknown says at which of its blocking operations the class stands, or that it is
+//! at its end. More unknowns are the iterations of the loops around that place. The formula assumes that every class is
+//! blocked at its place, or finished, and that one is not finished. A contradiction has to follow.
 //!
-//! Where copies go in order the formula is stated twice: for somebody of the first copy that is not
-//! finished, and for those of no copy when all copies are.
+//! Two kinds of classes are special. Classes that differ in a number only stand at one place together. A class that uses
+//! pools is spread over several places (`pools.rs`).
+//!
+//! If copies, such as CTAs, go in the order of their numbers, the formula is stated twice. The first states that the first
+//! unfinished copy is not stuck. The second is about the members that belong to no copy, when all copies have finished.
 
 use std::collections::BTreeMap;
 

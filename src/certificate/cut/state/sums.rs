@@ -1,7 +1,8 @@
-//! Sums of polynomials over parameters times unknowns, in a form that linear arithmetic can make use of.
+//! Sums of polynomials over parameters times unknowns, in a form that linear arithmetic can use.
 //!
-//! A product of two unknowns is a name, and what is assumed of it holds of every such product. Fewer facts make
-//! a proof fail, never succeed.
+//! A solver for linear arithmetic cannot decide much about a product of two unknowns, such as `n * x`. So each product gets
+//! a name, and facts that hold of every such product are assumed of the name, for example its sign. If a fact is missing, a
+//! proof may fail. No proof succeeds for want of a fact.
 
 use super::Setting;
 use crate::certificate::cut::algebra;

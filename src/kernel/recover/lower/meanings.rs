@@ -1,8 +1,8 @@
-//! The values of phis at a point of the role.
+//! The values of phis at a point of the role that is being written.
 //!
-//! After a branch, a phi may have its value from a loop inside of the branch, or that loop may have changed the variable of the
-//! role that represented another phi. Such a meaning holds only on one side of the branch, so it is kept with the
-//! branch's condition. A term that uses it is an operand of a select on the same condition.
+//! The value of a phi may be known on one side of a branch only. For example, a loop inside of the branch gives the phi its
+//! value, or changes the variable of the role that stood for it. So each value is kept with the outcomes of branches under
+//! which it holds. Behind the branch, a term may use it only as an operand of a select on the same condition.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
