@@ -22,7 +22,13 @@ fn a_wait_leaves_no_negative_number_of_groups() {
         folder.file(file, text);
     }
     let shown = folder.run(&["check", "-q", "--property", "race", "none.wlk", "some.wlk"]);
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @"
+    exit 4
+    --- stdout
+    none.wlk: race: UNKNOWN not well defined at N = 1: -1 groups: `wait_group` leaves 0 or more of them
+    some.wlk: race: UNKNOWN not well defined at N = 1: -2 groups: `wait_group` leaves 0 or more of them
+    --- stderr
+    ");
 }
 
 #[test]
