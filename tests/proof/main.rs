@@ -25,6 +25,7 @@ mod order;
 mod order_again;
 mod order_ends;
 mod order_seats;
+mod pools_brief;
 mod races;
 mod shared;
 mod shares;

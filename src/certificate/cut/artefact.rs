@@ -108,6 +108,9 @@ pub struct Case {
     /// The same for pools that have all that everybody may hold at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revolving: Vec<usize>,
+    /// The pools of which nobody holds anything where it can be kept waiting.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub brief: Vec<usize>,
     /// What everybody of a class has done when a member comes to an assertion.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub floors: Vec<Floor>,

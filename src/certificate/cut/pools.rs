@@ -19,7 +19,12 @@
 //! once, and the pool has these bounds of all members together. Others never hold more than their
 //! bounds, so what is asked for is there. It is right for what is taken and given back in every iteration.
 //!
-//! Refused: an operation on a pool that may run short, or a wait of a class that uses one, inside a
+//! And so does a pool that may run short, but that everybody holds briefly (`brief`), as in
+//! `for t in 0..T { acquire p 256  write acc  release p 256 }`: wherever a member can be kept waiting, and at its end, it
+//! holds nothing of the pool, and it asks for no more than the pool has altogether. In a stuck state everybody is at such a
+//! place. Then the pool is whole, so nobody is kept waiting by it. It has no indices, so that what a member holds is one number.
+//!
+//! Refused: an operation on a pool that may run short otherwise, or a wait of a class that uses one, inside a
 //! loop.
 
 use super::algebra;
@@ -80,10 +85,74 @@ impl<'a> Rule<'a> {
     /// Whether members of a class take from or give to a pool that may run short.
     pub fn uses_pools(&self, class: usize) -> bool {
         let pool = |kind: &Kind| matches!(kind, Kind::Acquire { .. } | Kind::Release { .. });
-        let lasts =
-            |pool: &usize| self.case.plenty.contains(pool) || self.case.revolving.contains(pool);
+        let lasts = |pool: &usize| self.lasts(*pool) || self.case.brief.contains(pool);
         let short = |s: &Site| pool(&s.kind) && !lasts(&s.object.0);
         self.classes[class].flow.sites.iter().any(short)
+    }
+
+    /// Whether a pool has all that is asked for at any time.
+    fn lasts(&self, pool: usize) -> bool {
+        self.case.plenty.contains(&pool) || self.case.revolving.contains(&pool)
+    }
+
+    /// The pools of which that is said are held by nobody who can be kept waiting.
+    pub fn brief(&mut self) -> Result<(), Unsupported> {
+        for object in self.case.brief.clone() {
+            let wrong = || Unsupported::whole("a pool held briefly that is none, or has indices");
+            let declared = self.protocol.objects.get(object).ok_or_else(wrong)?;
+            let ObjectKind::Pool { capacity, .. } = &declared.kind else {
+                return Err(wrong());
+            };
+            if !declared.extents.is_empty() {
+                return Err(wrong());
+            }
+            let capacity = self.fix(capacity);
+            for (class, this) in self.classes.iter().enumerate() {
+                for (nth, site) in this.flow.sites.iter().enumerate() {
+                    let from = match &site.kind {
+                        Kind::Acquire { amount } if site.object.0 == object => Some(amount),
+                        _ => None,
+                    };
+                    let acquires = matches!(site.kind, Kind::Acquire { .. });
+                    if !site.kind.blocks() && (!acquires || self.lasts(site.object.0)) {
+                        continue;
+                    }
+                    let place = Place::Site(nth);
+                    let (mut setting, env) = self.at_operation(class, nth)?;
+                    let holds = held(this, (ObjectId(object), &[]), place)?;
+                    let holds = setting.terms.expr(&holds, &env)?;
+                    let mut goals = vec![term::eq(&holds, &term::int(0))];
+                    if let Some(amount) = from {
+                        let amount = setting.terms.expr(amount, &env)?;
+                        let all = setting.terms.expr(&capacity, &Env::new())?;
+                        goals.push(term::le(&amount, &all));
+                    }
+                    let what = self.quote(site.span);
+                    self.conclude(
+                        format!("brief_{}_c{class}_s{nth}", declared.name),
+                        format!(
+                            "in {}, a member holds nothing of `{}` at `{what}`",
+                            this.name, declared.name
+                        ),
+                        setting,
+                        term::and(goals),
+                    )?;
+                }
+                let mut setting = self.setting_of(class)?;
+                let holds = held(this, (ObjectId(object), &[]), Place::End)?;
+                let holds = setting.terms.expr(&holds, &Env::new())?;
+                self.conclude(
+                    format!("brief_{}_c{class}_end", declared.name),
+                    format!(
+                        "in the end, members of {} hold nothing of `{}`",
+                        this.name, declared.name
+                    ),
+                    setting,
+                    term::eq(&holds, &term::int(0)),
+                )?;
+            }
+        }
+        Ok(())
     }
 
     /// The pools of which that is said have all that is ever taken from them.

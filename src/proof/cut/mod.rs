@@ -213,7 +213,8 @@ fn case(
         result.exposures = search.exposures();
     }
     result.plenty = search.plenty();
-    result.revolving = search.revolving(&result.plenty);
+    result.brief = search.brief(&result.plenty);
+    result.revolving = search.revolving(&[&result.plenty[..], &result.brief].concat());
     if cut.shows == Shows::Lifetimes {
         result.exposures = search.lifetimes();
     }

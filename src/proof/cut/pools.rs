@@ -9,6 +9,7 @@ use super::samples::Sample;
 use super::trace;
 use crate::certificate::cut::flow::Kind;
 use crate::protocol::Expr;
+use crate::protocol::ObjectId;
 use crate::protocol::ObjectKind;
 
 impl Search<'_> {
@@ -41,8 +42,41 @@ impl Search<'_> {
             .collect()
     }
 
+    /// Of the others, those of which in every sample nobody holds anything where it can be kept waiting.
+    pub(super) fn brief(&self, plenty: &[usize]) -> Vec<usize> {
+        let briefly = |pool: usize, sample: &Sample| {
+            sample.steps.iter().enumerate().all(|(class, steps)| {
+                let sites = &self.classes[class].flow.sites;
+                let mut holds = 0;
+                let free = steps.iter().all(|step| {
+                    let site = &sites[step.op.site];
+                    let acquires = matches!(site.kind, Kind::Acquire { .. });
+                    let held_up =
+                        site.kind.blocks() || acquires && !plenty.contains(&site.object.0);
+                    let here = holds == 0 || !held_up;
+                    match site.pooled(ObjectId(pool)) {
+                        Some((_, true)) => holds += step.op.operand,
+                        Some((_, false)) => holds -= step.op.operand,
+                        None => {}
+                    }
+                    here
+                });
+                free && holds == 0
+            })
+        };
+        let objects = self.protocol.objects.iter().enumerate();
+        let pools = objects.filter(|(at, object)| {
+            let pool = matches!(object.kind, ObjectKind::Pool { .. });
+            pool && object.extents.is_empty() && !plenty.contains(at)
+        });
+        pools
+            .filter(|(at, _)| self.samples.iter().all(|sample| briefly(*at, sample)))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
     /// Of the others, those that have in every sample what each acquisition of everybody takes once.
-    pub(super) fn revolving(&self, plenty: &[usize]) -> Vec<usize> {
+    pub(super) fn revolving(&self, others: &[usize]) -> Vec<usize> {
         let lasts = |pool: usize, capacity: &Expr, sample: &Sample| {
             let capacity = trace::value(capacity, &sample.params, &HashMap::new());
             let classes = sample.steps.iter().enumerate();
@@ -58,7 +92,7 @@ impl Search<'_> {
         };
         let objects = self.protocol.objects.iter().enumerate();
         let pools = objects.filter_map(|(at, object)| match &object.kind {
-            ObjectKind::Pool { capacity, .. } if !plenty.contains(&at) => Some((at, capacity)),
+            ObjectKind::Pool { capacity, .. } if !others.contains(&at) => Some((at, capacity)),
             _ => None,
         });
         pools

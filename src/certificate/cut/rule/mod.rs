@@ -127,6 +127,7 @@ impl<'a> Rule<'a> {
         self.shown_of_copies()?;
         self.plenty()?;
         self.revolving()?;
+        self.brief()?;
         // 1, 2 and 3, for programs.
         for class in 0..self.classes.len() {
             self.claims(class)?;
