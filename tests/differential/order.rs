@@ -14,6 +14,7 @@ use crate::support::order_templates;
 use crate::support::registration_templates;
 use crate::support::registrations;
 use crate::support::seat_templates;
+use crate::support::weight_templates;
 use std::time::Duration;
 
 use warplock::certificate::argument::Argument;
@@ -177,6 +178,26 @@ fn what_it_proves_of_barriers_that_change_hands_never_goes_wrong() {
     );
 }
 
+#[test]
+fn what_it_proves_of_arrivals_that_count_several_times_never_goes_wrong() {
+    never_wrong(
+        Layer::Order,
+        &|seed| generate(&weight_templates::KERNELS, seed),
+        12_000_000,
+        CASES,
+    );
+}
+
+#[test]
+fn what_the_cut_rule_proves_of_these_never_goes_wrong() {
+    never_wrong(
+        Layer::Cuts(Shows::Generations),
+        &|seed| generate(&weight_templates::KERNELS, seed),
+        12_100_000,
+        CASES,
+    );
+}
+
 /// Little is left of these: the rule refuses whoever counts twice.
 #[test]
 fn what_the_cut_rule_proves_of_them_never_goes_wrong() {
@@ -235,9 +256,11 @@ fn the_order_rule_proves_all_its_templates() {
     let ends = order_end_templates::KERNELS.templates;
     let apart = apart_templates::KERNELS.templates;
     let again = registration_templates::KERNELS.templates;
-    let seats = seat_templates::KERNELS.templates;
+    let seats = seat_templates::KERNELS.templates.iter();
+    let weights = weight_templates::KERNELS.templates;
     let all = order_templates::KERNELS.templates.iter();
-    for template in all.chain(ends).chain(apart).chain(again).chain(seats) {
+    let others = seats.chain(weights);
+    for template in all.chain(ends).chain(apart).chain(again).chain(others) {
         let source = format!("protocol plain\n{template}");
         let protocol = text::load(source.as_bytes()).unwrap();
         // There is time for this, however busy the machine.
@@ -281,7 +304,7 @@ fn no_wrong_proofs(
         proofs += 1;
         let others = match layer {
             Layer::Order => also_proved(&protocol),
-            Layer::Kernel => OTHERS.to_vec(),
+            Layer::Kernel | Layer::Cuts(Shows::Generations) => OTHERS.to_vec(),
             _ => Vec::new(),
         };
         let (wrong, complete) = wrong(&protocol, &others);

@@ -11,6 +11,7 @@ mod certificates;
 mod claims;
 mod copies;
 mod corruption;
+mod counts;
 mod csr;
 mod cut;
 mod elementary;

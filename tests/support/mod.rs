@@ -49,3 +49,4 @@ pub mod separation_templates;
 pub mod sharing_templates;
 pub mod stale_templates;
 pub mod violations;
+pub mod weight_templates;

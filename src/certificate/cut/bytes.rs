@@ -96,7 +96,34 @@ impl<'a> Rule<'a> {
             .collect()
     }
 
-    /// As many arrivals are expected as members arrive.
+    /// How much each arrival of a class counts at elements that a site may work on: the same each time. `None`: it does not
+    /// arrive there.
+    fn counted_each(&self, class: usize, at: &Site) -> Result<Option<Expr>, Unsupported> {
+        let mut each: Option<&Expr> = None;
+        let flow = &self.classes[class].flow;
+        for arrival in self.arrivals_of(class, at) {
+            let this = &flow.sites[arrival];
+            let Kind::Arrive { weight, .. } = &this.kind else {
+                continue;
+            };
+            let mut loops = this.path.loops.iter();
+            let moves = |l: &usize| super::algebra::mentions(weight, flow.loops[*l].var);
+            if loops.any(moves) || each.is_some_and(|known| known != weight) {
+                let what = "arrivals of one member that count differently";
+                return Err(Unsupported::at(this.span, what));
+            }
+            each = Some(weight);
+        }
+        Ok(each.cloned())
+    }
+
+    /// Whether an arrival counts more than one at an element that an operation may work on.
+    pub fn counts_several(&self, class: usize, site: usize) -> bool {
+        let at = &self.classes[class].flow.sites[site];
+        several(self.classes, at)
+    }
+
+    /// As many arrivals are expected as all members make, one each.
     pub fn participants(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
         let at = &self.classes[class].flow.sites[site];
         let crate::protocol::ObjectKind::Mbarrier { arrivals, .. } =
@@ -105,24 +132,36 @@ impl<'a> Rule<'a> {
             return Ok(());
         };
         let mut members = Expr::Int(0);
-        for other in 0..self.classes.len() {
-            if !self.arrivals_of(other, at).is_empty() {
-                members = super::algebra::add(members, self.classes[other].size.clone());
-            }
-        }
         let mut setting = self.setting_of(class)?;
+        let mut goals = Vec::new();
+        for (other, this) in self.classes.iter().enumerate() {
+            let Some(each) = self.counted_each(other, at)? else {
+                continue;
+            };
+            // Also of a class that does not come to its arrivals: what others count must not be more than is expected.
+            if each != Expr::Int(1) {
+                let exists = self.exists(&mut setting, other)?;
+                let counts = setting.terms.expr(&each, &Default::default())?;
+                goals.push(term::or([
+                    term::not(exists),
+                    term::le(&term::int(1), &counts),
+                ]));
+            }
+            let all = super::algebra::mul(this.size.clone(), each);
+            members = super::algebra::add(members, all);
+        }
         let none = term::int(0);
         let expected = setting
             .terms
             .expr(&self.fix(arrivals), &Default::default())?;
         let members = setting.terms.expr(&members, &Default::default())?;
-        let goal = term::and([term::le(&none, &expected), term::eq(&expected, &members)]);
+        goals.extend([term::le(&none, &expected), term::eq(&expected, &members)]);
         let what = self.quote(at.span);
         self.conclude(
             format!("participants_c{class}_s{site}"),
             format!("as many members arrive as the barrier of `{what}` expects"),
             setting,
-            goal,
+            term::and(goals),
         )
     }
 
@@ -488,6 +527,15 @@ impl<'a> Rule<'a> {
             term::lt(&made, &arrived),
         )
     }
+}
+
+/// Whether an arrival counts more than one at an element that an operation may work on.
+pub fn several(classes: &[Class], at: &Site) -> bool {
+    let counts = |s: &Site| {
+        let one = matches!(&s.kind, Kind::Arrive { weight, .. } if *weight == Expr::Int(1));
+        matches!(s.kind, Kind::Arrive { .. }) && s.may_meet(at) && !one
+    };
+    classes.iter().any(|c| c.flow.sites.iter().any(counts))
 }
 
 /// The bytes that an operation delivers, if it does.

@@ -14,8 +14,10 @@
 //! in which the member registered. Call that the *unwrapped* protocol. The protocol is free of
 //! deadlock if
 //!
-//! 1. *(well defined)* every expression is, every index is in range, every arrival counts one,
+//! 1. *(well defined)* every expression is, every index is in range, every arrival counts at least one,
 //!    no addition is negative, uses of one named barrier give one count; every member is resident;
+//!    where arrivals at an mbarrier count more than one, what is said of [`artefact::Shows::Generations`] below holds
+//!    of that element;
 //! 2. *(closed forms)* an iteration takes every local variable from its closed form to the next;
 //! 3. *(parity)* the generation has the parity that lets the wait pass: `g + parity` is odd;
 //! 4. *(not behind)* before a wait for generation `g > 1` the member has waited at that element for
@@ -47,7 +49,10 @@
 //! most its value. A registration finds exactly `g - 1` completed, so it joins generation `g`, and
 //! it is the member's only one there, as its registrations are numbered apart. (That is shown, not taken for granted: at a
 //! named barrier a second registration of a member in one generation counts like any other. It would find `g - 2` completed, so 4
-//! does not hold of a member that makes one, and the rule refuses it.) Single arrivals cannot overshoot a phase. So the step is a
+//! does not hold of a member that makes one, and the rule refuses it.) Single arrivals cannot overshoot a phase. Where
+//! some count more than one, a member's `g`th arrival at the element finds generation `g - 1` completed, so the arrivals
+//! that count in generation `g` are at most one of each member; all of these together count what is
+//! expected, so none counts more than is pending. So the step is a
 //! step of the unwrapped protocol, and nothing undefined happens.
 //!
 //! (c) Suppose a run gets stuck. By (b) its places `X` have everybody blocked or finished in the
@@ -104,7 +109,7 @@
 //!
 //! Refused with the construct named: conditions on patterns and entries of rows that synchronization
 //! depends on, resets that do not directly follow the only member's wait (`epochs.rs`),
-//! ways of leaving a loop that `leave.rs` does not cover, arrivals of more than one, a wait at a
+//! ways of leaving a loop that `leave.rs` does not cover, arrivals of one member that count differently, a wait at a
 //! split-phase barrier that does not follow its arrival in the same block, as written or once
 //! `split_phase.rs` has moved the arrival, indices that move in
 //! ways other than `x`, `x % m` with `x` the number of the iteration up to a constant, index values
@@ -145,6 +150,8 @@ pub mod statements;
 pub mod symmetric;
 mod values;
 pub mod visible;
+
+pub use bytes::several;
 
 use artefact::Cut;
 use artefact::Order;

@@ -8,6 +8,8 @@ use super::lanes::Lane;
 use super::rule::Claim;
 use super::rule::Rule;
 use super::rule::equal;
+use super::rule::push;
+use crate::certificate::cut::algebra;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
@@ -39,7 +41,15 @@ impl Rule<'_> {
             if lane.brings(class) {
                 continue;
             }
-            sum = Expr::binary(BinaryOp::Add, sum, self.class(class).size.clone());
+            let each = self.counted_each(lane, class)?;
+            // Also of a class that does not come to its arrivals: what others count must not be more than is expected.
+            for scene in self.scene.inhabited(self.class(class))? {
+                for (scene, each) in scene.value(&each, &Env::new())? {
+                    push(&mut all, &name, what.clone(), &scene, fits(each.less(1))?);
+                }
+            }
+            let members = algebra::mul(self.class(class).size.clone(), each);
+            sum = Expr::binary(BinaryOp::Add, sum, members);
         }
         match &object.kind {
             ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
@@ -72,6 +82,28 @@ impl Rule<'_> {
             }
         }
         Ok(all)
+    }
+
+    /// How much each arrival of a class at a lane counts: the same each time. At an mbarrier a warp may count as its 32 lanes
+    /// at once, `arrive b 32`. In a generation there is one arrival of each member (in turn), so the pending count is 0 when
+    /// everybody has arrived and not before, and no arrival counts more than is pending.
+    fn counted_each(&self, lane: &Lane, class: usize) -> Result<Expr, Unsupported> {
+        let mut each: Option<&Expr> = None;
+        for site in lane.arrivals_of(class) {
+            let this = self.site(class, site);
+            let Kind::Arrive { weight, .. } = &this.kind else {
+                continue;
+            };
+            let mut loops = this.path.loops.iter();
+            let moves =
+                |at: &usize| algebra::mentions(weight, self.class(class).flow.loops[*at].var);
+            if loops.any(moves) || each.is_some_and(|known| known != weight) {
+                let what = "arrivals of one member that count differently";
+                return Err(Unsupported::at(this.span, what));
+            }
+            each = Some(weight);
+        }
+        Ok(each.cloned().unwrap_or(Expr::Int(1)))
     }
 
     /// Each registration gives the threads of those who have a seat at its number.

@@ -11,8 +11,8 @@
 //! 1. *(well defined)* every divisor is positive, every amount is in range, the whole grid is
 //!    resident, and local variables have their closed forms ([`Rule::declarations`],
 //!    [`Rule::programs`](rule::Rule::programs));
-//! 2. *(count)* as many members arrive at a lane as a generation takes, one arrival each
-//!    ([`Rule::counts`](rule::Rule::counts)); a member that counts several times in each generation of a named
+//! 2. *(count)* as many members arrive at a lane as a generation takes, one arrival each, which may count more than
+//!    one at an mbarrier, the same each time ([`Rule::counts`](rule::Rule::counts)); a member that counts several times in each generation of a named
 //!    barrier is taken for as many members (`again.rs`), and who takes part may differ from generation to generation ([`seats`]);
 //! 3. *(turn)* arrival `v` of a member is at element `v mod size`, so that it belongs to generation
 //!    `v div size + 1` of that element; bytes are expected by a member in the same breath as it
@@ -78,7 +78,7 @@
 //! # Side conditions
 //!
 //! Refused with the construct named: semaphores, pools, explicit initialisation, patterns, grids
-//! that need not fit, arrivals of more than one, two indices that move.
+//! that need not fit, arrivals of a member that count differently, two indices that move.
 //! Everything is stated as inequalities between polynomials ([`polynomial`]) over parameters and
 //! iteration numbers, and shown by multipliers ([`positivity`]).
 

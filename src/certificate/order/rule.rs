@@ -317,18 +317,22 @@ impl<'p> Rule<'p> {
         }
     }
 
-    /// Every arrival is at the element whose turn it is, and brings one.
+    /// Every arrival is at the element whose turn it is, and counts at least one.
     pub fn arrivals(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for lane in &self.lanes {
             for &(class, site) in &lane.arrivals {
                 let this = self.site(class, site);
-                if let Kind::Arrive { weight, .. } = &this.kind
-                    && *weight != Expr::Int(1)
-                {
-                    return Err(Unsupported::at(this.span, "an arrival of more than one"));
-                }
                 let name = format!("turn_c{class}_s{site}");
+                if let Kind::Arrive { weight, .. } = &this.kind {
+                    let what = format!("{} counts at least one", self.words(class, site));
+                    for at in self.scene.at(self.class(class), site)? {
+                        for (at, weight) in at.value(weight)? {
+                            let goal = fits(weight.less(1))?;
+                            push(&mut all, &name, what.clone(), &at.scene, goal);
+                        }
+                    }
+                }
                 let what = format!(
                     "{} goes through its elements in turn",
                     self.words(class, site)

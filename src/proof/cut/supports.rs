@@ -9,6 +9,7 @@ use super::fit::Observed;
 use super::fit::Point;
 use super::trace;
 use super::trace::Step;
+use crate::certificate::cut;
 use crate::certificate::cut::artefact::Shows;
 use crate::certificate::cut::artefact::Support;
 use crate::certificate::cut::count::Place;
@@ -30,8 +31,9 @@ impl Search<'_> {
                     self.protocol.objects[this.object.0].kind,
                     ObjectKind::Mbarrier { .. }
                 );
-                let asked =
-                    self.has_bytes(class, site) || self.shows == Shows::Generations && mbarrier;
+                let several = cut::several(&self.classes, this);
+                let asked = self.has_bytes(class, site)
+                    || mbarrier && (self.shows == Shows::Generations || several);
                 asked
                     && !matches!(before, Some(Kind::Expect { .. }))
                     && !self.waits_itself(class, site)

@@ -214,8 +214,10 @@ impl<'a> Rule<'a> {
                 }
                 self.not_ahead(class, site, 0)
             }
+            // What counts more than one at once must not overshoot a phase.
             Kind::Arrive { .. }
-                if self.shows == Shows::Generations && self.at_mbarrier(class, site) =>
+                if self.at_mbarrier(class, site)
+                    && (self.shows == Shows::Generations || self.counts_several(class, site)) =>
             {
                 self.participants(class, site)?;
                 self.joins(class, site)

@@ -67,7 +67,7 @@ impl<'a> Rule<'a> {
         match (&this.kind, &object.kind) {
             (Kind::Arrive { weight, .. }, ObjectKind::Mbarrier { .. }) => {
                 let weight = setting.terms.expr(weight, &env)?;
-                goals.push(term::eq(&weight, &term::int(1)));
+                goals.push(term::le(&term::int(1), &weight));
             }
             (Kind::Arrive { weight, .. }, ObjectKind::Semaphore(_)) => {
                 let weight = setting.terms.expr(weight, &env)?;
