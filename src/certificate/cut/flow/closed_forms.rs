@@ -9,6 +9,7 @@ use super::Path;
 use super::builder::Builder;
 use super::builder::Values;
 use crate::certificate::cut::algebra;
+use crate::certificate::cut::polynomial::Polynomial;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
@@ -60,8 +61,8 @@ impl Builder<'_> {
             // A variable may go with another: a phase with the index whose wrap flips it.
             let mut wraps = HashMap::new();
             for var in symbols.keys() {
-                if let Some(modulus) = changes.wrap(*var) {
-                    wraps.insert(*var, modulus);
+                if let Some(wrap) = changes.wrap(*var) {
+                    wraps.insert(*var, wrap);
                 }
             }
             let open = carried.iter().filter(|v| symbols.contains_key(v));
@@ -100,6 +101,12 @@ struct Changes<'a> {
     nth: VarId,
 }
 
+/// An index that grows by the same each time, and is less by a modulus when it has grown to it.
+struct Wrap {
+    modulus: Expr,
+    by: Expr,
+}
+
 /// How a variable changes in one iteration.
 enum Change {
     /// It grows by this.
@@ -113,16 +120,17 @@ impl Changes<'_> {
         !self.symbols.values().any(|s| algebra::mentions(expr, *s))
     }
 
-    fn form(&self, var: VarId, head: &Values, wraps: &HashMap<VarId, Expr>) -> Option<Expr> {
+    fn form(&self, var: VarId, head: &Values, wraps: &HashMap<VarId, Wrap>) -> Option<Expr> {
         let entry = head[&var].clone();
         let nth = Expr::Var(self.nth);
-        if let Some(modulus) = wraps.get(&var) {
-            let sum = algebra::add(entry, nth);
-            return Some(algebra::binary(BinaryOp::Mod, sum, modulus.clone()));
+        let grown = |by: &Expr| algebra::mul(by.clone(), nth.clone());
+        if let Some(wrap) = wraps.get(&var) {
+            let sum = algebra::add(entry, grown(&wrap.by));
+            return Some(algebra::binary(BinaryOp::Mod, sum, wrap.modulus.clone()));
         }
-        if let Some((index, modulus)) = self.flips_with(var, wraps) {
-            let sum = algebra::add(head[&index].clone(), nth);
-            let rounds = algebra::binary(BinaryOp::Div, sum, modulus);
+        if let Some((index, wrap)) = self.flips_with(var, wraps) {
+            let sum = algebra::add(head[&index].clone(), grown(&wrap.by));
+            let rounds = algebra::binary(BinaryOp::Div, sum, wrap.modulus.clone());
             let flips = algebra::add(entry, rounds);
             return Some(algebra::binary(BinaryOp::Mod, flips, Expr::Int(2)));
         }
@@ -218,51 +226,93 @@ impl Changes<'_> {
         }
     }
 
-    /// The modulus of a variable that grows by ones and is 0 again when it has grown to it.
-    fn wrap(&self, var: VarId) -> Option<Expr> {
+    /// How a variable wraps that grows by the same each time, and is less by a modulus when it has grown to it.
+    fn wrap(&self, var: VarId) -> Option<Wrap> {
         let symbol = self.symbols[&var];
-        let grown = algebra::add(Expr::Var(symbol), Expr::Int(1));
+        let growth = |grown: &Expr| match algebra::linear(grown, symbol)? {
+            (1, by) if self.free(&by) && !algebra::mentions(&by, self.nth) => Some(by),
+            _ => None,
+        };
         let (c, a, b) = match &self.values[&var] {
             Expr::If(c, a, b) => (c, a, b),
-            Expr::Binary(BinaryOp::Mod, sum, m) if **sum == grown && self.free(m) => {
-                return Some((**m).clone());
+            Expr::Binary(BinaryOp::Mod, sum, m) if self.free(m) => {
+                let (by, modulus) = (growth(sum)?, (**m).clone());
+                let ones = by == Expr::Int(1);
+                return ones.then_some(Wrap { modulus, by });
             }
             _ => return None,
         };
-        let modulus = self.at_modulus(c, symbol)?;
-        (**a == Expr::Int(0) && **b == grown).then_some(modulus)
+        // `if s < S - 1 then s + 1 else 0` is the same the other way round.
+        let (wraps, a, b) = match &**c {
+            Expr::Binary(BinaryOp::Lt, x, y) => {
+                (Expr::Binary(BinaryOp::Ge, x.clone(), y.clone()), b, a)
+            }
+            Expr::Binary(BinaryOp::Ne, x, y) => {
+                (Expr::Binary(BinaryOp::Eq, x.clone(), y.clone()), b, a)
+            }
+            c => (c.clone(), a, b),
+        };
+        let by = growth(b)?;
+        let modulus = self.at_modulus(&wraps, symbol, &by)?;
+        let ones = by == Expr::Int(1);
+        let rest = Polynomial::of(b)
+            .minus(&Polynomial::of(&modulus))
+            .minus(&Polynomial::of(a));
+        let begins = **a == Expr::Int(0) && ones || rest.to_expr() == Some(Expr::Int(0));
+        begins.then_some(Wrap { modulus, by })
     }
 
-    /// `m`, if the condition says that `symbol + 1` is (or is at least) `m`.
-    fn at_modulus(&self, condition: &Expr, symbol: VarId) -> Option<Expr> {
-        let Expr::Binary(BinaryOp::Eq | BinaryOp::Ge, a, b) = condition else {
+    /// `m`, if the condition says that `symbol + by` is (or is at least) `m`.
+    fn at_modulus(&self, condition: &Expr, symbol: VarId, by: &Expr) -> Option<Expr> {
+        let Expr::Binary(op @ (BinaryOp::Eq | BinaryOp::Ge), a, b) = condition else {
             return None;
         };
+        if *op == BinaryOp::Eq && *by != Expr::Int(1) {
+            return None;
+        }
         let (1, beta) = algebra::linear(a, symbol)? else {
             return None;
         };
-        // a = symbol + beta reaches b when symbol + 1 reaches b - beta + 1.
-        let modulus = algebra::add(algebra::sub((**b).clone(), beta), Expr::Int(1));
+        // a = symbol + beta reaches b when symbol + by reaches b - beta + by.
+        let modulus = algebra::add(algebra::sub((**b).clone(), beta), by.clone());
         self.free(&modulus).then_some(modulus)
     }
 
-    /// The index whose wrap flips this variable, and its modulus.
-    fn flips_with(&self, var: VarId, wraps: &HashMap<VarId, Expr>) -> Option<(VarId, Expr)> {
-        let Expr::If(c, a, b) = &self.values[&var] else {
-            return None;
-        };
+    /// The index whose wrap flips this variable.
+    fn flips_with<'w>(
+        &self,
+        var: VarId,
+        wraps: &'w HashMap<VarId, Wrap>,
+    ) -> Option<(VarId, &'w Wrap)> {
         let own = Expr::Var(self.symbols[&var]);
-        let flipped = [
-            Expr::binary(BinaryOp::Xor, own.clone(), Expr::Int(1)),
-            Expr::binary(BinaryOp::Xor, Expr::Int(1), own.clone()),
-            Expr::binary(BinaryOp::Sub, Expr::Int(1), own.clone()),
-        ];
-        if **b != own || !flipped.contains(a) {
-            return None;
-        }
-        wraps.iter().find_map(|(index, modulus)| {
-            let reached = self.at_modulus(c, self.symbols[index])?;
-            (reached == *modulus).then(|| (*index, modulus.clone()))
-        })
+        let condition = match &self.values[&var] {
+            Expr::If(c, a, b) => {
+                let flipped = [
+                    Expr::binary(BinaryOp::Xor, own.clone(), Expr::Int(1)),
+                    Expr::binary(BinaryOp::Xor, Expr::Int(1), own.clone()),
+                    Expr::binary(BinaryOp::Sub, Expr::Int(1), own.clone()),
+                ];
+                (**b == own && flipped.contains(a)).then_some(c)?
+            }
+            Expr::Binary(BinaryOp::Xor, a, b) => match &**b {
+                Expr::If(c, one, none)
+                    if **a == own && **one == Expr::Int(1) && **none == Expr::Int(0) =>
+                {
+                    c
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let found = wraps.iter().filter(|(index, wrap)| {
+            let symbol = self.symbols[*index];
+            let reached = self.at_modulus(condition, symbol, &wrap.by);
+            // Or it looks whether the index has begun anew.
+            let anew = matches!(&**condition, Expr::Binary(BinaryOp::Eq, a, b)
+                if **a == self.values[*index] && **b == Expr::Int(0));
+            reached.as_ref() == Some(&wrap.modulus) || anew && wrap.by == Expr::Int(1)
+        });
+        let first = found.min_by_key(|(index, _)| **index);
+        first.map(|(index, wrap)| (*index, wrap))
     }
 }
