@@ -229,6 +229,9 @@ impl Strategy<'_> {
         if let Some(decision) = self.everything(&mut notes) {
             return Ok(decision);
         }
+        if let Some(decision) = self.without_meaning(&notes) {
+            return Ok(decision);
+        }
         // Now every loop counts, wherever it starts: what is clear becomes a bound.
         sizes.extend(LARGE_BOXES);
         let verdict = match self.boxes(&sizes, self.remaining(), true) {

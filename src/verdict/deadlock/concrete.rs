@@ -44,6 +44,9 @@ use super::Strategy;
 /// The largest box of the quick search.
 const QUICK_RADIUS: i64 = 3;
 
+/// Time for small points at which a protocol has no meaning.
+const MEANING_TIME: Duration = Duration::from_secs(1);
+
 /// The largest box of the thorough search.
 const LARGE_RADIUS: i64 = 12;
 
@@ -325,6 +328,35 @@ impl Strategy<'_> {
         };
         let found = point.layers(self.remaining().min(POINT_TIME), &[]);
         found.is_ok_and(|found| found.is_ok())
+    }
+
+    /// A small point at which the protocol has no meaning, where nothing else is open there: formulas do not look for such points.
+    pub(super) fn without_meaning(&self, notes: &[String]) -> Option<Decision> {
+        let mut patterns = self.protocol.patterns.iter();
+        if patterns.any(|pattern| pattern.definition.is_none()) || self.has_open_starts() {
+            return None;
+        }
+        let tight = self.protocol.tightened();
+        let started = Instant::now();
+        let options = explore::Options {
+            max_states: 1,
+            ..limits()
+        };
+        for radius in 0..=QUICK_RADIUS {
+            for params in grid::points(&tight, radius) {
+                if started.elapsed() >= MEANING_TIME {
+                    return None;
+                }
+                match explore::explore_all(&tight, &params, &Bounds::default(), &options) {
+                    Err(error) if !matches!(error.fault, Fault::TooLarge { .. }) => {
+                        let found = IllDefined { params, error };
+                        return Some(self.ill_defined(&found, notes.to_vec()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        None
     }
 
     /// A point at which the protocol has no meaning: no verdict.
