@@ -151,6 +151,11 @@ impl Argument {
 
     /// Whether the argument, once its obligations are discharged, proves a property.
     pub fn proves(&self, protocol: &Protocol, property: Property) -> bool {
+        // What is put in place of an operation that returns something gets stuck if it does. Nothing else is said of it.
+        let replaced = !matches!(self, Argument::Exhaustive(_)) && protocol.atomic().is_some();
+        if replaced && property != Property::Deadlock {
+            return false;
+        }
         match self {
             Argument::Cut(cut) => cut::proves(protocol, cut.shows, property),
             Argument::Order(order) if order::proves_by(protocol, order, property) => true,

@@ -36,6 +36,7 @@ use super::order;
 use super::order::artefact::Order;
 use super::program::Unsupported;
 use super::workers;
+use crate::protocol::LaunchOrder;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text;
@@ -489,8 +490,13 @@ pub fn assumptions(protocol: &Protocol, property: Property, argument: &Argument)
         all.extend(exhaustive::launch_assumptions(protocol));
         return all;
     }
+    let launches = protocol.roles.iter();
+    let mut launches = launches.filter_map(|role| role.launch.as_ref());
     match argument.places(protocol) {
-        Some(Residency::LaunchOrder) => all.push(super::LAUNCH_ORDER.to_owned()),
+        // Where CTAs start in any order, the proof is about numbers that they draw.
+        Some(Residency::LaunchOrder) if launches.any(|l| l.order != LaunchOrder::Any) => {
+            all.push(super::LAUNCH_ORDER.to_owned());
+        }
         Some(Residency::WholeGrid) if grid => {
             all.push("all CTAs of the grid are resident at once".to_owned());
         }

@@ -32,6 +32,7 @@ pub mod program;
 pub mod separation;
 mod sums;
 pub mod ticket;
+mod touched;
 pub mod translate;
 pub mod turns;
 mod workers;

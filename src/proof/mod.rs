@@ -123,8 +123,12 @@ impl Layer {
 /// The layers that may apply to a protocol, in the order in which they are worth trying. The kernel is not among them: it is
 /// asked where somebody asks for it.
 pub fn layers(protocol: &Protocol) -> Vec<Layer> {
-    // No other rule takes what reads and changes a semaphore in one step.
+    // No other rule takes what reads and changes a semaphore in one step, unless the normal form has none.
     if protocol.atomic().is_some() {
+        let normal = normal::normal(protocol);
+        if normal.atomic().is_none() {
+            return layers(&normal);
+        }
         let apart = certificate::arriver::apart(protocol);
         return apart.map_or(Vec::new(), |_| vec![Layer::Arriver]);
     }
@@ -191,8 +195,8 @@ pub fn search(
 ) -> Guess {
     let deadline = patience::deadline(limit);
     let normal = match layer {
-        // The kernel reads the text as it stands.
-        Layer::Kernel => Cow::Borrowed(protocol),
+        // The kernel reads the text as it stands, and the arriver rule wants the operations that return something.
+        Layer::Kernel | Layer::Arriver => Cow::Borrowed(protocol),
         _ => Cow::Owned(normal::normal(protocol)),
     };
     patience::until(deadline, || {

@@ -174,8 +174,10 @@ fn a_normal_form_does_what_the_text_does() {
         let Ok(protocol) = text::load(source.as_bytes()) else {
             continue;
         };
-        let normal = normal::normal(&protocol);
-        assert_eq!(normal::normal(&normal), normal, "{source}");
+        let whole = normal::normal(&protocol);
+        assert_eq!(normal::normal(&whole), whole, "{source}");
+        let normal = normal::of_programs(&protocol);
+        assert_eq!(normal::of_programs(&normal), normal, "{source}");
         rewritten += usize::from(normal != protocol);
         for (input, instance) in sample::instances(&protocol, 4, 0) {
             let other = unfold::instantiate(&normal, &input).unwrap();

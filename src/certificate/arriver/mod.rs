@@ -21,12 +21,11 @@
 //!
 //! If all meet once in each round of a loop, `X` may set back its element for the next round: see `rounds.rs`.
 //!
-//! Work on declared data orders nothing and is left out. It has to be plainly defined: see `touched.rs`.
+//! Work on declared data orders nothing and is left out. It has to be plainly defined: see [`touched`].
 //!
 //! All of this is checked here, from the text. Only deadlock is proved, and by an argument about the other protocol.
 
 mod rounds;
-mod touched;
 
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -47,6 +46,7 @@ use super::obligation::Obligation;
 use super::once::says;
 use super::program::Unsupported;
 use super::program::free_vars;
+use super::touched;
 use crate::protocol::ATOMIC;
 use crate::protocol::AtomicUpdate;
 use crate::protocol::BinaryOp;
@@ -101,12 +101,19 @@ pub fn proves(protocol: &Protocol, arriver: &Arriver, property: Property) -> boo
         && apart(protocol).is_ok_and(|apart| arriver.argument.proves(&apart, Property::Deadlock))
 }
 
-/// The protocol with a role of its own for what the last one does.
+/// The protocol with a role of its own for what the last one does. If it cannot be taken apart as it stands, its normal form may be.
 ///
 /// # Errors
 ///
 /// Names the first operation that the rule does not cover.
 pub fn apart(protocol: &Protocol) -> Result<Protocol, Unsupported> {
+    taken_apart(protocol).or_else(|refused| {
+        let normal = normal::of_programs(protocol);
+        taken_apart(&normal).map_err(|_| refused)
+    })
+}
+
+fn taken_apart(protocol: &Protocol) -> Result<Protocol, Unsupported> {
     let mut apart = protocol.clone();
     let mut lasts = Vec::new();
     for (role, before) in apart.roles.iter_mut().zip(&protocol.roles) {

@@ -193,7 +193,7 @@ pub fn changed(body: &[Stmt]) -> Vec<VarId> {
     let mut all = Vec::new();
     for stmt in body {
         match &stmt.kind {
-            StmtKind::Assign { var, .. } => all.push(*var),
+            StmtKind::Assign { var, .. } | StmtKind::Atomic { result: var, .. } => all.push(*var),
             StmtKind::If {
                 then, otherwise, ..
             } => {

@@ -2,7 +2,8 @@
 //!
 //! A proof must not depend on which of several equal programs an author wrote. So the checker rewrites the
 //! programs before any rule looks at them. It starts from the untouched text, and no certificate says how. A
-//! rewriting never changes which operations a member does, nor their elements, amounts and order:
+//! rewriting never changes which operations a member does, nor their elements, amounts and order, but for the last two in the table, of
+//! which the files say why they may:
 //!
 //! | before | after | why |
 //! |---|---|---|
@@ -15,6 +16,8 @@
 //! | the same with `x = x + e` beside the branch | that loop with `x = x0 + e * i` in front of `B` | `turns.rs` |
 //! | `if n > 0 { B }`, `n` is a count | `for j in 0..min(1, n) { B }` | `rows.rs` |
 //! | `if a < b { B } for i in a + 1..b { B }` | `for i in a..b { B }` | `B` does not mention `i` |
+//! | `wait x[e] == s; B; x[e] = (s + 1) % S`, one for each `s` in `0..S` | `wait x[e] == s; B; x[e] += 1` | `wrapped.rs` |
+//! | `t = fetch_add(c, 1); B`, or a loop of these, where nothing else is done with `c` | `B` of members numbered by `t` | `drawn.rs` |
 //!
 //! Parameters that have one value are replaced first (`single.rs`), and elements `x[e * n + f]` get two indices (`numbered.rs`). Lengths are compared as polynomials; whether one is never
 //! negative is read off its shape and the domain.
@@ -25,12 +28,14 @@
 //! is removed only if its shape and the domain show that it is defined (`evident` in [`super::defined`]). All
 //! other definedness is stated from the untouched text. A body that is removed never runs in the original either.
 
+mod drawn;
 mod numbered;
 mod rows;
 mod single;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod wrapped;
 
 use std::cell::Cell;
 use std::cell::RefCell;
@@ -64,13 +69,18 @@ const MOST_UNROLLED: i64 = 4;
 /// Nor are loops of more statements.
 const MOST_STATEMENTS: usize = 4;
 
-/// The same protocol with its programs in normal form.
+/// The same protocol with its programs in normal form, and without what [`drawn`] and [`wrapped`] put something else in place of.
 pub fn normal(protocol: &Protocol) -> Protocol {
-    // What an atomic operation returns is a value that no rule follows, nor takes such a protocol.
-    if protocol.atomic().is_some() {
-        return protocol.clone();
-    }
-    let protocol = &numbered::apart(&single::replaced(protocol));
+    let indexed = drawn::indexed(&single::replaced(protocol));
+    rewritten(&wrapped::unwrapped(&numbered::apart(&indexed)))
+}
+
+/// The same protocol with its programs in normal form, in which each member does what it did.
+pub fn of_programs(protocol: &Protocol) -> Protocol {
+    rewritten(&numbered::apart(&single::replaced(protocol)))
+}
+
+fn rewritten(protocol: &Protocol) -> Protocol {
     let rewriter = Rewriter {
         protocol,
         indices: turns::indices(protocol),

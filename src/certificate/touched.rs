@@ -2,8 +2,8 @@
 //! is an index of the role in `0..B` and `i` runs over `0..S`.
 //!
 //! In a role that goes on with the result of an atomic operation, an index outside its extent is undefined for every
-//! property. The arriver rule takes work on data out of the protocol, so no other check would see such an index. Whatever is
-//! not visibly within the extents is refused.
+//! property. Who takes such operations out of a protocol (`arriver`, `normal/drawn.rs`) asks here, since no other check would see
+//! such an index then. Whatever is not visibly within the extents is refused.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::protocol::VarId;
 use crate::protocol::Work;
 
 /// The first statement of a role whose work on declared data is not plainly defined.
-pub(super) fn doubtful<'p>(protocol: &Protocol, role: &'p Role) -> Option<&'p Stmt> {
+pub fn doubtful<'p>(protocol: &Protocol, role: &'p Role) -> Option<&'p Stmt> {
     let indices = role.indices.iter();
     let extents = indices.map(|index| (index.var, index.extent.clone()));
     let mut walk = Walk {
