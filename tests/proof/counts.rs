@@ -1,18 +1,23 @@
 //! Arrivals at mbarriers that count more than one: what the order rule and the cut rule prove of them, and what they must not prove.
 
+use std::time::Duration;
+
 use warplock::certificate::cut::artefact::Shows;
 use warplock::proof::Layer;
 use warplock::protocol::Property;
 use warplock::text;
 
-use crate::support::cut_rule::proved_by;
+use crate::support::cut_rule::proved_within;
+
+/// There is time for this, however busy the machine.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Whether a property is proved by each of the two rules.
 fn proved(property: Property, source: &str) -> [bool; 2] {
     let source = format!("protocol p {source}");
     let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
     [Layer::Order, Layer::Cuts(Shows::Generations)]
-        .map(|layer| proved_by(layer, property, &source, &protocol))
+        .map(|layer| proved_within(LIMIT, layer, property, (&source, &protocol)))
 }
 
 /// Warps empty a ring of two stages, and this is what they do with a stage.

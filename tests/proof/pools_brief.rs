@@ -1,11 +1,16 @@
 //! Pools that may run short and that everybody holds briefly: what is proved of them, and what must not be proved.
 
+use std::time::Duration;
+
 use warplock::certificate::cut::artefact::Shows;
 use warplock::proof::Layer;
 use warplock::protocol::Property;
 use warplock::text;
 
-use crate::support::cut_rule::proved_by;
+use crate::support::cut_rule::proved_within;
+
+/// There is time for this, however busy the machine.
+const LIMIT: Duration = Duration::from_secs(60);
 
 fn proved(property: Property, work: &str, before: &str) -> bool {
     let source = format!(
@@ -15,7 +20,12 @@ fn proved(property: Property, work: &str, before: &str) -> bool {
          role next {{ for t in 0..T {{ wait full[t % 2] t / 2 % 2 arrive empty[t % 2] }} }}"
     );
     let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
-    proved_by(Layer::Cuts(Shows::Nothing), property, &source, &protocol)
+    proved_within(
+        LIMIT,
+        Layer::Cuts(Shows::Nothing),
+        property,
+        (&source, &protocol),
+    )
 }
 
 const WAIT: &str = "wait empty[t % 2] (t / 2 + 1) % 2";

@@ -66,7 +66,17 @@ pub fn bounds() -> Bounds {
 
 /// Whether a layer proves a property.
 pub fn proved_by(layer: Layer, property: Property, source: &str, protocol: &Protocol) -> bool {
-    let found = proof::search(protocol, layer, LIMIT, None, &|_| {});
+    proved_within(LIMIT, layer, property, (source, protocol))
+}
+
+/// The same with so much time.
+pub fn proved_within(
+    limit: Duration,
+    layer: Layer,
+    property: Property,
+    (source, protocol): (&str, &Protocol),
+) -> bool {
+    let found = proof::search(protocol, layer, limit, None, &|_| {});
     let (Guess::Fitting(argument) | Guess::Found(argument)) = found else {
         return false;
     };
@@ -74,7 +84,7 @@ pub fn proved_by(layer: Layer, property: Property, source: &str, protocol: &Prot
     let Ok((certificate, _)) = issued else {
         return false;
     };
-    match manifest::check(&certificate, &Solver::BuiltIn, LIMIT, &|_| {}) {
+    match manifest::check(&certificate, &Solver::BuiltIn, limit, &|_| {}) {
         Ok(_) => true,
         Err(Rejection::Open { .. }) => false,
         Err(other) => panic!("{other}\n{source}"),

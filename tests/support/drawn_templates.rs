@@ -73,7 +73,7 @@ break
 flag[t] += 1
 }
 }
-role all {
+role last {
 for j in 0..N {
 wait flag[j] >= 1
 }
@@ -83,7 +83,7 @@ wait flag[j] >= 1
 param R in 1..
 semaphore next = 0
 semaphore flag[N + 1] = 0
-grid worker[n in 0..R] launch any {
+grid worker[n in 0..R] launch any resident R {
 for j in 0..N + 1 {
 let t = fetch_add(next, 1)
 if t < N {

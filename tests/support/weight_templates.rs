@@ -35,7 +35,7 @@ wait empty[i % 2] (i / 2 + 1) % 2
 arrive full[i % 2]
 }
 }
-role all[w in 0..W] {
+role warps[w in 0..W] {
 for i in 0..N {
 wait full[i % 2] i / 2 % 2
 arrive empty[i % 2] 3
@@ -92,7 +92,7 @@ arrive empty
 param W in 1..
 param N in 0..
 mbarrier met[2] { arrivals: B * W }
-role all[w in 0..W] {
+role warps[w in 0..W] {
 for i in 0..N {
 arrive met[i % 2] B
 wait met[i % 2] i / 2 % 2

@@ -1,0 +1,33 @@
+//! Two consumers take turns on one ring of an even number of stages. Each steps through it two by two, and wraps around by hand.
+protocol consumers_step_by_two
+
+param S in 2..=6
+param K in 0..
+
+assume S % 2 == 0
+
+mbarrier full[S] { arrivals: 1 }
+mbarrier empty[S] { arrivals: 1 }
+
+role load {
+    for k in 0..2 * K {
+        wait empty[k % S] (k / S + 1) % 2
+        arrive full[k % S]
+    }
+}
+
+role math[c in 0..2] {
+    var s = c
+    var phase = 0
+    for k in 0..K {
+        wait full[s] phase
+        arrive empty[s]
+        s = s + 2
+        if s >= S {
+            s = s - S
+            phase = phase ^ 1
+        }
+    }
+}
+
+expect deadlock: proved
