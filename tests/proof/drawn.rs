@@ -119,7 +119,7 @@ fn tiles_may_be_handed_out() {
         ends,
         chain
     ));
-    assert!(tiles(role, "N + 1", "if t >= N { return }", "flag[t] += 1"));
+    assert!(tiles(role, "N + 1", "if t >= N { return }", chain));
     for (role, trips, test, tile) in [
         // The last tiles are left over.
         (role, "N - 1", ends, "flag[t] += 1 wait flag[N - 1] >= 1"),
