@@ -28,6 +28,8 @@ use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::trusted;
 use crate::trusted::certificate::Certificate as Kernel;
+use crate::trusted::events;
+use crate::trusted::events::certificate::Events;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -42,6 +44,8 @@ use serde::Serialize;
 pub enum Argument {
     /// See [`crate::trusted`].
     Kernel(Kernel),
+    /// See [`crate::trusted::events`].
+    Waits(Events),
     /// See [`super::ticket`].
     Ticket(Ticket),
     /// See [`super::turns`].
@@ -71,6 +75,10 @@ impl Argument {
             Argument::Credit(credit) if credit.residency == Residency::LaunchOrder => {
                 Some(Residency::LaunchOrder)
             }
+            Argument::Waits(waits) => Some(match waits.whole.contains(&true) {
+                true => Residency::WholeGrid,
+                false => Residency::LaunchOrder,
+            }),
             // A launch, if there is one, is obliged to be of the whole grid.
             Argument::CaseSplit(_)
             | Argument::Arriver(_)
@@ -107,6 +115,7 @@ impl Argument {
         }
         match self {
             Argument::Kernel(kernel) => trusted::obligations(protocol, kernel),
+            Argument::Waits(waits) => events::obligations(protocol, waits),
             Argument::Ticket(ticket) => ticket::obligations(protocol, ticket),
             Argument::Turns(turns) => turns::obligations(protocol, turns),
             Argument::Credit(credit) => credit::obligations(protocol, credit),
@@ -130,7 +139,9 @@ impl Argument {
         match self {
             Argument::Exhaustive(_) => return Ok(Vec::new()),
             // The kernel reads the text as it stands, and says itself what has to be defined. So does the arriver rule.
-            Argument::Kernel(_) | Argument::Arriver(_) => return self.obligations(protocol),
+            Argument::Kernel(_) | Argument::Waits(_) | Argument::Arriver(_) => {
+                return self.obligations(protocol);
+            }
             _ => {}
         }
         let mut all = self.obligations(&normal::normal(protocol))?;
@@ -175,7 +186,7 @@ impl Argument {
     /// The rule's name.
     pub fn rule(&self) -> &'static str {
         match self {
-            Argument::Kernel(_) => "kernel",
+            Argument::Kernel(_) | Argument::Waits(_) => "kernel",
             Argument::Ticket(_) => "ticket",
             Argument::Turns(_) => "turn",
             Argument::Credit(_) => "credit",
@@ -191,7 +202,7 @@ impl Argument {
     /// What checks it, as words that fit after "the".
     pub fn checker(&self) -> &'static str {
         match self {
-            Argument::Kernel(_) => "kernel",
+            Argument::Kernel(_) | Argument::Waits(_) => "kernel",
             Argument::Ticket(_) => "ticket rule",
             Argument::Turns(_) => "turn rule",
             Argument::Credit(_) => "credit rule",
@@ -207,7 +218,9 @@ impl Argument {
     /// What checks it: the kernel, a rule with its obligations, or a search.
     pub fn checked_by(&self) -> String {
         match self {
-            Argument::Kernel(_) | Argument::Exhaustive(_) => self.checker().to_owned(),
+            Argument::Kernel(_) | Argument::Waits(_) | Argument::Exhaustive(_) => {
+                self.checker().to_owned()
+            }
             _ => format!("rule {}", self.rule()),
         }
     }

@@ -102,6 +102,7 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
     let protocol = &normal::normal(protocol);
     match argument {
         Argument::Kernel(kernel) => super::kernel::explain(kernel_text, kernel),
+        Argument::Waits(waits) => super::kernel::explain_waits(kernel_text, waits),
         Argument::Ticket(ticket) => explain_ticket(protocol, ticket),
         Argument::Turns(turns) => explain_turns(protocol, turns),
         Argument::Credit(_) => vec![

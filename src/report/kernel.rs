@@ -1,15 +1,78 @@
 //! A proof that the kernel checked, in words.
 
 use crate::protocol::Protocol;
+use crate::protocol::Resident;
+use crate::protocol::Role;
 use crate::protocol::Span;
 use crate::trusted::certificate::Certificate;
 use crate::trusted::certificate::Counter;
 use crate::trusted::certificate::Link;
 use crate::trusted::certificate::Name;
 use crate::trusted::certificate::Sum;
+use crate::trusted::events::certificate::Events;
+use crate::trusted::events::certificate::Numbered;
+use crate::trusted::events::program::Event;
+use crate::trusted::events::program::program;
 use crate::trusted::system::Doing;
 use crate::trusted::system::Node;
 use crate::trusted::system::System;
+
+/// An argument about turns and supplies in words, one sentence per line.
+pub fn explain_waits(protocol: &Protocol, events: &Events) -> Vec<String> {
+    let mut lines = vec![
+        "Each wait is for somebody who is held up at lesser ranks only, so nobody waits in a circle.".to_owned(),
+    ];
+    for turns in &events.turns {
+        let (Some(object), Some(role)) = (
+            protocol.objects.get(turns.object),
+            protocol.roles.get(turns.role),
+        ) else {
+            continue;
+        };
+        let order = turns.counted.iter().filter_map(|key| {
+            let index = role.indices.get(key.index)?;
+            let name = &protocol.vars.get(index.var.0)?.name;
+            let first = if key.descending { "larger" } else { "smaller" };
+            Some(format!("{first} {name} first"))
+        });
+        let order = Vec::from_iter(order).join(", then ");
+        let why = match turns.numbered {
+            Numbered::Recurrence(..) => {
+                format!(
+                    "in their order, {order}, the turn grows by one with each member that comes"
+                )
+            }
+            Numbered::Block => {
+                format!("in their order, {order}, those who come stand next to each other")
+            }
+            Numbered::Everybody => "all come, and no two have the same turn".to_owned(),
+        };
+        lines.push(format!(
+            "At each element of `{}` members of `{}` take turns without a gap: {why}.",
+            object.name, role.name
+        ));
+    }
+    if events.waits.iter().any(|wait| !wait.supplies.is_empty()) {
+        lines.push("A wait without turns is for additions that nobody takes back.".to_owned());
+    }
+    let places = |(role, whole): (&Role, &bool)| {
+        let launch = role.launch.as_ref()?;
+        match (&launch.resident, whole) {
+            (Resident::All, _) | (_, true) => Some(format!(
+                "All members of `{}` have a place at once.",
+                role.name
+            )),
+            (Resident::AtMost(_), false) => Some(format!(
+                "A member of `{}` waits only for members that start before it, so however few places there are, they have one.",
+                role.name
+            )),
+        }
+    };
+    let roles = protocol.roles.iter().zip(&events.whole);
+    let waiting = |role: &Role| program(role).is_ok_and(|p| p.events.iter().any(Event::waits));
+    lines.extend(roles.filter(|(role, _)| waiting(role)).filter_map(places));
+    lines
+}
 
 /// The argument in words, one sentence per line.
 pub fn explain(protocol: &Protocol, certificate: &Certificate) -> Vec<String> {

@@ -4,9 +4,17 @@
 //! positive divisor wherever one is evaluated, and for operands of `^` that are 0 or 1. The operators `&&` and
 //! `||` and the branches of `if` evaluate what the interpreter evaluates.
 //!
+//! *Theorem (counts).* For every predicate there is a function `S` from integers to integers with `S(x + 1) = S(x) + 1` where it
+//! holds of `x`, and `S(x + 1) = S(x)` elsewhere. For any such `S`, as many integers of `lo..hi` satisfy the predicate as
+//! `S(hi) - S(lo)` says, if `lo <= hi`; and `0 <= S(y) - S(x) <= y - x` for `x <= y`. So a count is stated by a function of its own for
+//! each predicate ([`Names::counts`]). Predicates are told apart by their terms: equal ones have the same function.
+//!
+//! A pattern that is an input is a predicate of which nothing is known but that it is false outside its extents.
+//!
 //! *Theorem (division).* For `b > 0` there is one pair of integers `q` and `r` with `a = b * q + r` and
 //! `0 <= r < b`. So where a counter is kept as such a pair, its quotient and remainder are known.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
@@ -16,10 +24,14 @@ use super::unsupported::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::Param;
+use crate::protocol::Pattern;
 use crate::protocol::VarId;
 
 /// More bytes than this no choice of the lesser or greater of two may have.
 const LONGEST: usize = 1 << 20;
+
+/// More points than these no count is looked at.
+const MAX_POINTS: usize = 10;
 
 /// What names stand for.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +42,27 @@ pub struct Names {
     pub vars: HashMap<VarId, Term>,
     /// Dividends and divisors that are not numbers, as far as they have occurred.
     pub quotients: BTreeSet<(Term, Term)>,
+    /// Patterns, by position; none where they are not covered.
+    patterns: Vec<Pattern>,
+    /// Where a pattern that is an input has been asked for.
+    visits: BTreeSet<(usize, Vec<Term>)>,
+    /// What has been counted, by what a number has to satisfy.
+    counted: BTreeMap<Term, Counted>,
+}
+
+/// A predicate of integers that is counted.
+#[derive(Debug, Clone)]
+struct Counted {
+    /// The name of its function.
+    function: String,
+    /// The name that is bound.
+    var: VarId,
+    /// What it has to satisfy.
+    body: Expr,
+    /// What other names stand for.
+    vars: HashMap<VarId, Term>,
+    /// Where the function has been asked for.
+    at: BTreeSet<Term>,
 }
 
 /// The constant that stands for a parameter.
@@ -38,6 +71,15 @@ pub fn parameter(param: &Param) -> Term {
 }
 
 impl Names {
+    /// Names of parameters, and patterns.
+    pub fn new(params: Vec<Term>, patterns: Vec<Pattern>) -> Names {
+        Names {
+            params,
+            patterns,
+            ..Names::default()
+        }
+    }
+
     /// The value of an expression.
     ///
     /// # Errors
@@ -73,10 +115,146 @@ impl Names {
                     BinaryOp::Or => term::or([a, b]),
                 }
             }
-            Expr::Visits(..) | Expr::Count { .. } => {
-                return Err(Unsupported::whole("a pattern or a count"));
+            Expr::Visits(pattern, at) => {
+                let at: Result<Vec<Term>, Unsupported> = at.iter().map(|e| self.term(e)).collect();
+                self.visited(pattern.0, at?)?
+            }
+            Expr::Count { var, lo, hi, body } => {
+                let (lo, hi) = (self.term(lo)?, self.term(hi)?);
+                let (from, to) = (self.below(*var, body, &lo)?, self.below(*var, body, &hi)?);
+                term::ite(&term::le(&lo, &hi), &term::sub(&to, &from), &term::int(0))
             }
         })
+    }
+
+    /// Whether a pattern holds somewhere: false outside its extents.
+    pub fn visited(&mut self, pattern: usize, at: Vec<Term>) -> Result<Term, Unsupported> {
+        let declared = self.patterns.get(pattern).cloned();
+        let Some(declared) = declared.filter(|p| p.extents.len() == at.len()) else {
+            return Err(Unsupported::whole("a pattern or a count"));
+        };
+        let Some((vars, condition)) = declared.definition else {
+            let term = term::apply(&predicate(&declared.name), &at);
+            self.visits.insert((pattern, at));
+            return Ok(term);
+        };
+        if counts(&condition) {
+            return Err(Unsupported::whole("a pattern that is defined by a count"));
+        }
+        let mut parts = self.inside(pattern, &at)?;
+        let coordinates = vars.into_iter().zip(at).collect();
+        let outer = std::mem::replace(&mut self.vars, coordinates);
+        let holds = self.term(&condition);
+        self.vars = outer;
+        parts.push(holds?);
+        Ok(term::and(parts))
+    }
+
+    /// That coordinates are within the extents of a pattern.
+    pub fn inside(&mut self, pattern: usize, at: &[Term]) -> Result<Vec<Term>, Unsupported> {
+        let extents = self.patterns.get(pattern).map(|p| p.extents.clone());
+        let mut all = Vec::new();
+        for (extent, at) in extents.unwrap_or_default().iter().zip(at) {
+            let extent = self.term(extent)?;
+            all.push(term::within(&term::int(0), at, &extent));
+        }
+        Ok(all)
+    }
+
+    /// How many integers below `hi` satisfy a condition, less a number that does not depend on `hi`.
+    fn below(&mut self, var: VarId, body: &Expr, hi: &Term) -> Result<Term, Unsupported> {
+        if self.patterns.is_empty() {
+            return Err(Unsupported::whole("a pattern or a count"));
+        }
+        if counts(body) {
+            return Err(Unsupported::whole("a count of counts"));
+        }
+        // What is asked of the name that is bound is asked of no integer.
+        let key = self.clone().with(var, &term::name("counted"), body)?;
+        let next = self.counted.len();
+        let vars = self.vars.clone();
+        let counted = self.counted.entry(key).or_insert_with(|| Counted {
+            function: format!("count_{next}"),
+            var,
+            body: body.clone(),
+            vars,
+            at: BTreeSet::new(),
+        });
+        counted.at.insert(hi.clone());
+        let hi = std::slice::from_ref(hi);
+        Ok(term::apply(&counted.function, hi))
+    }
+
+    /// The value of an expression where a name stands for this.
+    fn with(&mut self, var: VarId, value: &Term, expr: &Expr) -> Result<Term, Unsupported> {
+        let outer = self.vars.insert(var, value.clone());
+        let term = self.term(expr);
+        match outer {
+            Some(outer) => self.vars.insert(var, outer),
+            None => self.vars.remove(&var),
+        };
+        term
+    }
+
+    /// What is known of patterns and counts: see the theorem. `entries` are integers for which it may be of use to know
+    /// whether they are counted.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Names::term`], or counts of too many things.
+    pub fn counts(&mut self, entries: &[Term]) -> Result<Vec<Term>, Unsupported> {
+        let (zero, one) = (term::int(0), term::int(1));
+        let mut facts = Vec::new();
+        for counted in self.counted.clone().into_values() {
+            let mut at: Vec<Term> = counted.at.into_iter().collect();
+            for entry in entries {
+                for entry in [entry.clone(), term::sum([entry.clone(), one.clone()])] {
+                    if at.len() < MAX_POINTS && !at.contains(&entry) {
+                        at.push(entry);
+                    }
+                }
+            }
+            if at.len() > MAX_POINTS {
+                return Err(Unsupported::whole("too many counts"));
+            }
+            let below = |at: &Term| term::apply(&counted.function, std::slice::from_ref(at));
+            for x in &at {
+                let outer = std::mem::replace(&mut self.vars, counted.vars.clone());
+                let holds = self.with(counted.var, x, &counted.body);
+                self.vars = outer;
+                let holds = holds?;
+                for y in at.iter().filter(|y| *y != x) {
+                    let more = term::sub(&below(y), &below(x));
+                    let step = term::eq(&more, &term::ite(&holds, &one, &zero));
+                    let next = term::eq(y, &term::sum([x.clone(), one.clone()]));
+                    facts.push(term::or([term::not(next), step]));
+                    let most = term::le(&more, &term::sub(y, x));
+                    let bounds = term::and([term::le(&zero, &more), most]);
+                    facts.push(term::or([term::lt(y, x), bounds]));
+                }
+            }
+        }
+        for (pattern, at) in self.visits.clone() {
+            let Some(declared) = self.patterns.get(pattern) else {
+                continue;
+            };
+            let visited = term::apply(&predicate(&declared.name), &at);
+            let inside = term::and(self.inside(pattern, &at)?);
+            facts.push(term::or([term::not(visited), inside]));
+        }
+        Ok(facts)
+    }
+
+    /// The declarations of the functions that occur.
+    pub fn functions(&self) -> Vec<String> {
+        let inputs = self.patterns.iter().filter(|p| p.definition.is_none());
+        let patterns = inputs.map(|pattern| {
+            let sorts = vec!["Int"; pattern.extents.len()].join(" ");
+            format!("(declare-fun {} ({sorts}) Bool)", predicate(&pattern.name))
+        });
+        let counts = self.counted.values();
+        let counts = counts.map(|c| format!("(declare-fun {} (Int) Int)", c.function));
+        patterns.chain(counts).collect()
     }
 
     fn divided(&mut self, function: &str, a: Term, b: Term) -> Term {
@@ -125,8 +303,17 @@ impl Names {
                     | BinaryOp::Ge => term::and([left, right]),
                 }
             }
-            Expr::Visits(..) | Expr::Count { .. } => {
-                return Err(Unsupported::whole("a pattern or a count"));
+            // What defines a pattern is looked at once, where it is declared.
+            Expr::Visits(_, at) => {
+                let all: Result<Vec<Term>, Unsupported> =
+                    at.iter().map(|e| self.defined(e)).collect();
+                term::and(all?)
+            }
+            Expr::Count { lo, hi, body, .. } => {
+                if !always_defined(body) {
+                    return Err(Unsupported::whole("a count of what may not be defined"));
+                }
+                term::and([self.defined(lo)?, self.defined(hi)?])
             }
         })
     }
@@ -157,6 +344,39 @@ impl Names {
         }
         facts
     }
+}
+
+/// Whether an expression is defined whatever its names stand for.
+fn always_defined(expr: &Expr) -> bool {
+    match expr {
+        Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) | Expr::Var(_) => true,
+        Expr::Neg(e) | Expr::Not(e) => always_defined(e),
+        Expr::Binary(BinaryOp::Div | BinaryOp::Mod, a, b) => {
+            always_defined(a) && matches!(**b, Expr::Int(divisor) if divisor > 0)
+        }
+        Expr::Binary(BinaryOp::Xor, ..) => false,
+        Expr::Binary(_, a, b) => always_defined(a) && always_defined(b),
+        Expr::If(c, a, b) => [c, a, b].into_iter().all(|e| always_defined(e)),
+        Expr::Visits(_, at) => at.iter().all(always_defined),
+        Expr::Count { lo, hi, body, .. } => [lo, hi, body].into_iter().all(|e| always_defined(e)),
+    }
+}
+
+/// Whether an expression counts.
+fn counts(expr: &Expr) -> bool {
+    match expr {
+        Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) | Expr::Var(_) => false,
+        Expr::Neg(e) | Expr::Not(e) => counts(e),
+        Expr::Binary(_, a, b) => counts(a) || counts(b),
+        Expr::If(c, a, b) => counts(c) || counts(a) || counts(b),
+        Expr::Visits(_, at) => at.iter().any(counts),
+        Expr::Count { .. } => true,
+    }
+}
+
+/// The predicate that stands for a pattern.
+fn predicate(pattern: &str) -> String {
+    format!("pattern_{pattern}")
 }
 
 /// The first of two where `a <= b`, and the second otherwise. Each occurs twice, so terms double with every level.

@@ -43,6 +43,8 @@ pub struct Goal {
     pub facts: Vec<Term>,
     /// What.
     pub goal: Term,
+    /// Declarations of functions that occur.
+    pub functions: Vec<String>,
 }
 
 /// A member before one of its waits, or at its end.
@@ -113,10 +115,7 @@ pub fn walk(world: &World<'_, '_>, class: usize, tag: &'static str) -> Result<Wa
     let mut member = Member {
         world,
         class,
-        names: Names {
-            params: world.params.clone(),
-            ..Names::default()
-        },
+        names: Names::new(world.params.clone(), Vec::new()),
         counters: BTreeMap::new(),
         facts: Vec::new(),
         goals: Vec::new(),
@@ -175,6 +174,7 @@ impl<'a, 'p> Member<'a, 'p> {
                 meaning,
                 facts,
                 goal,
+                functions: Vec::new(),
             });
         }
     }

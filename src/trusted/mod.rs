@@ -108,6 +108,8 @@
 
 mod acts;
 pub mod certificate;
+mod declared;
+pub mod events;
 pub mod exact;
 pub mod expression;
 mod member;
@@ -203,6 +205,7 @@ fn obligation(
         meaning: goal.meaning,
         declarations: all
             .map(|name| format!("(declare-const {name} Int)"))
+            .chain(goal.functions)
             .collect(),
         hypotheses: goal.facts,
         goal: goal.goal,

@@ -63,6 +63,7 @@ pub fn goals(
                 meaning,
                 facts: [facts(scene, place, missing), multiples.clone()].concat(),
                 goal,
+                functions: Vec::new(),
             });
         }
     }

@@ -10,8 +10,8 @@ use super::certificate::Link;
 use super::certificate::Local;
 use super::certificate::Name;
 use super::certificate::Sum;
+use super::declared::Declared;
 use super::expression::Names;
-use super::expression::parameter;
 use super::member::Goal;
 use super::member::unfit;
 use super::system::System;
@@ -55,30 +55,28 @@ impl<'a, 'p> World<'a, 'p> {
         system: &'a System<'p>,
         certificate: &'a Certificate,
     ) -> Result<World<'a, 'p>, Unsupported> {
-        let params = system.protocol.params.iter().map(parameter).collect();
+        let Declared {
+            params,
+            facts,
+            goals,
+        } = Declared::new(system.protocol)?;
         let mut world = World {
             system,
             certificate,
             params,
-            facts: Vec::new(),
-            goals: Vec::new(),
+            facts,
+            goals,
             constants: Vec::new(),
             members: Vec::new(),
             sizes: Vec::new(),
         };
-        world.domain();
-        world.assumptions()?;
         world.classes()?;
-        world.objects()?;
         world.lanes()?;
         Ok(world)
     }
 
     fn names(&self) -> Names {
-        Names {
-            params: self.params.clone(),
-            ..Names::default()
-        }
+        Names::new(self.params.clone(), Vec::new())
     }
 
     fn conclude(&mut self, name: &'static str, meaning: String, names: &Names, goal: Term) {
@@ -92,40 +90,8 @@ impl<'a, 'p> World<'a, 'p> {
             meaning,
             facts,
             goal,
+            functions: Vec::new(),
         });
-    }
-
-    fn domain(&mut self) {
-        for (param, value) in self.system.protocol.params.iter().zip(&self.params) {
-            self.facts.push(match &param.domain {
-                Domain::AtLeast(lo) => term::le(&term::int(*lo), value),
-                Domain::Range(lo, hi) => term::and([
-                    term::le(&term::int(*lo), value),
-                    term::le(value, &term::int(*hi)),
-                ]),
-                Domain::Set(values) => {
-                    term::or(values.iter().map(|v| term::eq(value, &term::int(*v))))
-                }
-            });
-        }
-    }
-
-    /// An assumption is evaluated where those before it hold.
-    fn assumptions(&mut self) -> Result<(), Unsupported> {
-        for assumption in &self.system.protocol.assumptions {
-            let mut names = self.names();
-            let defined = names.defined(&assumption.condition)?;
-            self.conclude(
-                "defined",
-                "an assumption is defined".to_owned(),
-                &names,
-                defined,
-            );
-            let holds = names.term(&assumption.condition)?;
-            self.facts.push(holds);
-            self.facts.extend(names.division(&[]));
-        }
-        Ok(())
     }
 
     /// How many members there are: the number of values of all indices together.
@@ -157,37 +123,6 @@ impl<'a, 'p> World<'a, 'p> {
             self.facts.push(term::le(&zero, &members));
             self.constants.push(name);
             self.members.push(members);
-        }
-        Ok(())
-    }
-
-    /// Declarations mean something, also of what nobody uses.
-    fn objects(&mut self) -> Result<(), Unsupported> {
-        for object in &self.system.protocol.objects {
-            let mut names = self.names();
-            let mut defined = Vec::new();
-            let mut exists = Vec::new();
-            for extent in &object.extents {
-                defined.push(names.defined(extent)?);
-                exists.push(term::le(&term::int(1), &names.term(extent)?));
-            }
-            let (number, least) = match &object.kind {
-                ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
-                    (Some(arrivals), Some(1))
-                }
-                ObjectKind::Pool { capacity, .. } => (Some(capacity), Some(0)),
-                ObjectKind::Semaphore(Initial::Value(value)) => (Some(value), None),
-                ObjectKind::Semaphore(Initial::Any) | ObjectKind::Named => (None, None),
-            };
-            if let Some(number) = number {
-                defined.push(names.defined(number)?);
-                if let Some(least) = least {
-                    let enough = term::le(&term::int(least), &names.term(number)?);
-                    defined.push(term::or([term::not(term::and(exists)), enough]));
-                }
-            }
-            let meaning = format!("the declaration of `{}` is defined", object.name);
-            self.conclude("declared", meaning, &names, term::and(defined));
         }
         Ok(())
     }

@@ -60,6 +60,9 @@ pub(super) fn prove(
         let left = deadline.saturating_duration_since(Instant::now());
         let known = (left, &shared.known);
         let argument = asked.argument;
+        if !argument.proves(protocol, property) {
+            return None;
+        }
         match checked::check(
             protocol,
             narrowing,

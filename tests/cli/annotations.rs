@@ -31,7 +31,7 @@ fn annotations_of_github() {
     insta::assert_snapshot!(shown("github"), @r"
     exit 2
     --- stdout
-    ::notice file=dense.wlk,line=1,title=dense%3A deadlock PROVED::for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    ::notice file=dense.wlk,line=1,title=dense%3A deadlock PROVED::for every N >= 1, M >= 1, R >= 1 and schedule: all 9 obligations of the kernel hold
     ::error file=lock_n_block.wlk,line=18,title=lock_n_block%3A deadlock REFUTED::at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
     ::error title=warplock::cannot read missing.wlk: No such file or directory (os error 2)
     --- stderr
@@ -75,7 +75,7 @@ fn markdown() {
     --- stdout
     | verdict | property | protocol | file | |
     | --- | --- | --- | --- | --- |
-    | PROVED | deadlock | dense | dense.wlk:1 | for every N \>= 1, M \>= 1, R \>= 1 and schedule: all 7 obligations of the ticket rule hold |
+    | PROVED | deadlock | dense | dense.wlk:1 | for every N \>= 1, M \>= 1, R \>= 1 and schedule: all 9 obligations of the kernel hold |
     | REFUTED | deadlock | lock\_n\_block | lock\_n\_block.wlk:18 | at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta\[1\] waits for dq\[0\] == 1 (line 18), but dq\[0\] stays 0 and nobody adds to i... |
 
     ### deadlock REFUTED of lock\_n\_block

@@ -61,7 +61,7 @@ fn a_verdict_is_made_again() {
         second.contains("decided by replay of a kept counterexample"),
         "{second}"
     );
-    assert!(second.contains("decided by ticket rule"), "{second}");
+    assert!(second.contains("decided by kernel"), "{second}");
     assert_eq!(entries(&folder).len(), 2);
     // Another property, and other inputs, are other questions.
     let narrowed = folder.run(&[
@@ -136,7 +136,7 @@ fn what_is_damaged_or_forged_makes_no_verdict() {
     }
     // An argument of another rule.
     let text = String::from_utf8(proved.clone()).unwrap();
-    let edited = text.replacen("\"ticket\"", "\"turns\"", 1);
+    let edited = text.replacen("\"waits\"", "\"turns\"", 1);
     assert_ne!(edited, text);
     put(edited.as_bytes(), &refuted);
 }

@@ -67,7 +67,7 @@ fn a_certificate_is_accepted_with_and_without_its_protocol() {
     insta::assert_snapshot!(folder.run(&["certify", &certificate]), @r#"
     exit 0
     --- stdout
-    c/dense-deadlock-[digest]: CERTIFIED deadlock of `dense` by the ticket rule: 7 obligations hold
+    c/dense-deadlock-[digest]: CERTIFIED deadlock of `dense` by the kernel: 9 obligations hold
       assumptions:
         N >= 1
         M >= 1

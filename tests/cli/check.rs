@@ -586,21 +586,19 @@ fn a_proved_protocol_with_its_argument() {
     insta::assert_snapshot!(shown, @"
     exit 0
     --- stdout
-    lock_rank.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1, pattern visits, row order and schedule: all 7 obligations of the ticket rule hold
+    lock_rank.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1, pattern visits, row order and schedule: all 7 obligations of the kernel hold
       why it holds:
-        Order the members of `cta`: smaller n first.
-        Each waits only for members before it in this order, so the first one that has not finished can always go on.
-        They also start in this order, so whoever is waited for has a place already, however few places there are.
-        Members that use the same element of `dq` differ in n only.
-        Line 19, `wait dq[m] == rank(n, m)`: the value asked for grows from one member to the next by exactly what that member adds, so the value asked for is the sum over all members before.
+        Each wait is for somebody who is held up at lesser ranks only, so nobody waits in a circle.
+        At each element of `dq` members of `cta` take turns without a gap: in their order, smaller n first, the turn grows by one with each member that comes.
+        A member of `cta` waits only for members that start before it, so however few places there are, they have one.
       obligations:
-        000_in_range_s1: `wait dq[m] == rank(n, m)` stays in range.
-        001_in_range_s3: `dq[m] += 1` stays in range.
-        002_some_resident: at least one CTA is resident.
-        003_guarded_s1_s3: `dq[m] += 1` is guarded by a wait on the same element.
-        004_followed_s1_s3: `wait dq[m] == rank(n, m)` is followed by an addition of its own.
-        005_telescope_step_s1: the value of `wait dq[m] == rank(n, m)` grows by what each smaller CTA adds.
-        006_telescope_sum_s1: `wait dq[m] == rank(n, m)` waits for the sum over all smaller CTAs.
+        000_resident: there is a place for members of `cta`
+        001_element: `wait dq[m] == rank(n, m)` is at an element that exists
+        002_element: `dq[m] += 1` is at an element that exists
+        003_pairs: who waits for a turn adds later, and who adds has waited
+        004_numbered: turns grow by one with each member that comes
+        005_rank: whoever `wait dq[m] == rank(n, m)` is for is held up at lesser ranks only
+        006_started: whoever a wait is for has started
       assumptions:
         N >= 1
         M >= 1
@@ -608,8 +606,8 @@ fn a_proved_protocol_with_its_argument() {
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
         CTAs start in the declared launch order, which CUDA does not promise
-      checked by: rule ticket
-      decided by ticket rule in [time]
+      checked by: kernel
+      decided by kernel in [time]
     --- stderr
     ");
 }
@@ -643,7 +641,7 @@ fn a_property_that_does_not_apply_is_unknown() {
     exit 4
     --- stdout
     dense.wlk: race: UNKNOWN the protocol reads and writes no declared buffer
-    dense.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    dense.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 9 obligations of the kernel hold
     --- stderr
     ");
 }
@@ -668,9 +666,9 @@ fn several_files_are_reported_in_order_and_a_bad_one_stops_nobody() {
     insta::assert_snapshot!(shown, @"
     exit 2
     --- stdout
-    all/a.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    all/a.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 9 obligations of the kernel hold
     all/b.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
-    all/a.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    all/a.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 9 obligations of the kernel hold
     --- stderr
     Error: expected the protocol's name, found the end of the text
        ╭─[ all/c.wlk:1:9 ]
@@ -706,7 +704,7 @@ fn the_domain_can_be_narrowed() {
     insta::assert_snapshot!(shown, @r#"
     exit 0
     --- stdout
-    lock_rank_descending_launch.wlk: deadlock: PROVED for every N >= 1, M = 3, R >= 1, pattern visits, row order and schedule, assuming R >= N: all 8 obligations of the ticket rule hold
+    lock_rank_descending_launch.wlk: deadlock: PROVED for every N >= 1, M = 3, R >= 1, pattern visits, row order and schedule, assuming R >= N: all 6 obligations of the kernel hold
     --- stderr
     "#);
 }
@@ -732,7 +730,7 @@ fn standard_input_is_a_file() {
     insta::assert_snapshot!(shown, @r#"
     exit 0
     --- stdout
-    <stdin>: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    <stdin>: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 9 obligations of the kernel hold
     --- stderr
     "#);
 }

@@ -275,7 +275,7 @@ fn sarif_has_a_rule_per_property_and_a_result_per_verdict() {
           }
         ],
         "message": {
-          "text": "PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold"
+          "text": "PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 9 obligations of the kernel hold"
         },
         "properties": {
           "assumptions": [
@@ -286,7 +286,7 @@ fn sarif_has_a_rule_per_property_and_a_result_per_verdict() {
             "semaphore operations are atomic and seen in one order by everyone",
             "CTAs start in the declared launch order, which CUDA does not promise"
           ],
-          "engine": "ticket rule",
+          "engine": "kernel",
           "parameters": null,
           "protocol": "dense"
         },

@@ -21,6 +21,7 @@ mod kernel;
 mod kernel_acts;
 mod kernel_reasons;
 mod kernel_text;
+mod kernel_waits;
 mod loops;
 mod nested;
 mod order;

@@ -19,7 +19,11 @@ use warplock::trusted::certificate::Certificate;
 use warplock::trusted::certificate::Local;
 use warplock::trusted::certificate::NotLapped;
 use warplock::trusted::certificate::Sum;
+use warplock::trusted::events;
+use warplock::trusted::events::certificate::Events;
+use warplock::trusted::obligation::Obligation;
 use warplock::trusted::obligations;
+use warplock::trusted::unsupported::Unsupported;
 
 /// One place between two members.
 pub const PAIR: &str = "protocol pair
@@ -41,7 +45,10 @@ role consumer {
 ";
 
 /// A change of a certificate after one of the text, and what comes of it.
-pub type Change = (&'static str, fn(&mut Certificate), &'static str);
+pub type Change<C = Certificate> = (&'static str, fn(&mut C), &'static str);
+
+/// What derives obligations from a protocol and a certificate.
+type Derive<C> = fn(&Protocol, &C) -> Result<Vec<Obligation>, Unsupported>;
 
 fn load(source: &str) -> Protocol {
     let loaded = text::load(source.as_bytes());
@@ -53,6 +60,15 @@ pub fn found(source: &str) -> Certificate {
     let limit = Duration::from_secs(60);
     match proof::search(&load(source), Layer::Kernel, limit, None, &|_| {}) {
         Guess::Found(Argument::Kernel(found)) | Guess::Fitting(Argument::Kernel(found)) => found,
+        other => panic!("{other:?}\n{source}"),
+    }
+}
+
+/// What the search finds about turns and supplies.
+pub fn found_waits(source: &str) -> Events {
+    let limit = Duration::from_secs(60);
+    match proof::search(&load(source), Layer::Kernel, limit, None, &|_| {}) {
+        Guess::Fitting(Argument::Waits(found)) => found,
         other => panic!("{other:?}\n{source}"),
     }
 }
@@ -85,20 +101,35 @@ pub fn once(classes: usize, lane: usize) -> Certificate {
 }
 
 /// Says it of one protocol after the other, and asks no solver twice.
-pub struct Kernel {
+pub struct Kernel<C = Certificate> {
     known: Known,
     base: String,
-    certificate: Certificate,
+    certificate: C,
+    derive: Derive<C>,
     wrong: Vec<String>,
 }
 
 impl Kernel {
     /// Changes of a protocol that is accepted.
     pub fn new(base: &str, certificate: Certificate) -> Kernel {
+        Kernel::with(base, certificate, obligations)
+    }
+}
+
+impl Kernel<Events> {
+    /// The same for certificates about turns and supplies.
+    pub fn waits(base: &str, certificate: Events) -> Kernel<Events> {
+        Kernel::with(base, certificate, events::obligations)
+    }
+}
+
+impl<C: Clone> Kernel<C> {
+    fn with(base: &str, certificate: C, derive: Derive<C>) -> Kernel<C> {
         let mut kernel = Kernel {
             known: Known::default(),
             base: Vec::from_iter(base.split_whitespace()).join(" "),
             certificate,
+            derive,
             wrong: Vec::new(),
         };
         kernel.row("", |_| {}, "accepted");
@@ -106,7 +137,7 @@ impl Kernel {
     }
 
     /// Changes of the text: `FROM -> TO ; FROM -> TO => OUTCOME` on each line.
-    pub fn texts(mut self, table: &str) -> Kernel {
+    pub fn texts(mut self, table: &str) -> Kernel<C> {
         for line in table.lines().filter(|line| !line.trim().is_empty()) {
             let (edits, outcome) = line.split_once("=>").unwrap();
             self.row(edits, |_| {}, outcome.trim());
@@ -115,7 +146,7 @@ impl Kernel {
     }
 
     /// Changes of the certificate.
-    pub fn certificates(mut self, rows: &[Change]) -> Kernel {
+    pub fn certificates(mut self, rows: &[Change<C>]) -> Kernel<C> {
         for (edits, change, outcome) in rows {
             self.row(edits, *change, outcome);
         }
@@ -127,7 +158,7 @@ impl Kernel {
         assert!(self.wrong.is_empty(), "\n{}", self.wrong.join("\n"));
     }
 
-    fn row(&mut self, edits: &str, change: fn(&mut Certificate), expected: &str) {
+    fn row(&mut self, edits: &str, change: fn(&mut C), expected: &str) {
         let mut source = self.base.clone();
         for edit in edits.split(" ; ").filter(|edit| !edit.trim().is_empty()) {
             let (from, to) = edit.split_once("->").unwrap();
@@ -146,8 +177,8 @@ impl Kernel {
         }
     }
 
-    fn outcome(&self, protocol: &Protocol, certificate: &Certificate) -> String {
-        let all = match obligations(protocol, certificate) {
+    fn outcome(&self, protocol: &Protocol, certificate: &C) -> String {
+        let all = match (self.derive)(protocol, certificate) {
             Ok(all) => all,
             Err(refused) => {
                 let unfit = "a certificate that does not fit the protocol";

@@ -112,14 +112,17 @@ impl Known {
 
     /// Functions of the same have the same value; what follows goes to `again`.
     fn functions(&self, again: &mut Vec<Fact>) -> Attempt<()> {
-        let mut seen: HashMap<(&str, [Polynomial; 2]), Polynomial> = HashMap::new();
+        let mut seen: HashMap<(&str, Vec<Polynomial>), Polynomial> = HashMap::new();
         for this in &self.applications {
-            let [a, b] = &this.of;
-            let (mut a, b) = (self.substituted(a)?, self.substituted(b)?);
+            let of: Attempt<Vec<Polynomial>> =
+                this.of.iter().map(|of| self.substituted(of)).collect();
+            let mut of = of?;
             let mut value = self.substituted(&this.value)?;
-            if this.function == "mod" && b.value() == Some(2) {
-                let (even, odd) = remainder(&a)?;
-                a = even;
+            if let ("mod", [a, b]) = (this.function.as_str(), &mut of[..])
+                && b.value() == Some(2)
+            {
+                let (even, odd) = remainder(a)?;
+                *a = even;
                 if odd {
                     value = Polynomial::number(1).plus(-1, &value)?;
                 }
@@ -127,11 +130,11 @@ impl Known {
                     again.push(Fact::Zero(value.clone()));
                 }
             }
-            match seen.get(&(this.function, [a.clone(), b.clone()])) {
+            match seen.get(&(this.function.as_str(), of.clone())) {
                 Some(known) if *known == value => {}
                 Some(known) => again.push(Fact::Zero(value.plus(-1, known)?)),
                 None => {
-                    seen.insert((this.function, [a, b]), value);
+                    seen.insert((&this.function, of), value);
                 }
             }
         }

@@ -6,13 +6,14 @@
 //! The hypotheses and the contrary of the goal are assumed, and a contradiction is looked for. Every step is one of these, each
 //! of which holds for all integers:
 //!
-//! - *Reading.* Terms are polynomials in the declared integers and in whole terms `(div a b)` and `(mod a b)`. A comparison with
+//! - *Reading.* Terms are polynomials in the declared integers and in whole terms `(div a b)`, `(mod a b)` and `(f a b ...)` of declared functions. A comparison with
 //!   `ite` in it is one of its cases, with the conditions of that case. What is not read says nothing, and neither does its
 //!   contrary.
 //! - *Substitution.* If a polynomial is 0 and has an unknown with the coefficient 1 or -1 that occurs nowhere else in it, then
 //!   the unknown is what solves the equation for it.
+//!   A predicate that is declared is read as an integer that is at least 1 where it holds, and at most 0 elsewhere.
 //! - *Functions.* If `a` and `c` are the same polynomial after substitution, and `b` and `d`, then `(div a b)` is `(div c d)`, and so
-//!   is `mod`. Modulo 2 only the remainders of coefficients count, and `(mod (+ a 1) 2)` is `1 - (mod a 2)`.
+//!   is `mod`, and what is declared as a function. Modulo 2 only the remainders of coefficients count, and `(mod (+ a 1) 2)` is `1 - (mod a 2)`.
 //! - *Numbers.* A number below 0 is not at least 0, and no number but 0 is 0.
 //! - *Sums.* If two polynomials are at least 0, so is every sum of positive multiples of them. If both of `p` and `-p` are at
 //!   least 0, both are 0.
@@ -68,15 +69,24 @@ type Case = (Vec<Fact>, Polynomial);
 /// A term that has the value of a function.
 #[derive(Debug, Clone)]
 struct Application {
-    function: &'static str,
-    of: [Polynomial; 2],
+    function: String,
+    of: Vec<Polynomial>,
     value: Polynomial,
+}
+
+/// What a function that is declared gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Integer,
+    Predicate,
 }
 
 /// Reads obligations. What it has read it does not read again: hypotheses are shared by many.
 #[derive(Debug, Default)]
 pub struct Reader {
     names: HashMap<String, usize>,
+    /// Functions and predicates that are declared.
+    declared: HashMap<String, Sort>,
     applications: HashMap<usize, Application>,
     read: HashMap<Term, Fact>,
 }
@@ -84,12 +94,23 @@ pub struct Reader {
 impl Reader {
     /// Whether an obligation is seen to hold. If not, nothing follows.
     pub fn shows(&mut self, obligation: &Obligation) -> bool {
-        let integer = |line: &String| {
+        let integer = |line: &&String| {
             let name = line.strip_prefix("(declare-const ");
             name.is_some_and(|name| name.ends_with(" Int)"))
         };
-        obligation.declarations.iter().all(integer)
-            && self.contradictory(obligation).unwrap_or(false)
+        let mut declared = HashMap::new();
+        for line in obligation.declarations.iter().filter(|line| !integer(line)) {
+            match function(line) {
+                Some((name, sort)) => declared.insert(name, sort),
+                None => return false,
+            };
+        }
+        // What has been read holds where the same is declared.
+        if declared != self.declared {
+            self.read.clear();
+            self.declared = declared;
+        }
+        self.contradictory(obligation).unwrap_or(false)
     }
 
     fn contradictory(&mut self, obligation: &Obligation) -> Attempt<bool> {
@@ -142,6 +163,12 @@ impl Reader {
         };
         Ok(match (head.as_str(), rest) {
             ("not", [part]) => contrary(&self.statement(part)?)?,
+            (name, of) if self.declared.get(name) == Some(&Sort::Predicate) => {
+                match self.arguments(of)? {
+                    Some(of) => Fact::AtLeastZero(self.applied(name, of).less(1)?),
+                    None => Fact::Unread,
+                }
+            }
             ("and", parts) => Fact::All(self.statements(parts)?),
             ("or", parts) => Fact::Any(self.statements(parts)?),
             ("<=", [a, b]) => self.compared(a, b, &|a, b| Ok(Fact::AtLeastZero(b.plus(-1, a)?)))?,
@@ -204,12 +231,16 @@ impl Reader {
             let mut all = Vec::new();
             for (first, a) in &a {
                 for (second, b) in &b {
-                    let of = [a.clone(), b.clone()];
+                    let of = vec![a.clone(), b.clone()];
                     let value = self.applied(function, of);
                     all.push(([first.clone(), second.clone()].concat(), value));
                 }
             }
             return Ok((all.len() <= MAX_CASES).then_some(all));
+        }
+        if self.declared.get(head.as_str()) == Some(&Sort::Integer) {
+            let of = self.arguments(rest)?;
+            return Ok(of.map(|of| vec![(Vec::new(), self.applied(head, of))]));
         }
         if let ("ite", [condition, a, b]) = (head.as_str(), rest) {
             let holds = self.statement(condition)?;
@@ -262,13 +293,25 @@ impl Reader {
         Ok(Some(all))
     }
 
-    fn applied(&mut self, function: &'static str, of: [Polynomial; 2]) -> Polynomial {
+    /// The values of the arguments of a function, each without cases.
+    fn arguments(&mut self, of: &[Sexpr]) -> Attempt<Option<Vec<Polynomial>>> {
+        let mut all = Vec::new();
+        for argument in of {
+            match self.values(argument)?.as_deref() {
+                Some([(conditions, value)]) if conditions.is_empty() => all.push(value.clone()),
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(all))
+    }
+
+    fn applied(&mut self, function: &str, of: Vec<Polynomial>) -> Polynomial {
         let value = self.unknown(&format!("{function} {of:?}"));
         for at in value.unknowns() {
             if let Unknown::Iteration(at) = at {
                 let (of, value) = (of.clone(), value.clone());
                 let this = Application {
-                    function,
+                    function: function.to_owned(),
                     of,
                     value,
                 };
@@ -283,6 +326,20 @@ impl Reader {
         let number = *self.names.entry(text.to_owned()).or_insert(next);
         Polynomial::unknown(Unknown::Iteration(number))
     }
+}
+
+/// The name of a function of integers that a line declares, and what it gives.
+fn function(line: &str) -> Option<(String, Sort)> {
+    let rest = line.strip_prefix("(declare-fun ")?.strip_suffix(')')?;
+    let (name, rest) = rest.split_once(" (")?;
+    let (of, sort) = rest.split_once(") ")?;
+    let integers = !of.is_empty() && of.split(' ').all(|sort| sort == "Int");
+    let sort = match sort {
+        "Int" => Sort::Integer,
+        "Bool" => Sort::Predicate,
+        _ => return None,
+    };
+    integers.then(|| (name.to_owned(), sort))
 }
 
 /// What a statement is about.

@@ -37,6 +37,10 @@ const REACH: i64 = 3;
 const FAR: [i64; 2] = [9, 33];
 const POINTS: usize = 60;
 
+/// The same where little work may be done, and how many pairs of waits are looked at then.
+const FEW: usize = 12;
+const MAX_PAIRS: usize = 300;
+
 /// How many executions of a wait what it is for is fitted to.
 const FITTED: usize = 48;
 
@@ -47,7 +51,7 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
         Err(refused) => return Guess::nothing(uncovered(refused)),
     };
     tell("running programs at small values");
-    let search = Search::new(protocol, &programs, deadline);
+    let search = Search::new(protocol, &programs, deadline, POINTS);
     let alternatives = match search.all_alternatives() {
         Ok(alternatives) => alternatives,
         Err(reason) => return Guess::nothing(reason),
@@ -75,6 +79,30 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
         }
     }
     Guess::nothing(reason)
+}
+
+/// What each wait may be for, and ranks that fit small values; nothing is checked.
+pub(super) fn proposal(
+    protocol: &Protocol,
+    deadline: Instant,
+    tell: &dyn Fn(&str),
+) -> Result<Vec<Credited>, String> {
+    let programs = credit::programs(protocol).map_err(uncovered)?;
+    tell("running programs at small values");
+    let search = Search::new(protocol, &programs, deadline, FEW);
+    let alternatives = search.all_alternatives()?;
+    let mut reason = String::new();
+    for over in Over::ALL {
+        match fresh::context(|| search.ranks(&alternatives, over)) {
+            Ok(ranks) => {
+                let both = alternatives.into_iter().zip(ranks);
+                let waits = both.map(|(alternatives, rank)| Credited { rank, alternatives });
+                return Ok(waits.collect());
+            }
+            Err(refused) => reason = refused,
+        }
+    }
+    Err(reason)
 }
 
 /// What may be said of CTAs that have not started: the machine holds all of them, or, where it need not, nobody needs one of them.
@@ -131,10 +159,17 @@ struct Search<'p> {
     waits: Vec<(usize, usize)>,
     samples: Vec<Sample>,
     deadline: Instant,
+    /// Whether only little work may be done.
+    brief: bool,
 }
 
 impl<'p> Search<'p> {
-    fn new(protocol: &'p Protocol, programs: &'p [Program], deadline: Instant) -> Search<'p> {
+    fn new(
+        protocol: &'p Protocol,
+        programs: &'p [Program],
+        deadline: Instant,
+        most: usize,
+    ) -> Search<'p> {
         let values = |domain: &Domain| match domain {
             Domain::AtLeast(least) => (*least..=least.saturating_add(REACH)).collect(),
             Domain::Range(least, most) => {
@@ -165,7 +200,7 @@ impl<'p> Search<'p> {
         points.sort_by_cached_key(|point| trace::any(point));
         let mut samples: Vec<Sample> = Vec::new();
         for params in far.iter().chain(&points) {
-            if samples.len() == POINTS || Instant::now() >= deadline {
+            if samples.len() == most || Instant::now() >= deadline {
                 break;
             }
             if unfold::check_params(protocol, params).is_ok()
@@ -180,6 +215,7 @@ impl<'p> Search<'p> {
             programs,
             samples,
             deadline,
+            brief: most < POINTS,
         }
     }
 

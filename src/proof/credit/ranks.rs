@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
+use super::MAX_PAIRS;
 use super::Over;
 use super::Search;
 use super::samples::Execution;
@@ -110,6 +111,9 @@ impl Search<'_> {
                     }
                 }
             }
+        }
+        if self.brief && pairs.len() > MAX_PAIRS {
+            return Err("there are too many pairs of waits".to_owned());
         }
         let unknowns = first(self.waits.len());
         let mut components = Vec::new();

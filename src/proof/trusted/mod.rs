@@ -8,6 +8,8 @@ mod loops;
 mod ranks;
 mod run;
 mod splits;
+mod supplies;
+mod turns;
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -59,9 +61,18 @@ const MAX_STEPS: usize = 200_000;
 /// Looks for a certificate that fits all samples.
 pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Guess {
     tell("looking for invariants");
-    match search(protocol, deadline) {
-        Ok(certificate) => Guess::Fitting(Argument::Kernel(certificate)),
-        Err(reason) => Guess::nothing(reason),
+    let reason = match search(protocol, deadline) {
+        Ok(certificate) => return Guess::Fitting(Argument::Kernel(certificate)),
+        Err(reason) => reason,
+    };
+    if protocol.atomic().is_some() {
+        return Guess::nothing(reason);
+    }
+    tell("looking for turns");
+    let events = turns::guess(protocol).or_else(|_| supplies::guess(protocol, deadline, tell));
+    match events {
+        Ok(events) => Guess::Fitting(Argument::Waits(events)),
+        Err(_) => Guess::nothing(reason),
     }
 }
 
