@@ -111,6 +111,9 @@ pub fn obligations(
 /// A statement that does something to a semaphore: its role, and its position in the program.
 type Place = (usize, usize);
 
+/// Puts a member `c` at a wait and a member `p` at an addition into a setting: the values of all names around both.
+type Build<'b, 'p> = &'b dyn Fn(&Rule<'p>, &mut Setting<'p>) -> Result<[Env; 2], Unsupported>;
+
 struct Rule<'p> {
     protocol: &'p Protocol,
     certificate: &'p Events,
@@ -329,7 +332,7 @@ impl<'p> Rule<'p> {
     /// all names around.
     fn descends(
         &mut self,
-        build: &dyn Fn(&Rule<'p>, &mut Setting<'p>) -> Result<[Env; 2], Unsupported>,
+        build: Build<'_, 'p>,
         wait: Place,
         add: Place,
     ) -> Result<(), Unsupported> {
@@ -368,7 +371,7 @@ impl<'p> Rule<'p> {
     /// Obligation 5.
     fn started(
         &mut self,
-        build: &dyn Fn(&Rule<'p>, &mut Setting<'p>) -> Result<[Env; 2], Unsupported>,
+        build: Build<'_, 'p>,
         wait: Place,
         add: Place,
     ) -> Result<(), Unsupported> {
