@@ -31,8 +31,5 @@ mod soundness;
 mod spin;
 mod stale;
 mod transplants;
-<<<<<<< HEAD
-mod wrapped;
-=======
 mod waits;
->>>>>>> d83a9ec3 (The kernel checks turns at counters and waits for additions that nobody takes back: over rows of patterns, and in grids of which few CTAs are resident)
+mod wrapped;
