@@ -14,38 +14,9 @@ use super::world::Halt;
 use super::world::World;
 use crate::ir::Operand;
 use crate::ir::OperationKind;
-use crate::ir::ShuffleMode;
 use crate::ir::Synchronization;
 use crate::ir::VoteMode;
-
-/// What a lane reads in a shuffle: the lane, and whether that is in range.
-pub fn shuffled(mode: ShuffleMode, lane: u32, by: u32, clamp: u32) -> (u32, bool) {
-    let (by, limit, segment) = (by & 31, clamp & 31, clamp >> 8 & 31);
-    let most = lane & segment | limit & !segment;
-    let least = lane & segment;
-    let (from, in_range) = match mode {
-        ShuffleMode::Up => {
-            let from = i64::from(lane) - i64::from(by);
-            (from, from >= i64::from(most))
-        }
-        ShuffleMode::Down => {
-            let from = lane + by;
-            (from.into(), from <= most)
-        }
-        ShuffleMode::Butterfly => {
-            let from = lane ^ by;
-            (from.into(), from <= most)
-        }
-        ShuffleMode::Index => {
-            let from = least | by & !segment;
-            (from.into(), from <= most)
-        }
-    };
-    match u32::try_from(from) {
-        Ok(from) if in_range => (from, true),
-        _ => (lane, false),
-    }
-}
+use crate::meaning::shuffled;
 
 /// What `redux.sync` gives, or `None` for an operation that is not on integers. The operation is as in
 /// the text, its type included where signs matter.

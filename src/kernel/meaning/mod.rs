@@ -9,9 +9,11 @@
 //! "Comparison and Selection Instructions", "Data Movement and Conversion Instructions".
 
 mod concrete;
+mod shuffle;
 
 pub use concrete::Concrete;
 pub use concrete::Word;
+pub use shuffle::shuffled;
 
 use crate::ir::Compare;
 use crate::ir::Compute;

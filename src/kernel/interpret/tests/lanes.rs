@@ -2,9 +2,9 @@
 
 use super::builder::*;
 use crate::interpret::lanes::reduced;
-use crate::interpret::lanes::shuffled;
 use crate::interpret::*;
 use crate::ir::*;
+use crate::meaning::shuffled;
 
 #[test]
 fn shuffles_read_the_lane_that_the_isa_says() {

@@ -11,6 +11,7 @@ use crate::ir::RegisterId;
 use crate::ir::ShuffleMode;
 use crate::ir::VoteMode;
 use crate::meaning::Domain;
+use crate::meaning::shuffled;
 use crate::recover::term::TermId;
 
 impl Walker<'_> {
@@ -45,22 +46,7 @@ impl Walker<'_> {
             ) {
                 (Some(offset), Some(clamp)) => {
                     let own = u32::try_from(at).unwrap_or(0);
-                    let (segment, limit, offset) = (clamp >> 8 & 31, clamp & 31, offset & 31);
-                    let most = own & segment | limit & !segment;
-                    let least = own & segment;
-                    let (from, fits) = match mode {
-                        ShuffleMode::Up => (
-                            own.checked_sub(offset),
-                            own >= offset && own - offset >= least,
-                        ),
-                        ShuffleMode::Down => (Some(own + offset), own + offset <= most),
-                        ShuffleMode::Butterfly => (Some(own ^ offset), own ^ offset <= most),
-                        ShuffleMode::Index => {
-                            let from = least | offset & !segment;
-                            (Some(from), from <= most)
-                        }
-                    };
-                    Some((from.filter(|_| fits).unwrap_or(own), fits))
+                    Some(shuffled(mode, own, offset, clamp))
                 }
                 _ => None,
             };
