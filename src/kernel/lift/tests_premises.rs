@@ -31,6 +31,14 @@ fn loops_that_count_to_a_bound_end() {
         // while (half >= 1), while (half > 7)
         "mov.u32 %r4, %r3;\nh:\nshr.u32 %r4, %r4, 1;\nsetp.ge.u32 %p3, %r4, 1;\n@%p3 bra h;",
         "mov.u32 %r4, %r3;\nh:\nshr.u32 %r4, %r4, 1;\nsetp.gt.s32 %p3, %r4, 7;\n@%p3 bra h;",
+        // for (i = 0; i <= n; i++), by four, and by four up to (n + 7) / 8 * 8
+        "mov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.le.s32 %p3, %r4, %r3;\n@%p3 bra h;",
+        "mov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 4;\nsetp.lt.u32 %p3, %r4, %r3;\n@%p3 bra h;",
+        "add.s32 %r6, %r3, 7;\nshr.u32 %r7, %r6, 3;\nshl.b32 %r5, %r7, 3;\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 4;\nsetp.lt.s32 %p3, %r4, %r5;\n@%p3 bra h;",
+        // Up to any number, by one.
+        "ld.global.u32 %r5, [%rd1];\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.lt.s32 %p3, %r4, %r5;\n@%p3 bra h;",
+        // A number of 16 bits, compared as one of 32.
+        "ld.global.u16 %r5, [%rd1];\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 3;\nsetp.le.u32 %p3, %r4, %r5;\n@%p3 bra h;",
     ] {
         assert_eq!(premises(code), Vec::<String>::new(), "{code}");
     }
@@ -47,6 +55,11 @@ fn loops_that_may_go_on_for_ever_are_assumed_to_end() {
         "mov.u32 %r4, %r1;\nh:\nshr.u32 %r4, %r4, 1;\nsetp.ge.u32 %p3, %r4, %r3;\n@%p3 bra h;",
         // down by four from m - (n & 3), where n is m no more
         "mov.u32 %r6, %r3;\nand.b32 %r4, %r6, 3;\nadd.u32 %r6, %r6, %r3;\nsub.s32 %r5, %r6, %r4;\nh:\nadd.s32 %r5, %r5, -4;\nsetp.ne.s32 %p3, %r5, 0;\n@%p3 bra h;",
+        // i <= h for a 16-bit h, which 65535 may be
+        ".reg .b16 %h<4>;\ncvt.u16.u32 %h1, %r3;\nmov.u16 %h2, 0;\nh:\nadd.u16 %h2, %h2, 1;\nsetp.le.u16 %p3, %h2, %h1;\n@%p3 bra h;",
+        // up to what lies in memory, and up to a product, which wraps around
+        "ld.global.u32 %r5, [%rd1];\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.le.s32 %p3, %r4, %r5;\n@%p3 bra h;",
+        "mul.lo.u32 %r5, %r3, %r3;\nor.b32 %r5, %r5, 255;\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 4;\nsetp.lt.u32 %p3, %r4, %r5;\n@%p3 bra h;",
         // some iterations do not step
         "mov.u32 %r4, 0;\nh:\nsetp.eq.u32 %p4, %r4, %r3;\n@!%p4 add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, 9;\n@%p3 bra h;",
     ] {

@@ -10,7 +10,7 @@
 //! - or is compared for equality, and the step is 1 or -1, or a power of two that divides the distance,
 //! - or is shifted to the right until it is small or 0.
 //!
-//! A bound so near to the end of its type that a step goes over it is left out.
+//! A step may go over a bound that is near to the end of its type, to the other end. Such a bound is none.
 //!
 //! A loop in which nothing changes what ends it is left in its first round or never. That it ends is not taken for granted.
 
@@ -33,6 +33,7 @@ use crate::ir::RegisterId;
 use crate::ir::Terminator;
 use crate::meaning::Word;
 use crate::recover::addresses::Addresses;
+use crate::recover::extent::extent;
 use crate::recover::graph::Graph;
 use crate::recover::slice::Slice;
 use crate::recover::slice::is_event;
@@ -257,10 +258,10 @@ impl<'k> Iteration<'k> {
         };
         match (course, compare) {
             (Course::Steps { by, .. }, Compare::Greater { .. } | Compare::GreaterEqual { .. }) => {
-                by > 0 && fits(compare, bound, by, width)
+                by > 0 && self.fits(compare, bound, by, width)
             }
             (Course::Steps { by, .. }, Compare::Less { .. } | Compare::LessEqual { .. }) => {
-                by < 0 && fits(compare, bound, by, width)
+                by < 0 && self.fits(compare, bound, by, width)
             }
             (Course::Steps { by, zeros }, Compare::Equal) => {
                 let size = by.unsigned_abs();
@@ -279,6 +280,36 @@ impl<'k> Iteration<'k> {
             }
             _ => false,
         }
+    }
+
+    /// Whether a number that moves by a step cannot go over a bound without comparing so with it, as `i >= 0` always holds of an
+    /// unsigned one, and `i <= n` of a 16-bit one if `n` is 65535.
+    fn fits(&self, compare: Compare, bound: Operand, by: i128, width: u16) -> bool {
+        let (is_signed, strict) = match compare {
+            Compare::Less { signed } | Compare::Greater { signed } => (signed, true),
+            Compare::LessEqual { signed } | Compare::GreaterEqual { signed } => (signed, false),
+            Compare::Equal | Compare::NotEqual => return false,
+        };
+        let Some(values) = 1_i128.checked_shl(u32::from(width)).filter(|_| width <= 64) else {
+            return false;
+        };
+        let (least, most) = match is_signed {
+            true => (-values / 2, values / 2 - 1),
+            false => (0, values - 1),
+        };
+        let (low, high) = match (
+            constant(bound, is_signed, width),
+            extent(self.addresses, bound, width),
+        ) {
+            (Some(value), _) => (value, value),
+            (None, (low, high)) if is_signed || low >= 0 => (low, high),
+            (None, _) => (least, most),
+        };
+        let room = match by < 0 {
+            true => low - least,
+            false => most - high,
+        };
+        room + i128::from(!strict) >= by.abs()
     }
 
     fn course(&self, number: Operand, width: u16) -> Option<Course> {
@@ -425,31 +456,6 @@ impl<'k> Iteration<'k> {
             _ => None,
         }
     }
-}
-
-/// Whether a number that moves by a step cannot go over a bound without comparing so with it, as `i >= 0` always holds of an
-/// unsigned one. Of a bound that is no constant that is taken to be so.
-fn fits(compare: Compare, bound: Operand, by: i128, width: u16) -> bool {
-    if let Operand::Register(_) = bound {
-        return true;
-    }
-    let (is_signed, strict) = match compare {
-        Compare::Less { signed } | Compare::Greater { signed } => (signed, true),
-        Compare::LessEqual { signed } | Compare::GreaterEqual { signed } => (signed, false),
-        Compare::Equal | Compare::NotEqual => return false,
-    };
-    let Some(values) = 1_i128.checked_shl(u32::from(width)).filter(|_| width <= 64) else {
-        return false;
-    };
-    let Some(value) = constant(bound, is_signed, width) else {
-        return false;
-    };
-    let least = if is_signed { -values / 2 } else { 0 };
-    let room = match by < 0 {
-        true => value - least,
-        false => least + values - 1 - value,
-    };
-    room + i128::from(!strict) >= by.abs()
 }
 
 /// A constant as a comparison reads it.

@@ -501,7 +501,11 @@ fn read_for(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> 
                         continue;
                     }
                     match operation.kind {
-                        OperationKind::Atomic { .. } => return Some(operation.location.clone()),
+                        // What is no function of its operands reads memory, as `ldmatrix` and `tex` do.
+                        OperationKind::Atomic { .. }
+                        | OperationKind::Opaque { pure: false, .. } => {
+                            return Some(operation.location.clone());
+                        }
                         OperationKind::Load { space, .. }
                             if !matches!(
                                 space,
