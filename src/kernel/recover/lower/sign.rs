@@ -1,5 +1,7 @@
 //! Whether a number is at least 0 at a point of the role, by ranges and by what holds there.
 
+use std::cell::Cell;
+
 use super::Lowerer;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
@@ -9,16 +11,24 @@ use crate::recover::term::TermId;
 /// How often a number is replaced by one that is at most as large.
 const DEPTH: u32 = 4;
 
+/// How many numbers are looked at in all: one of many parts has more than there is time for.
+const MOST_NUMBERS: u32 = 4_000;
+
 impl Lowerer<'_> {
     /// Whether a number is known to be at least 0.
     pub(super) fn is_natural(&self, number: &Number) -> bool {
-        self.is_natural_within(number, DEPTH)
-            || number
-                .tightened()
-                .is_some_and(|tight| tight != *number && self.is_natural_within(&tight, DEPTH))
+        let left = Cell::new(MOST_NUMBERS);
+        self.is_natural_within(number, DEPTH, &left)
+            || number.tightened().is_some_and(|tight| {
+                tight != *number && self.is_natural_within(&tight, DEPTH, &left)
+            })
     }
 
-    fn is_natural_within(&self, number: &Number, depth: u32) -> bool {
+    fn is_natural_within(&self, number: &Number, depth: u32, left: &Cell<u32>) -> bool {
+        let Some(fewer) = left.get().checked_sub(1) else {
+            return false;
+        };
+        left.set(fewer);
         let at_least = |number: &Number| self.range(number).is_some_and(|(low, _)| low >= 0);
         if at_least(number) {
             return true;
@@ -31,7 +41,7 @@ impl Lowerer<'_> {
         by_fact
             || depth > 0
                 && number.parts.iter().any(|(atomic, coefficient)| {
-                    self.is_natural_by(number, atomic, *coefficient, depth - 1)
+                    self.is_natural_by(number, (atomic, *coefficient), depth - 1, left)
                         .unwrap_or(false)
                 })
     }
@@ -40,12 +50,12 @@ impl Lowerer<'_> {
     fn is_natural_by(
         &self,
         number: &Number,
-        atomic: &Atomic,
-        coefficient: i128,
+        (atomic, coefficient): (&Atomic, i128),
         depth: u32,
+        left: &Cell<u32>,
     ) -> Option<bool> {
         let rest = number.minus(&Number::of(atomic.clone()).times(coefficient)?)?;
-        let natural = |number: &Number| self.is_natural_within(number, depth);
+        let natural = |number: &Number| self.is_natural_within(number, depth, left);
         let with = |part: &Number| {
             let sum = part.times(coefficient)?.plus(&rest)?;
             Some(natural(&sum))
