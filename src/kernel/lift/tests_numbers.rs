@@ -45,3 +45,21 @@ fn negative_quotients_are_no_unsigned_bounds() {
                 add.s32 %r5, %r5, 1;\nbra round;\nout:";
     assert!(entry(1, code).is_err());
 }
+
+/// Both sides of a branch do the same. If they came out alike by mistake, only a run of the rare side shows it.
+#[test]
+fn a_side_that_does_what_the_other_does_is_run() {
+    for (compare, value, rare) in [("eq", 1_234_567, 1_234_567), ("gt", 70_001, 70_002)] {
+        let code = format!(
+            "setp.{compare}.u32 %p2, %r3, {value};\n@%p2 bra a;\nbar.sync 0;\nbra b;\na:\nbar.sync 0;\nb:"
+        );
+        let recovered = super::tests::lifted(&super::tests::source(&code)).unwrap();
+        let rare = format!("n = {rare}");
+        let mut launches = recovered.validation.compared.iter();
+        assert!(
+            launches.any(|each| each.launch.ends_with(&rare)),
+            "{:?}",
+            recovered.validation.compared
+        );
+    }
+}

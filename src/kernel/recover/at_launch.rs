@@ -220,6 +220,31 @@ fn trips(
     Some(count)
 }
 
+/// Whether a condition holds at a launch.
+pub fn truth(condition: TermId, launch: &Launch, terms: &mut Terms) -> Option<bool> {
+    let constant = fixed(condition, launch, terms)?;
+    terms.truth(constant)
+}
+
+/// What parameter words are compared with in a condition, each by itself.
+pub fn compared(condition: TermId, terms: &Terms) -> Vec<(u32, u32)> {
+    let mut found = Vec::new();
+    for part in terms.parts(condition) {
+        let Node::Relation(_, a, b) = *terms.node(part) else {
+            continue;
+        };
+        for (number, word) in [(a, b), (b, a)] {
+            let number = terms
+                .value(number)
+                .and_then(|bits| u32::try_from(bits).ok());
+            if let (Some(number), [Atom::Parameter { offset }]) = (number, &*terms.atoms(word)) {
+                found.push((*offset, number));
+            }
+        }
+    }
+    found
+}
+
 /// The constant that a term is at a launch.
 fn fixed(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId> {
     let constant = at_launch(term, launch, terms)?;

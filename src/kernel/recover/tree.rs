@@ -350,6 +350,8 @@ pub struct Arena {
     pub wide_sizes: BTreeSet<u32>,
     /// The conditions of branches, and where they are.
     pub branches: Vec<(TermId, Location)>,
+    /// The conditions that decide what is done, also of branches that are left out as both sides do the same.
+    pub decided_by: BTreeSet<TermId>,
     /// What the launch multiplies by where loops change addresses of words of global memory: none where that is a constant.
     pub factors: BTreeSet<Option<TermId>>,
     /// A condition that is taken to hold, or to fail.

@@ -12,8 +12,11 @@ use crate::ir::Kernel;
 use crate::recover::Shape;
 use crate::recover::at_launch;
 use crate::recover::at_launch::Word;
+use crate::recover::is_launch;
 use crate::recover::lower::Inputs;
 use crate::recover::sketch::Role;
+use crate::recover::term::Atom;
+use crate::recover::term::TermId;
 use crate::recover::tree::Arena;
 use crate::recover::used;
 use crate::recover::words_of;
@@ -36,6 +39,9 @@ const MOST_ORDERED: usize = 8;
 
 /// How many values are taken from conditions.
 const MOST_BORDERS: usize = 60;
+
+/// How many conditions are looked at whose sides may have come out alike.
+const MOST_ALIKE: usize = 16;
 
 /// Numbers that look like chance and are the same every time.
 struct Chance(u64);
@@ -99,10 +105,47 @@ pub fn choose(
         .chain(borders.into_iter().take(MOST_BORDERS))
         .collect();
     let units = units(inputs, &arena.terms);
+    // Of a branch whose sides came out alike, the text has no way that is to be taken. If they came out alike by mistake, only a
+    // launch that takes the rare side shows it. So conditions on what the text does not mention come first.
+    let mut alike_sides: Vec<TermId> = arena
+        .decided_by
+        .iter()
+        .copied()
+        .filter(|condition| is_launch(*condition, &arena.terms))
+        .collect();
+    alike_sides.sort_by_key(|condition| {
+        arena.terms.atoms(*condition).iter().all(|atom| match atom {
+            Atom::Parameter { offset } => varied.contains(&Word::Parameter(*offset)),
+            _ => true,
+        })
+    });
+    alike_sides.truncate(MOST_ALIKE);
+    let rare: Vec<Vec<(u32, u32)>> = alike_sides
+        .iter()
+        .map(|condition| at_launch::compared(*condition, &arena.terms))
+        .filter(|words| !words.is_empty())
+        .flat_map(|words| {
+            [0, u32::MAX, 1].map(|more| {
+                let near = words.iter();
+                near.map(|(offset, number)| (*offset, number.wrapping_add(more)))
+                    .collect()
+            })
+        })
+        .collect();
+    let mut words = varied.clone();
+    words.extend(
+        rare.iter()
+            .flatten()
+            .map(|(offset, _)| Word::Parameter(*offset)),
+    );
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut seen = BTreeSet::new();
-    for number in 0..CANDIDATES {
+    for number in 0..CANDIDATES + rare.len() {
         let mut launch = candidate(kernel, shape, &parameters, (&pool, &units), number);
+        let rare = number.checked_sub(CANDIDATES).and_then(|at| rare.get(at));
+        for (offset, value) in rare.into_iter().flatten() {
+            launch.set_bytes(*offset, &value.to_le_bytes());
+        }
         let mut chance = Chance(0x517c_c1b7 ^ number as u64);
         let alike = pool.get(number).copied();
         at_launch::fill_memory(inputs, &wanted, &mut launch, &mut arena.terms, || {
@@ -111,8 +154,13 @@ pub fn choose(
         let Some(values) = at_launch::values(inputs, &wanted, &launch, &mut arena.terms) else {
             continue;
         };
-        let key: (Vec<Option<i128>>, Option<usize>) = (
+        let sides: Vec<Option<bool>> = alike_sides
+            .iter()
+            .map(|condition| at_launch::truth(*condition, &launch, &mut arena.terms))
+            .collect();
+        let key = (
             values.clone(),
+            sides.clone(),
             // Where no input differs, a few launches differ in what no input mentions.
             (wanted.is_empty() && number < 4).then_some(number),
         );
@@ -120,6 +168,10 @@ pub fn choose(
             continue;
         }
         let mut ways = orders(&values);
+        let sides = sides.into_iter().enumerate();
+        ways.extend(
+            sides.filter_map(|(at, side)| Some((None, (at, usize::MAX, i128::from(side?))))),
+        );
         let mut lines = 0;
         let all = roles.iter().enumerate().try_for_each(|(at, role)| {
             let (own, length) = expand::ways(role, &values)?;
@@ -132,7 +184,7 @@ pub fn choose(
                 chosen: Chosen {
                     launch,
                     values,
-                    words: varied.clone(),
+                    words: words.clone(),
                     wanted: true,
                 },
                 ways,

@@ -426,6 +426,7 @@ impl Lowerer<'_> {
             }
             None => {}
         }
+        self.arena.decided_by.insert(term);
         let before = self.meanings.clone();
         let then_lines = self.under(term, Some(&condition), |lowerer| lowerer.block(then))?;
         let after = std::mem::replace(&mut self.meanings, before);

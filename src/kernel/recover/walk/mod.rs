@@ -162,6 +162,7 @@ struct Walker<'a> {
     responses: &'a mut u32,
     /// How many events there were, and whether a test spares a wait that comes behind others.
     events: &'a mut u64,
+    decided_by: &'a mut BTreeSet<TermId>,
     looked_ahead: &'a mut bool,
     over: Option<fn() -> bool>,
     parities: &'a mut Vec<(TermId, Location)>,
@@ -220,6 +221,7 @@ pub fn walk(
         handed: &mut arena.handed,
         unwritten: &arena.unwritten,
         branches: &mut arena.branches,
+        decided_by: &mut arena.decided_by,
         given: arena.given,
         here: (BlockId(0), 0),
         purpose,
@@ -799,6 +801,7 @@ impl Walker<'_> {
         location: &Location,
     ) -> Result<()> {
         if first == second {
+            self.decided_by.insert(term);
             out.extend(first);
             return Ok(());
         }
