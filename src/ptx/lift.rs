@@ -174,7 +174,7 @@ pub(super) fn written(
         put_into_arrivals(&mut followed, &families);
     }
     followed.held = settle_columns(&followed)?;
-    followed.taken = taken(function, &followed)?;
+    followed.taken = taken(function, &followed, options.data)?;
     followed.taken.extend(few);
     // Of a kernel that waits for memory it is asked whether its warps meet alike, statement by statement.
     if !followed.counters {

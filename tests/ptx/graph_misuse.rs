@@ -198,6 +198,14 @@ fn lives_of_mbarriers() {
         verdict(64, &ended("bar.sync 0;\nmbarrier.inval.shared.b64 [bar];")),
         @"UNKNOWN line 26: several lanes invalidate one mbarrier"
     );
+    let beside = ended(&format!("bar.sync 0;\n{}", end.replace("[bar]", "[bar+4]")));
+    for recovery in ["graph", "path"] {
+        let shown = verdict_by(recovery, 64, &beside);
+        assert!(
+            shown.ends_with("an mbarrier lies at a multiple of 8 bytes"),
+            "{shown}"
+        );
+    }
     let twice =
         "an mbarrier is initialised more than once, which is undefined while it is one already";
     let each_warp = ring().replace("setp.ne.u32 %p15, %r1, 0;", "setp.ne.u32 %p15, %r31, 0;");

@@ -65,7 +65,8 @@ pub fn refuse_apart(
         each(&role.lines, &mut |action, location| {
             let all = match action {
                 Action::Arrive { count, .. } => count.clone(),
-                Action::ArriveExpect { .. } | Action::Commit { .. } => Number::constant(1),
+                Action::Commit { count, .. } => Number::constant(*count),
+                Action::ArriveExpect { .. } => Number::constant(1),
                 _ => return,
             };
             let Some(family) = object_of(action)

@@ -17,9 +17,9 @@ use crate::recover::sketch::every_line;
 use crate::recover::tree::Obstacle;
 
 /// The bytes of an mbarrier, of which its address is a multiple.
-const SIZE: i128 = 8;
+pub const SIZE: i128 = 8;
 
-const MISALIGNED: &str = "an mbarrier lies at a multiple of 8 bytes";
+pub const MISALIGNED: &str = "an mbarrier lies at a multiple of 8 bytes";
 
 /// Places that one statement may mean.
 const MAX_PLACES: usize = 4096;
@@ -102,7 +102,7 @@ pub fn object_of(action: &Action) -> Option<&Object> {
         | Action::Expect { object, .. }
         | Action::Complete { object, .. }
         | Action::Copy { object, .. }
-        | Action::Commit { object } => Some(object),
+        | Action::Commit { object, .. } => Some(object),
         _ => None,
     }
 }
@@ -119,7 +119,7 @@ pub fn object_mut(action: &mut Action) -> Option<&mut Object> {
         | Action::Expect { object, .. }
         | Action::Complete { object, .. }
         | Action::Copy { object, .. }
-        | Action::Commit { object }
+        | Action::Commit { object, .. }
         | Action::Numbered { object, .. }
         | Action::Round { object, .. }
         | Action::Tried { object } => Some(object),
@@ -270,7 +270,8 @@ pub fn count_in_units(
             };
             let arrives = match action {
                 Action::Arrive { count, .. } => count.as_constant().unwrap_or(1),
-                Action::ArriveExpect { .. } | Action::Commit { .. } => 1,
+                Action::Commit { count, .. } => *count,
+                Action::ArriveExpect { .. } => 1,
                 _ => return,
             };
             units[family] = greatest_divisor(units[family], arrives);

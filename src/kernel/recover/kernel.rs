@@ -201,6 +201,7 @@ fn roles_with(
         in_time(over)?;
         let mut lines = lower(kernel, &mut arena, &mut inputs, shape, statements)?;
         taken::waits_at_home(&lines, *rank)?;
+        taken::told_apart(&lines)?;
         responses.settle(&mut lines)?;
         columns.settle(*rank, *warp, &mut lines)?;
         programs.push((*rank, *warp, lines));

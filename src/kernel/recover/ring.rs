@@ -191,7 +191,7 @@ impl<'a> RingUses<'a> {
         let (arrivals, bytes) = match action {
             Action::Wait { .. } => (0, Number::default()),
             Action::Arrive { count, .. } => (count.as_constant()?, Number::default()),
-            Action::Commit { .. } => (1, Number::default()),
+            Action::Commit { count, .. } => (*count, Number::default()),
             Action::ArriveExpect { bytes, .. } => (1, bytes.clone()),
             Action::Expect { bytes, .. } => (0, bytes.clone()),
             Action::Complete { bytes, .. } => (0, bytes.times(-1)?),

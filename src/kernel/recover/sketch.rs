@@ -33,6 +33,15 @@ pub struct Word {
     pub width: u16,
 }
 
+/// What an arrival that lands later waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// `tcgen05` operations.
+    Tensor,
+    /// The `cp.async` copies of its thread.
+    Copies,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     Init {
@@ -88,8 +97,11 @@ pub enum Action {
         object: Object,
         bytes: Option<Number>,
     },
+    /// So many arrivals, one of each lane, that land once the work that the warp has started before is done.
     Commit {
         object: Object,
+        count: i128,
+        work: Work,
     },
     /// Waits until a word has a value, or at least that.
     CounterWait {

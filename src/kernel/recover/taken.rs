@@ -1,5 +1,5 @@
 //! What PTX asks for of mbarriers of other CTAs and of committed work: refused where it certainly is not so, else taken for
-//! granted.
+//! granted. And arrivals behind copies of threads, which are not those of committed work.
 //!
 //! Source: PTX ISA, "mbarrier.test_wait, mbarrier.try_wait", "tcgen05.commit", "Shared memory of a cluster".
 
@@ -7,13 +7,39 @@ use crate::recover::family::each;
 use crate::recover::family::object_of;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
+use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
+use crate::recover::sketch::Work;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
 const STAYS: &str = "a CTA of a cluster does not end while others still use its shared memory";
 const COMMITTED: &str =
     "tensor work that a warp commits ends after the copies that the warp has issued before";
+
+const IN_TURN: &str =
+    "arrivals behind `cp.async` copies come in the order in which a warp asks for them";
+const MIXED: &str = "a warp starts bulk copies, or commits tensor work, and makes this arrival come when its `cp.async` copies have \
+                     landed: which comes first is not told apart";
+
+/// Refuses arrivals behind `cp.async` copies of a warp that has other work under way: in the language, they would come behind that.
+pub fn told_apart(lines: &[Line]) -> Result<(), Obstacle> {
+    let (mut others, mut behind) = (false, None);
+    each(lines, &mut |action, location| match action {
+        Action::Copy { .. }
+        | Action::Commit {
+            work: Work::Tensor, ..
+        } => others = true,
+        Action::Commit {
+            work: Work::Copies, ..
+        } => behind = behind.or(Some(location)),
+        _ => {}
+    });
+    match behind.filter(|_| others) {
+        None => Ok(()),
+        Some(location) => refuse(MIXED, location),
+    }
+}
 
 /// Refuses waits at mbarriers of other CTAs, which PTX has none of.
 pub fn waits_at_home(lines: &[Line], rank: u32) -> Result<(), Obstacle> {
@@ -37,15 +63,30 @@ pub fn waits_at_home(lines: &[Line], rank: u32) -> Result<(), Obstacle> {
 pub fn assumptions(roles: &[Role]) -> impl Iterator<Item = &'static str> {
     let mut reaches = false;
     let mut commits_copies = false;
+    let mut in_turn = false;
     for role in roles {
+        let mut first: Option<&Object> = None;
         let (mut copies, mut commits) = (false, false);
         each(&role.lines, &mut |action, _| {
             reaches |= object_of(action).is_some_and(|object| object.rank != role.rank);
             copies |= matches!(action, Action::Copy { .. });
             commits |= matches!(action, Action::Commit { .. });
+            if let Action::Commit {
+                object,
+                work: Work::Copies,
+                ..
+            } = action
+            {
+                let alone = object.offset.as_constant().is_some();
+                in_turn |= !alone || *first.get_or_insert(object) != object;
+            }
         });
         commits_copies |= copies && commits;
     }
     let stays = reaches.then_some(STAYS);
-    stays.into_iter().chain(commits_copies.then_some(COMMITTED))
+    let committed = commits_copies.then_some(COMMITTED);
+    stays
+        .into_iter()
+        .chain(committed)
+        .chain(in_turn.then_some(IN_TURN))
 }

@@ -427,8 +427,20 @@ impl Writer<'_> {
         for line in lines {
             match line {
                 Line::Action { action, location } => {
-                    if let Some(text) = self.action(action, rank, range, location)? {
+                    let Some(text) = self.action(action, rank, range, location)? else {
+                        continue;
+                    };
+                    // Each lands by itself.
+                    let times = match action {
+                        Action::Commit { object, count, .. } => count / self.unit(object, range),
+                        _ => 1,
+                    };
+                    if times == 1 {
                         self.line(depth, &text, Some(location));
+                    } else {
+                        self.line(depth, &format!("repeat {times} {{"), None);
+                        self.line(depth + 1, &text, Some(location));
+                        self.line(depth, "}", None);
                     }
                 }
                 Line::For {
@@ -504,6 +516,12 @@ impl Writer<'_> {
         ))
     }
 
+    /// Of how many arrivals one in the text is.
+    fn unit(&self, object: &Object, range: &dyn Fn(&Atomic) -> Option<Range>) -> i128 {
+        let family = self.families.of(object, range);
+        family.map_or(1, |family| self.families.all[family].unit)
+    }
+
     fn action(
         &self,
         action: &Action,
@@ -525,10 +543,7 @@ impl Writer<'_> {
                 format!("wait {} {}", object(at)?, number(parity))
             }
             Action::Arrive { object: at, count } => {
-                let unit = self
-                    .families
-                    .of(at, range)
-                    .map_or(1, |family| self.families.all[family].unit);
+                let unit = self.unit(at, range);
                 match count.as_constant() {
                     Some(count) if count == unit => format!("arrive {}", object(at)?),
                     Some(count) => format!("arrive {} {}", object(at)?, count / unit),
@@ -548,7 +563,7 @@ impl Writer<'_> {
                 let bytes = bytes.as_ref().map(number).unwrap_or_default();
                 format!("async copy tile completes {} {bytes}", object(at)?)
             }
-            Action::Commit { object: at } => format!("commit {}", object(at)?),
+            Action::Commit { object: at, .. } => format!("commit {}", object(at)?),
             Action::CounterWait {
                 word,
                 value,

@@ -21,7 +21,8 @@ pub enum Kind {
     Complete(Target, i128),
     /// Bytes are `None` where only the tensor map knows them.
     Copy(Target, Option<i128>),
-    Commit(Target),
+    /// So many arrivals, when work that was started before is done.
+    Commit(Target, i128),
     /// A word of global memory by its address, the value, and whether more will do.
     CounterWait(u64, i128, bool),
     CounterAdd(u64, i128),
@@ -83,7 +84,7 @@ impl fmt::Display for Act {
             Kind::Complete(at, bytes) => write!(formatter, "complete {bytes} bytes at {at}"),
             Kind::Copy(at, Some(bytes)) => write!(formatter, "copy {bytes} bytes to {at}"),
             Kind::Copy(at, None) => write!(formatter, "copy to {at}"),
-            Kind::Commit(at) => write!(formatter, "commit to {at}"),
+            Kind::Commit(at, count) => write!(formatter, "commit {count} to {at}"),
             Kind::CounterWait(at, value, at_least) => {
                 let more = if *at_least { "at least " } else { "" };
                 write!(formatter, "wait until [{at:#x}] is {more}{value}")

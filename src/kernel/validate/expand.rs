@@ -216,7 +216,7 @@ impl<'a> Expander<'a> {
                 };
                 Kind::Copy(at(object)?, bytes)
             }
-            Action::Commit { object } => Kind::Commit(at(object)?),
+            Action::Commit { object, count, .. } => Kind::Commit(at(object)?, *count),
             Action::CounterWait {
                 word,
                 value,

@@ -215,7 +215,7 @@ fn kinds_of(
                 EventKind::Complete { bytes } => {
                     out.extend(each.map(|_| Kind::Complete(at, bytes.into())));
                 }
-                EventKind::CopyArrive { no_increment: true } => out.push(Kind::Arrive(at, lanes)),
+                EventKind::CopyArrive { no_increment: true } => out.push(Kind::Commit(at, lanes)),
                 EventKind::Copy {
                     bytes,
                     multicast,
@@ -231,7 +231,7 @@ fn kinds_of(
                 }
                 EventKind::TensorCommit { multicast, .. } => {
                     for at in targets(at, multicast, false) {
-                        out.extend(each.clone().map(|_| Kind::Commit(at)));
+                        out.push(Kind::Commit(at, lanes));
                     }
                 }
                 _ => return false,

@@ -218,7 +218,7 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
             object,
             bytes: Some(n),
         } => more(n, 1, site) || place(object, site),
-        Action::Copy { object, .. } | Action::Commit { object } => place(object, site),
+        Action::Copy { object, .. } | Action::Commit { object, .. } => place(object, site),
         Action::Sync { barrier, threads } | Action::BarrierArrive { barrier, threads } => {
             more(barrier, 1, site) || more(threads, 32, site)
         }
@@ -414,7 +414,7 @@ fn a_difference_names_the_event() {
         }
     }
     let difference = compare(&kernel, ONE, &mut roles).unwrap_err();
-    insta::assert_snapshot!(format!("{difference}"), @"at grid [5, 1, 8], CTA [4, 0, 4], k = 64, flag = 3, CTA 0, warp 1, event 1: the kernel does wait [CTA 0, 0x400] for parity 0 (line 57), the protocol says wait [CTA 0, 0x400] for parity 1 (line 57)");
+    insta::assert_snapshot!(format!("{difference}"), @"at grid [40, 3, 8], CTA [39, 2, 2], k = 65, flag = 128, CTA 0, warp 1, event 1: the kernel does wait [CTA 0, 0x400] for parity 0 (line 57), the protocol says wait [CTA 0, 0x400] for parity 1 (line 57)");
 }
 
 /// Launches at which the kernel aborts say nothing.

@@ -13,17 +13,78 @@ use super::program::each;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Sum;
 
 const STAYS: &str = "a CTA of a cluster does not end while others still use its shared memory";
 const SIZED: &str = "bulk copies are of multiples of 16 bytes, and of less than 2^20";
 const COMMITTED: &str =
     "tensor work that a warp commits ends after the copies that the warp has issued before";
+const IN_TURN: &str =
+    "arrivals behind `cp.async` copies come in the order in which a warp asks for them";
+const MIXED: &str = "a warp starts bulk copies, or commits tensor work, and makes this arrival come when its `cp.async` copies have \
+                     landed: which comes first is not told apart";
+
+/// An arrival of some lanes that is made twice in one phase lets the phase end before the copies of other lanes have landed.
+const TWICE: &str = "lanes of the warp make this arrival come when their copies have landed, twice without a wait between: which copies \
+                     have landed when a phase is complete is not told apart";
+const LANDED: &str = "arrivals behind `cp.async` copies have come before the warp asks for the next ones at the same mbarrier";
+
+/// How many arrivals behind copies a warp asks for, up to 2.
+fn behind_copies(statements: &[Statement], behind: &dyn Fn(usize) -> bool) -> usize {
+    let of = |statement: &Statement| match &statement.action {
+        Action::For(_, _, body) => behind_copies(body, behind) * 2,
+        Action::If(_, yes, no) => behind_copies(yes, behind) + behind_copies(no, behind),
+        Action::Commit(_, lanes) => usize::from(*lanes > 1 && behind(statement.at)),
+        _ => 0,
+    };
+    statements.iter().map(of).sum::<usize>().min(2)
+}
+
+/// Where lanes arrive behind copies at an mbarrier at which they have done so since their warp has last waited.
+fn twice(
+    statements: &[Statement],
+    behind: &dyn Fn(usize) -> bool,
+    open: &mut Vec<Sum>,
+) -> Option<usize> {
+    for statement in statements {
+        match &statement.action {
+            // Twice, since what it leaves open is open when it begins again.
+            Action::For(_, _, body) => {
+                for _ in 0..2 {
+                    if let Some(at) = twice(body, behind, open) {
+                        return Some(at);
+                    }
+                }
+            }
+            Action::If(_, yes, no) => {
+                let mut other = open.clone();
+                let found = twice(yes, behind, open).or_else(|| twice(no, behind, &mut other));
+                if found.is_some() {
+                    return found;
+                }
+                open.extend(other);
+            }
+            Action::Commit(address, lanes) if *lanes > 1 && behind(statement.at) => {
+                if open.contains(address) {
+                    return Some(statement.at);
+                }
+                open.push(address.clone());
+            }
+            Action::Wait(..) | Action::WaitOwn(_) | Action::Sync(..) | Action::ClusterWait => {
+                open.clear();
+            }
+            _ => {}
+        }
+    }
+    None
+}
 
 /// What is taken for granted of a kernel, in words.
 pub(in crate::ptx) fn taken(
     function: &Function<'_>,
     followed: &Followed,
+    data: bool,
 ) -> Result<BTreeSet<&'static str>, Obstacle> {
     let opcode = |at: usize| {
         function
@@ -36,16 +97,26 @@ pub(in crate::ptx) fn taken(
     let mut misused: Option<Obstacle> = None;
     for program in &followed.programs {
         let (mut copies, mut commits) = (false, false);
+        // Bulk copies and tensor work, and where an arrival comes behind copies of threads.
+        let (mut others, mut behind) = (false, None);
         each(&program.statements, &mut |s| {
             match &s.action {
                 Action::Copy(_, bytes, _) => {
                     copies = true;
+                    others |= !opcode(s.at).starts_with("cp.async.mbarrier");
                     let fixed = |bytes: &Sum| bytes.as_constant().is_some();
                     if !bytes.as_ref().is_none_or(fixed) {
                         taken.insert(SIZED);
                     }
                 }
-                Action::Commit(..) => commits |= opcode(s.at).starts_with("tcgen05"),
+                Action::Commit(..) if opcode(s.at).starts_with("tcgen05") => {
+                    commits = true;
+                    others = true;
+                }
+                Action::Commit(..) => {
+                    behind = behind.or(Some(s.at));
+                    taken.insert(IN_TURN);
+                }
                 _ => {}
             }
             let Some(address) = barrier(&s.action) else {
@@ -70,6 +141,20 @@ pub(in crate::ptx) fn taken(
         });
         if copies && commits {
             taken.insert(COMMITTED);
+        }
+        if data {
+            let behind = |at: usize| !opcode(at).starts_with("tcgen05");
+            let mut open = Vec::new();
+            if let Some(at) = twice(&program.statements, &behind, &mut open) {
+                return Err(Obstacle::new(at, TWICE));
+            }
+            if behind_copies(&program.statements, &behind) > 1 {
+                taken.insert(LANDED);
+            }
+        }
+        // In the language, a commit comes behind all that its member has started before.
+        if let Some(at) = behind.filter(|_| others) {
+            return Err(Obstacle::new(at, MIXED));
         }
     }
     match misused {

@@ -8,11 +8,13 @@ use super::meanings::Meaning;
 use super::refuse;
 use crate::ir::Location;
 use crate::meaning::Domain;
+use crate::recover::family;
 use crate::recover::launch::is_launch;
 use crate::recover::number::Number;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
+use crate::recover::sketch::Work;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -210,6 +212,12 @@ impl Lowerer<'_> {
                     return refuse("several lanes invalidate one mbarrier", location);
                 }
                 let object = self.object(*object, location)?;
+                // Where there is none, none is used afterwards: nothing else would tell.
+                let Object { offset, .. } = &object;
+                let whole = |number: &i128| number.rem_euclid(family::SIZE) == 0;
+                if !whole(&offset.constant) && offset.parts.values().all(whole) {
+                    return refuse(family::MISALIGNED, location);
+                }
                 push(Action::Invalidate { object });
             }
             EventKind::Arrive {
@@ -364,19 +372,23 @@ impl Lowerer<'_> {
                 }
                 let came = &mut self.inputs.came;
                 came.note(location, Number::constant(1), event.lanes);
-                push(Action::Arrive {
+                // The thread goes on at once. The arrival comes when its copies have landed.
+                push(Action::Commit {
                     object,
-                    count: Number::constant(lanes),
+                    count: lanes,
+                    work: Work::Copies,
                 });
             }
             EventKind::Commit { object, multicast } => {
                 let object = self.object(*object, location)?;
+                let came = &mut self.inputs.came;
+                came.note(location, Number::constant(1), event.lanes);
                 for object in self.everywhere(&object, *multicast, false, location)? {
-                    for _ in 0..lanes {
-                        push(Action::Commit {
-                            object: object.clone(),
-                        });
-                    }
+                    push(Action::Commit {
+                        object,
+                        count: lanes,
+                        work: Work::Tensor,
+                    });
                 }
             }
             EventKind::BarrierSync { barrier, threads } => {

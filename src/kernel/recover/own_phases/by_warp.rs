@@ -45,6 +45,8 @@ pub fn by_warp(roles: &[Role], rings: &[Ring], inputs: &Inputs) -> Option<Vec<Ro
                 Action::Arrive { object, count } if of(object).is_some() => {
                     *count = Number::constant(1);
                 }
+                // It lands when the warp is elsewhere.
+                Action::Commit { object, .. } => fits &= of(object).is_none(),
                 _ => {}
             }
         });

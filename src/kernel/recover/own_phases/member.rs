@@ -76,7 +76,8 @@ impl<'a> Member<'a> {
         };
         let (object, count) = match action {
             Action::Arrive { object, count } => (object, count.as_constant()),
-            Action::ArriveExpect { object, .. } | Action::Commit { object } => (object, Some(1)),
+            Action::Commit { object, count, .. } => (object, Some(*count)),
+            Action::ArriveExpect { object, .. } => (object, Some(1)),
             _ => return None,
         };
         self.hits(object, ring).then_some((object, count))
