@@ -18,7 +18,7 @@ fn compiled(name: &str, entry: &[&str]) -> String {
 /// An entry of this many threads with these instructions; `%r1` is the thread, `%r2` the warp, `%r3`
 /// the lane, `%p1` holds in all but the first thread, `%p2` from the second warp on. Thread 0
 /// initialises `full` and `empty` for this many arrivals.
-fn entry(threads: u32, arrivals: u32, code: &str) -> String {
+pub fn entry(threads: u32, arrivals: u32, code: &str) -> String {
     format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n\
          .visible .entry kernel(.param .u32 n, .param .u64 p)\n.reqntid {threads}, 1, 1\n{{\n\
@@ -33,7 +33,7 @@ fn entry(threads: u32, arrivals: u32, code: &str) -> String {
     )
 }
 
-fn run(text: &str, arguments: &[&str]) -> String {
+pub fn run(text: &str, arguments: &[&str]) -> String {
     let folder = Folder::new();
     folder.file("kernel.ptx", text);
     folder.run(&[arguments, &["kernel.ptx"]].concat())

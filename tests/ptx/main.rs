@@ -30,6 +30,7 @@ mod robust;
 mod shapes;
 mod sizes;
 mod slots;
+mod some_lanes;
 mod spins;
 mod states;
 mod tensor_bytes;

@@ -230,6 +230,29 @@ fn a_warp_that_drops_out_in_two_parts() {
     ");
 }
 
+/// Another warp may have arrived first: then the first part would complete the phase.
+#[test]
+fn arrivals_in_two_parts_that_others_come_between() {
+    let code = |count: u32| {
+        format!(
+            "{}and.b32 %r7, %r1, 31;\nsetp.ne.u32 %p5, %r7, 0;\n@%p5 bra E;\nsetp.ge.u32 %p3, %r1, 32;\n@%p3 bra B;\n\
+             mbarrier.arrive.noComplete.shared.b64 %rd3, [%r2], 1;\nmbarrier.arrive.shared.b64 _, [%r2];\nbra E;\n\
+             B: mbarrier.arrive.shared.b64 _, [%r2];\n\
+             W: mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;\n@!%p2 bra W;\nE:\n",
+            initialised(&[count])
+        )
+    };
+    let shown = check(64, &code(3));
+    assert!(shown.contains("PROVED"), "{shown}");
+    let shown = check(64, &code(2));
+    assert!(
+        shown.contains(
+            "UNKNOWN a run does something undefined: warp0: 2 arrivals where 1 are pending"
+        ),
+        "{shown}"
+    );
+}
+
 /// An arrival that must not complete the phase, and the one right behind it that may.
 #[test]
 fn arrivals_in_two_parts() {

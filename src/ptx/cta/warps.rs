@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::ptx::operations::access::Copying;
 use crate::ptx::operations::answers::Answers;
 use crate::ptx::operations::came::Came;
 use crate::ptx::operations::counters::Widths;
@@ -141,6 +142,7 @@ impl Kernel<'_, '_> {
             rounds: Vec::new(),
             unrolling: Vec::new(),
             groups: None,
+            copying: Copying::default(),
             unfinished: [None, None],
             multiplier: None,
             allocated: BTreeSet::new(),

@@ -53,6 +53,8 @@ enum Kind {
     /// Waits for accesses to tensor memory: whether for those that write.
     Finish(bool),
     Fence,
+    /// An mbarrier is told of the copies that each lane has started.
+    Told,
     /// Something that is not followed, and why.
     Strange(&'static str),
 }
@@ -113,7 +115,7 @@ fn kind(instruction: &Instruction<'_>) -> Kind {
         ["cp", "async", "commit_group"] | ["cp", "async", "bulk", "commit_group"] => {
             Kind::CommitGroup
         }
-        ["cp", "async", "mbarrier", ..] => Kind::None,
+        ["cp", "async", "mbarrier", ..] => Kind::Told,
         ["cp", "async", "bulk", "prefetch", ..] => Kind::None,
         ["cp", "async", "bulk", ..] if opcode.contains("mbarrier::complete_tx") => {
             if opcode.contains(".shared::cluster.shared::cta") {
@@ -273,6 +275,24 @@ fn widened(last: Option<&mut Statement>, how: How, area: &Area) -> bool {
     true
 }
 
+/// Copies that threads start (`cp.async`).
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ptx) struct Copying {
+    /// The lanes that start some.
+    started: u32,
+    /// The lanes that wait for all of theirs, wherever some do.
+    waited: u32,
+}
+
+impl Default for Copying {
+    fn default() -> Self {
+        Self {
+            started: 0,
+            waited: u32::MAX,
+        }
+    }
+}
+
 impl Walker<'_, '_, '_> {
     /// Notes what an instruction does to data, where that is followed.
     pub fn access(
@@ -290,11 +310,18 @@ impl Walker<'_, '_, '_> {
             Kind::Strange(why) => return self.refuse(instruction, why),
             Kind::Fence => {
                 match fence(instruction) {
-                    Ok(Some(words)) => self.push(out, instruction, Action::Fence(words)),
+                    Ok(Some(words)) => {
+                        self.fence_of(instruction, lanes, state)?;
+                        self.push(out, instruction, Action::Fence(words));
+                    }
                     Ok(None) => {}
                     Err(why) => return self.refuse(instruction, why),
                 }
                 return Ok(());
+            }
+            Kind::Told => {
+                self.copying.waited &= lanes;
+                return self.all_waited_for(instruction);
             }
             Kind::CommitGroup => {
                 let multiplies = instruction.has("wgmma");
@@ -306,8 +333,14 @@ impl Walker<'_, '_, '_> {
                 self.push(out, instruction, Action::CommitGroup(multiplies));
                 return Ok(());
             }
-            Kind::Warpgroup => return self.warpgroup_matrices(instruction, lanes, state, out),
-            Kind::Tensor => return self.tensor_matrices(instruction, lanes, state, out),
+            Kind::Warpgroup => {
+                self.behind_fence(instruction, lanes, state)?;
+                return self.warpgroup_matrices(instruction, lanes, state, out);
+            }
+            Kind::Tensor => {
+                self.behind_fence(instruction, lanes, state)?;
+                return self.tensor_matrices(instruction, lanes, state, out);
+            }
             Kind::Columns(how) => {
                 return self.tensor_access(instruction, how, lanes, state, out);
             }
@@ -318,15 +351,26 @@ impl Walker<'_, '_, '_> {
             Kind::WaitGroup => return self.groups(instruction, lanes, state, out),
             Kind::Drain => return self.drained(instruction, lanes, state, out),
             Kind::Plain(how, bytes) => (how, bytes, lanes),
+            Kind::Rows(..) if lanes != state.whole => {
+                return self.undefined(
+                    instruction,
+                    "all lanes of the warp have to carry this out together",
+                );
+            }
             Kind::Rows(how, rows) => {
                 let named = u32::MAX >> (32 - rows);
                 (how, 16, lanes & named)
             }
             Kind::Fill(bytes) => {
                 self.grouped(instruction, lanes, state)?;
+                self.copying.started |= lanes;
+                self.all_waited_for(instruction)?;
                 (How::Fill, bytes, lanes)
             }
         };
+        if how == How::Read && lanes & state.touched.unfenced != 0 && self.relaxes() {
+            self.behind_fence(instruction, lanes, state)?;
+        }
         let address = instruction.operands.iter();
         let address = address
             .clone()
@@ -340,12 +384,12 @@ impl Walker<'_, '_, '_> {
         if !told {
             let now = match how {
                 How::Write | How::Fill | How::Accumulate => Touched {
-                    read: 0,
                     written: lanes,
+                    ..Touched::default()
                 },
                 How::Read | How::Drain | How::Take => Touched {
                     read: lanes,
-                    written: 0,
+                    ..Touched::default()
                 },
             };
             let all = i128::from(lanes.count_ones()) * bytes;
@@ -476,6 +520,7 @@ impl Walker<'_, '_, '_> {
     ) -> Done {
         self.grouped(instruction, lanes, state)?;
         self.behind(instruction, lanes, state)?;
+        self.behind_fence(instruction, lanes, state)?;
         if lanes.count_ones() != 1 {
             return self.refuse(instruction, "more than one lane starts the copy");
         }
@@ -527,6 +572,8 @@ impl Walker<'_, '_, '_> {
             state.apart = both(state.apart, Some(lanes));
         }
         if instruction.has("wait_all") {
+            self.copying.waited &= lanes;
+            self.all_waited_for(instruction)?;
             self.push(out, instruction, Action::CommitGroup(false));
             self.push(out, instruction, Action::WaitGroup(0, false, false));
             return Ok(());
@@ -565,10 +612,71 @@ impl Walker<'_, '_, '_> {
         }
     }
 
+    /// Each lane waits for the copies that it has started, and tells an mbarrier of these. Refuses where other lanes have started
+    /// some: nobody waits for those.
+    fn all_waited_for(&self, instruction: &Instruction<'_>) -> Done {
+        if self.copying.started & !self.copying.waited == 0 {
+            return Ok(());
+        }
+        self.refuse(
+            instruction,
+            "lanes of the warp start copies, and others wait for theirs, or tell an mbarrier of theirs: which copies are complete is \
+             not told apart",
+        )
+    }
+
+    /// A fence orders what its own lane has done, and what that lane knows to be done. In the language it orders what the warp has
+    /// done. So the other lanes of the warp must not have written anything that this lane does not know of, and what they do behind
+    /// the fence must not rely on it before the lanes have met.
+    ///
+    /// Of a fence of threads only relaxed operations have any use.
+    fn fence_of(&self, instruction: &Instruction<'_>, lanes: u32, state: &mut State) -> Done {
+        let proxy = instruction.has("proxy");
+        if lanes == state.whole || !proxy && !self.relaxes() {
+            return Ok(());
+        }
+        self.ordered(instruction, lanes, state)?;
+        if state.touched.written & !lanes != 0 {
+            return self.refuse(
+                instruction,
+                "only some lanes carry out this fence, and others have written to shared memory before: it does not order their writes, \
+                 unless a `bar.warp.sync` stands in front of it",
+            );
+        }
+        state.touched.unfenced |= state.whole & !lanes;
+        Ok(())
+    }
+
+    /// Whether operations are relaxed, so that fences order what they tell.
+    fn relaxes(&self) -> bool {
+        let relaxed = |other: &Instruction<'_>| {
+            other.has("relaxed") && matches!(other.parts().next(), Some("mbarrier" | "barrier"))
+        };
+        self.has_counters() || self.machine.function.code.iter().any(relaxed)
+    }
+
+    /// Refuses what lanes do that may be ahead of a fence of others, where that fence might order it.
+    fn behind_fence(&self, instruction: &Instruction<'_>, lanes: u32, state: &State) -> Done {
+        if lanes & state.touched.unfenced == 0 {
+            return Ok(());
+        }
+        self.refuse(
+            instruction,
+            "only some lanes carried out the fence before, and others may come here ahead of it: a `bar.warp.sync` is missing",
+        )
+    }
+
     /// Refuses to let lanes tell others that something was done which other lanes of the warp may
     /// not have done yet.
     pub fn behind(&self, instruction: &Instruction<'_>, lanes: u32, state: &State) -> Done {
-        if !self.data || state.touched.lanes() & !lanes == 0 {
+        if !self.data {
+            return Ok(());
+        }
+        // Of lanes that tell somebody together, one that has passed the fence is enough.
+        if lanes & !state.touched.unfenced == 0 {
+            self.behind_fence(instruction, lanes, state)?;
+        }
+        if state.touched.lanes() & !lanes == 0 {
             return Ok(());
         }
         self.refuse(

@@ -130,10 +130,13 @@ impl Walker<'_, '_, '_> {
             ["bar", "warp", ..] => self.warp_barrier(instruction, lanes, state),
             ["barrier", "cluster", kind, ..] => {
                 self.together(instruction, lanes, state)?;
-                state.touched = Touched::default();
                 match *kind {
+                    // Nobody waits for the other lanes here.
                     "arrive" => self.push(out, instruction, Action::ClusterArrive),
-                    "wait" => self.push(out, instruction, Action::ClusterWait),
+                    "wait" => {
+                        state.touched = Touched::default();
+                        self.push(out, instruction, Action::ClusterWait);
+                    }
                     _ => return self.refuse(instruction, "this cluster barrier is not modelled"),
                 }
                 Ok(())
@@ -325,7 +328,7 @@ impl Walker<'_, '_, '_> {
     }
 
     /// Refuses where lanes that did not wait may be ahead of those that did.
-    fn ordered(&self, instruction: &Instruction<'_>, lanes: u32, state: &State) -> Done {
+    pub fn ordered(&self, instruction: &Instruction<'_>, lanes: u32, state: &State) -> Done {
         match state.apart {
             Some(waited) if lanes & !waited != 0 => self.misused(
                 instruction,
@@ -374,6 +377,10 @@ impl Walker<'_, '_, '_> {
             return Ok(());
         }
         let barrier = self.uniform(instruction, address, &mut seen)?;
+        let misplaced = |a: &Sum| a.constant.rem_euclid(MBARRIER_BYTES) != 0;
+        if barrier.minus(&Sum::of(barrier.constant)).single().is_some() && misplaced(&barrier) {
+            return self.misused(instruction, "an mbarrier lies at a multiple of 8 bytes");
+        }
         match kind {
             "init" if count > 1 => {
                 return self.misused(instruction, "several lanes initialise one mbarrier");
@@ -385,12 +392,6 @@ impl Walker<'_, '_, '_> {
                 };
                 if !(1..=MOST_PENDING).contains(&expected) {
                     return self.misused(instruction, "an mbarrier counts 1 to 2^20 - 1 arrivals");
-                }
-                let misplaced = |a: &Sum| a.constant.rem_euclid(MBARRIER_BYTES) != 0;
-                if barrier.minus(&Sum::of(barrier.constant)).single().is_some()
-                    && misplaced(&barrier)
-                {
-                    return self.misused(instruction, "an mbarrier lies at a multiple of 8 bytes");
                 }
                 self.push(out, instruction, Action::Init(barrier, expected));
             }
@@ -424,7 +425,9 @@ impl Walker<'_, '_, '_> {
                     };
                     self.came.note(instruction.at, times, count);
                     let times = times * count;
-                    // Whoever arrives again in the same phase has not completed it before.
+                    // Written as one arrival that nothing comes between. All arrivals there have one count, or come in one phase
+                    // (`cta/apart.rs`). So where the first of the two would complete the phase, which is undefined, both together are more
+                    // than it lacks, and that is an error of the text. The same holds where others complete it between them.
                     let part = match out.last().map(|s| &s.action) {
                         Some(Action::ArrivePart(at, n, who)) if *at == barrier && *who == lanes => {
                             *n
@@ -442,6 +445,7 @@ impl Walker<'_, '_, '_> {
                         out.pop();
                         // Of each part a lane has made as many as of the whole.
                         self.came.note(instruction.at, part / count, count);
+                        self.came.join(instruction.at);
                         Action::Arrive(barrier.clone(), times + part)
                     } else if raised(out, &barrier, times) {
                         // What was raised and this arrival cancel out: the later one is left.
@@ -552,7 +556,9 @@ impl Walker<'_, '_, '_> {
             .find(|p| matches!(*p, "sync" | "arrive" | "red"))
             .unwrap_or_default();
         self.together(instruction, lanes, state)?;
-        state.touched = Touched::default();
+        if kind != "arrive" {
+            state.touched = Touched::default();
+        }
         let integers: Vec<&Operand<'_>> = if kind == "red" {
             // The predicates are first and last.
             let skipped = instruction.operands.iter().skip(1);

@@ -19,6 +19,7 @@ use super::polls::Polled;
 use super::polls::Says;
 use crate::patience;
 use crate::ptx::cta::program::numbered;
+use crate::ptx::operations::access::Copying;
 use crate::ptx::operations::access::accesses;
 use crate::ptx::operations::answers::Answers;
 use crate::ptx::operations::came::Came;
@@ -98,6 +99,8 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub answers: Answers,
     /// Which engine's groups of copies the warp makes, and with which lanes.
     pub groups: Option<(bool, u32)>,
+    /// Which lanes start copies of threads, and which wait for all of theirs.
+    pub copying: Copying,
     /// Where the warp reads tensor memory, and where it writes it, without having waited for that yet.
     pub unfinished: [Option<usize>; 2],
     /// The lane that starts multiplications.

@@ -220,6 +220,8 @@ impl State {
 pub(in crate::ptx) struct Touched {
     pub read: u32,
     pub written: u32,
+    /// Those that may be ahead of a fence that others have carried out.
+    pub unfenced: u32,
 }
 
 impl Touched {
@@ -242,6 +244,7 @@ impl std::ops::BitOr for Touched {
         Touched {
             read: self.read | other.read,
             written: self.written | other.written,
+            unfenced: self.unfenced | other.unfenced,
         }
     }
 }

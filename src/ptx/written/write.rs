@@ -240,7 +240,9 @@ impl Writer<'_, '_> {
                 let verb = &format!("{verb}{}", suffix(statement.memory, &family));
                 if times == 1 {
                     format!("{verb} {element}")
-                } else if verb.starts_with("arrive") && gives_count(self.function, at) {
+                } else if verb.starts_with("arrive")
+                    && (gives_count(self.function, at) || self.followed.came.of(at, *n).joined)
+                {
                     // Together, as they are arrivals of one instruction: they do not go beyond the phase.
                     format!("{verb} {element} {times}")
                 } else {
