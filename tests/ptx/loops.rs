@@ -265,7 +265,7 @@ fn memory_before_its_pointer() {
     insta::assert_snapshot!(hand_written(64, &code(behind)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at ctaid_x = 2, at_p = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 29): warp1 has no statement for this barrier
+    kernel.ptx: deadlock: REFUTED at ctaid_x = 1, at_p = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 29): warp1 has no statement for this barrier
     --- stderr
     ");
 }
