@@ -1,15 +1,18 @@
-//! Comparisons of parameters that a condition may be made of, the plain ones first.
+//! Comparisons of numbers that a condition may be made of, the plain ones first.
 
 use rustc_hash::FxHashSet;
+
+use super::space::Kind;
+use super::space::Number;
 
 /// The bits of a set of sampled points.
 pub(super) type Bits = Vec<u64>;
 
-/// An integer over the parameters.
+/// An integer over the numbers of the space, by their places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Term {
     Const(i64),
-    Param(usize),
+    Number(usize),
     Sum(usize, usize),
     Product(usize, usize),
 }
@@ -33,6 +36,8 @@ pub(super) struct Atom {
     relation: Relation,
     right: Term,
     offset: i64,
+    /// How much there is to read.
+    weight: u32,
 }
 
 /// Numbers that parameters are compared with, from their least value on.
@@ -46,7 +51,7 @@ impl Term {
         let value = |p: usize| at.get(p).copied().map_or(0, i128::from);
         match self {
             Term::Const(number) => i128::from(number),
-            Term::Param(p) => value(p),
+            Term::Number(p) => value(p),
             Term::Sum(p, q) => value(p).saturating_add(value(q)),
             Term::Product(p, q) => value(p).saturating_mul(value(q)),
         }
@@ -56,28 +61,44 @@ impl Term {
         let name = |p: usize| names.get(p).copied().unwrap_or_default();
         match self {
             Term::Const(number) => number.to_string(),
-            Term::Param(p) => name(p).to_owned(),
+            Term::Number(p) => name(p).to_owned(),
             Term::Sum(p, q) => format!("{} + {}", name(p), name(q)),
-            Term::Product(p, q) => format!("{} * {}", name(p), name(q)),
+            Term::Product(p, q) => format!("{} * {}", tight(name(p)), tight(name(q))),
         }
     }
 
-    fn params(self) -> Vec<usize> {
+    fn numbers(self) -> Vec<usize> {
         match self {
             Term::Const(_) => Vec::new(),
-            Term::Param(p) => vec![p],
+            Term::Number(p) => vec![p],
             Term::Sum(p, q) | Term::Product(p, q) => vec![p, q],
         }
     }
 
     /// How much there is to read.
-    fn weight(self) -> u32 {
+    fn weight(self, numbers: &[Number]) -> u32 {
+        let weight = |p: usize| numbers.get(p).map_or(0, |number| number.weight);
         match self {
             Term::Const(_) => 1,
-            Term::Param(_) => 2,
-            Term::Sum(..) => 5,
-            Term::Product(..) => 6,
+            Term::Number(p) => weight(p),
+            Term::Sum(p, q) => weight(p) + weight(q) + 1,
+            Term::Product(p, q) => weight(p) + weight(q) + 5,
         }
+    }
+}
+
+/// A factor, in parentheses where it needs them: neither a name nor one call.
+fn tight(text: &str) -> String {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let rest = text.trim_start_matches(word);
+    let mut depth = 0_i32;
+    let mut closes = rest.char_indices().filter_map(|(at, c)| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        (depth == 0).then_some(at + c.len_utf8())
+    });
+    match rest.is_empty() || closes.next() == Some(rest.len()) {
+        true => text.to_owned(),
+        false => format!("({text})"),
     }
 }
 
@@ -95,26 +116,36 @@ impl Atom {
         }
     }
 
-    /// How much there is to read.
-    pub(super) fn weight(&self) -> u32 {
-        let relation = match self.relation {
+    fn new(left: Term, relation: Relation, right: Term, offset: i64, numbers: &[Number]) -> Atom {
+        let by = match relation {
             Relation::Greater => 1,
             Relation::Equal | Relation::Unequal => 2,
             Relation::Multiple | Relation::NotMultiple => 6,
         };
         // `a + 1 > b` is `a >= b`.
-        let offset = match (self.relation, self.offset) {
+        let shift = match (relation, offset) {
             (_, 0) => 0,
             (Relation::Greater, 1) => 1,
             _ => 4,
         };
-        relation + offset + self.left.weight() + self.right.weight()
+        Atom {
+            left,
+            relation,
+            right,
+            offset,
+            weight: by + shift + left.weight(numbers) + right.weight(numbers),
+        }
     }
 
-    /// The parameters in it.
-    pub(super) fn params(&self) -> Vec<usize> {
-        let mut all = self.left.params();
-        all.extend(self.right.params());
+    /// How much there is to read.
+    pub(super) fn weight(&self) -> u32 {
+        self.weight
+    }
+
+    /// The numbers in it.
+    pub(super) fn numbers(&self) -> Vec<usize> {
+        let mut all = self.left.numbers();
+        all.extend(self.right.numbers());
         all
     }
 
@@ -131,7 +162,7 @@ impl Atom {
         let (left, right) = (self.left.text(names), self.right.text(names));
         if matches!(self.relation, Relation::Multiple | Relation::NotMultiple) {
             let left = match self.left {
-                Term::Param(_) => left,
+                Term::Number(_) => tight(&left),
                 _ => format!("({left})"),
             };
             let divides = (self.relation == Relation::Multiple) != negated;
@@ -163,9 +194,14 @@ impl Atom {
 }
 
 /// Atoms that differ at the points, with the points at which each holds; the lightest of those that
-/// agree.
-pub(super) fn atoms(least: &[i64], points: &[Vec<i64>]) -> Vec<(Atom, Bits)> {
-    let mut all = candidates(least);
+/// agree. A point has a value for each of the numbers.
+pub(super) fn atoms(numbers: &[Number], points: &[Vec<i64>]) -> Vec<(Atom, Bits)> {
+    let least = (0..numbers.len()).map(|n| {
+        let values = points.iter().filter_map(|at| at.get(n).copied());
+        values.min().unwrap_or(0)
+    });
+    let least: Vec<i64> = least.collect();
+    let mut all = candidates(numbers, &least);
     all.sort_by_key(Atom::weight);
     let mut seen = FxHashSet::default();
     let mut kept = Vec::new();
@@ -189,52 +225,67 @@ pub(super) fn bits(points: &[Vec<i64>], holds: impl Fn(&[i64]) -> bool) -> Bits 
     bits
 }
 
-fn candidates(least: &[i64]) -> Vec<Atom> {
-    let count = least.len();
+/// With more parameters than this, only sums and products of parameters are compared with each other.
+const FEW: usize = 3;
+
+fn candidates(numbers: &[Number], least: &[i64]) -> Vec<Atom> {
     let mut all = Vec::new();
     let mut add = |left, relation, right, offset| {
-        all.push(Atom {
-            left,
-            relation,
-            right,
-            offset,
-        });
+        all.push(Atom::new(left, relation, right, offset, numbers));
     };
     let order = [Relation::Greater, Relation::Equal, Relation::Unequal];
-    for (p, least) in least.iter().enumerate() {
+    let of = |kinds: &[Kind]| -> Vec<usize> {
+        let places = numbers.iter().enumerate();
+        let places = places.filter(|(_, number)| kinds.contains(&number.kind));
+        places.map(|(place, _)| place).collect()
+    };
+    for p in of(&[Kind::Count]) {
+        add(Term::Number(p), Relation::Greater, Term::Const(0), 0);
+        add(Term::Number(p), Relation::Equal, Term::Const(0), 0);
+    }
+    let plain = of(&[Kind::Param, Kind::Value]);
+    for p in plain.iter().copied() {
         for number in 0..NUMBERS {
-            let number = Term::Const(least.saturating_add(number));
+            let number = Term::Const(least[p].saturating_add(number));
             for relation in order {
-                add(Term::Param(p), relation, number, 0);
+                add(Term::Number(p), relation, number, 0);
             }
-            add(number, Relation::Greater, Term::Param(p), 0);
+            add(number, Relation::Greater, Term::Number(p), 0);
         }
         for divisor in DIVISORS {
             for relation in [Relation::Multiple, Relation::NotMultiple] {
-                add(Term::Param(p), relation, Term::Const(divisor), 0);
+                add(Term::Number(p), relation, Term::Const(divisor), 0);
             }
         }
     }
-    let mut terms: Vec<Term> = (0..count).map(Term::Param).collect();
-    for p in 0..count {
-        for q in p..count {
+    let mut terms: Vec<Term> = plain.iter().copied().map(Term::Number).collect();
+    for (place, p) in plain.iter().copied().enumerate() {
+        for q in plain[place..].iter().copied() {
             if p != q {
                 terms.push(Term::Sum(p, q));
             }
             terms.push(Term::Product(p, q));
         }
     }
-    for p in 0..count {
-        for q in (0..count).filter(|q| *q != p) {
+    let params = of(&[Kind::Param]);
+    for p in params.iter().copied() {
+        for q in params.iter().copied().filter(|q| *q != p) {
             for relation in [Relation::Multiple, Relation::NotMultiple] {
-                add(Term::Param(p), relation, Term::Param(q), 0);
+                add(Term::Number(p), relation, Term::Number(q), 0);
             }
         }
     }
+    let given = |t: &Term| t.numbers().iter().all(|n| params.contains(n));
     for left in &terms {
         for right in &terms {
-            let plain = |t: &Term| matches!(t, Term::Param(_));
-            if left == right || !(plain(left) || plain(right) || count <= 3) {
+            let single = |t: &Term| matches!(t, Term::Number(_));
+            let both = given(left) && given(right);
+            let product = |t: &Term| matches!(t, Term::Product(..));
+            let mixed = both && product(left) != product(right);
+            // What is taken from one side and given to the other, such as registers.
+            let exchanged = product(left) && product(right) && !given(left) && !given(right);
+            let few = exchanged || params.len() <= FEW && both || params.len() <= FEW + 1 && mixed;
+            if left == right || !(single(left) || single(right) || few) {
                 continue;
             }
             for offset in [0, 1, -1] {

@@ -21,8 +21,8 @@ pub struct Formula {
 }
 
 impl Formula {
-    /// Whether it holds at these parameter values.
-    pub fn holds(&self, at: &[i64]) -> bool {
+    /// Whether it holds where the numbers have these values.
+    pub(super) fn holds(&self, at: &[i64]) -> bool {
         let holds = |term: &Vec<Atom>| term.iter().all(|atom| atom.holds(at));
         self.terms.iter().any(holds)
     }
@@ -37,17 +37,17 @@ impl Formula {
         self.terms.is_empty()
     }
 
-    /// The parameters in it, by position.
-    pub fn params(&self) -> Vec<usize> {
+    /// The numbers in it, by place.
+    pub(super) fn numbers(&self) -> Vec<usize> {
         let atoms = self.terms.iter().flatten();
-        let mut all: Vec<usize> = atoms.flat_map(Atom::params).collect();
+        let mut all: Vec<usize> = atoms.flat_map(Atom::numbers).collect();
         all.sort_unstable();
         all.dedup();
         all
     }
 
     /// As a condition of the language.
-    pub fn text(&self, names: &[&str]) -> String {
+    pub(super) fn text(&self, names: &[&str]) -> String {
         if self.never() {
             return "false".to_owned();
         }
@@ -59,12 +59,19 @@ impl Formula {
     }
 
     /// Conditions that together say that it does not hold.
-    pub fn negated(&self, names: &[&str]) -> Vec<String> {
+    pub(super) fn negated(&self, names: &[&str]) -> Vec<String> {
         let terms = self.terms.iter().map(|term| match term.as_slice() {
             [] => "false".to_owned(),
             atoms => joined(atoms.iter().map(|atom| atom.negated(names)), " || "),
         });
         terms.collect()
+    }
+}
+
+/// One comparison by itself.
+pub(super) fn single(atom: Atom) -> Formula {
+    Formula {
+        terms: vec![vec![atom]],
     }
 }
 
@@ -97,9 +104,15 @@ pub(super) fn separating(
         }];
     }
     let mut found: Vec<(u32, Formula)> = Vec::new();
+    // One comparison that says it all is one, however long it is.
+    for (atom, bits) in atoms {
+        if bits == inside {
+            found.push((atom.weight(), single(*atom)));
+        }
+    }
     let terms = pure(atoms, inside, &outside);
     for term in &terms {
-        if covers(&term.bits, inside) {
+        if covers(&term.bits, inside) && term.atoms.len() > 1 {
             let formula = Formula {
                 terms: vec![term.atoms.clone()],
             };

@@ -2,33 +2,36 @@
 //! outside it.
 //!
 //! 1. Every point of a small box is labelled: it hangs, by a run of the reference semantics, or it
-//!    does not, by exhaustive search.
+//!    does not, by exhaustive search. So are points near one that hangs.
 //! 2. The smallest formulas that hold at exactly the points that hang are listed.
 //! 3. Each is tried at values beyond the box, and at values in it that were too large to be explored. A point that disagrees is another sample, and the
 //!    search begins anew.
 //! 4. Outside the formula freedom from deadlock is decided as ever, under its negation as an
 //!    assumption: PROVED, with a certificate, or REFUTED at a point that is another sample.
+//! 5. If no formula has a proof, single comparisons that hold wherever something hung are tried: what is proved where one of them does
+//!    not hold is part of the answer.
+//! 6. The shape of a pattern is looked for in the same way.
 //!
-//! Outside is proved; inside is checked at the points that are named, and no more is claimed.
+//! Outside is proved; inside is checked at the points that are counted, and no more is claimed, unless these are all there are.
 
 mod atoms;
 mod formula;
+mod label;
+mod pattern;
+mod probe;
+mod space;
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 
-use crate::hunt;
-use crate::hunt::Hunter;
-use crate::hunt::LARGEST_START;
+use itertools::Itertools;
+
 use crate::hunt::grid;
 use crate::hunt::grid::Region;
 use crate::patience;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
-use crate::semantics::explore;
-use crate::semantics::explore::SearchEnd;
-use crate::semantics::inputs::Bounds;
 use crate::text;
 use crate::text::Narrowing;
 use crate::verdict;
@@ -37,18 +40,21 @@ use crate::verdict::deadlock::Settings;
 use crate::verdict::decision::Decision;
 use crate::verdict::decision::Verdict;
 
-pub use formula::Formula;
+use formula::Formula;
+use space::Space;
+
+pub use pattern::Shaped;
 
 /// The most points of the first box, and how far it reaches.
 const POINTS: usize = 260;
 const RADIUS: i64 = 6;
 
-/// Which part of the time the first box may take, as a divisor.
+/// Which part of the time the first box may take, as a divisor, and points near each of some that hang.
 const BOX_SHARE: u32 = 3;
+const NEAR_SHARE: u32 = 12;
 
-/// States explored at one point, and time for it.
-const STATES: u64 = 150_000;
-const POINT_TIME: Duration = Duration::from_secs(2);
+/// How many points that hang others are tried near of.
+const CENTRES: usize = 3;
 
 /// Points beyond the box at which a formula is tried.
 const BEYOND: usize = 60;
@@ -63,37 +69,68 @@ const ROUNDS: usize = 24;
 /// Which part of what is left of the time one proof may take, as a divisor.
 const PROOF_SHARE: u32 = 2;
 
+/// Which part of the time is kept for what comes after the formulas, as a divisor.
+const REST: u32 = 4;
+
+/// How many single comparisons are tried, and how much there may be to read in one.
+const SINGLES: usize = 8;
+const PLAIN: u32 = 14;
+
+/// Whether a protocol hangs at parameter values.
+pub type Sample = (Vec<i64>, bool);
+
 /// What came of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// The formula whose outside is proved; if there is none, the first that fits all samples.
-    pub formula: Option<Formula>,
-    /// The verdict outside the formula; `None` where nothing is outside.
-    pub outside: Option<Decision>,
-    /// What the negation of the formula was written as.
-    pub assumed: Vec<String>,
+    pub condition: Option<Condition>,
+    /// Comparisons, each with a proof that nothing hangs where it does not hold. Looked for only if the formula has no proof.
+    pub needed: Vec<(String, Decision)>,
+    /// The shape that a pattern has to have for a hang.
+    pub shaped: Option<Shaped>,
     /// Parameter values at which it is known whether the protocol hangs.
-    pub samples: Vec<(Vec<i64>, bool)>,
+    pub samples: Vec<Sample>,
     /// The box all points of which were tried, in words.
     pub region: String,
-    /// The points of it that could not be decided.
-    pub open: Vec<Vec<i64>>,
+    /// How many points could not be decided.
+    pub open: usize,
+}
+
+/// A formula that fits what was tried.
+#[derive(Debug)]
+pub struct Condition {
+    /// It, in the language.
+    pub text: String,
+    /// What names in it stand for that are no parameters.
+    pub names: Vec<(String, String)>,
+    /// What its negation was written as.
+    pub assumed: Vec<String>,
+    /// The verdict outside of it; `None` where nothing is outside.
+    pub outside: Option<Decision>,
+    /// Whether it holds nowhere, and everywhere.
+    pub never: bool,
+    /// See there.
+    pub always: bool,
+    /// The parameters that it is about, by position.
+    pub params: Vec<usize>,
+    /// How many of the points that could not be decided it holds at.
+    pub open: usize,
+    /// Whether all values at which it holds were tried.
+    pub complete: bool,
+}
+
+impl Condition {
+    /// Whether it is proved that nothing hangs where it does not hold.
+    pub fn is_proved(&self) -> bool {
+        let proved = |decision: &Decision| decision.verdict.is_proved();
+        self.always || self.outside.as_ref().is_some_and(proved)
+    }
 }
 
 impl Outcome {
-    /// How many points could not be decided although the formula holds there.
-    pub fn open_inside(&self) -> usize {
-        let holds = |at: &&Vec<i64>| self.formula.as_ref().is_some_and(|f| f.holds(at));
-        self.open.iter().filter(holds).count()
-    }
-
-    /// Whether the condition is exact as far as is claimed: outside it nothing hangs.
+    /// Whether there is a condition outside of which nothing hangs.
     pub fn is_proved(&self) -> bool {
-        let proved = |decision: &Decision| decision.verdict.is_proved();
-        match &self.formula {
-            None => false,
-            Some(formula) => formula.always() || self.outside.as_ref().is_some_and(proved),
-        }
+        self.condition.as_ref().is_some_and(Condition::is_proved)
     }
 }
 
@@ -109,14 +146,29 @@ pub fn condition(
     settings: &Settings<'_>,
 ) -> Result<Outcome, Internal> {
     let tight = protocol.tightened();
-    let search = Search {
+    let radius = radius(&tight);
+    let mut search = Search {
         protocol,
         narrowing,
         settings,
         tight: &tight,
-        end: patience::deadline(settings.timeout),
+        radius,
+        end: patience::deadline(settings.timeout - settings.timeout / REST),
+        samples: Vec::new(),
+        open: Vec::new(),
+        near: Vec::new(),
+        beyond: Vec::new(),
     };
     search.run()
+}
+
+/// How far the first box reaches.
+fn radius(tight: &Protocol) -> i64 {
+    let few = |radius: &i64| {
+        let inner = (0..=*radius).map(|radius| grid::points(tight, radius).len());
+        inner.sum::<usize>() <= POINTS
+    };
+    (1..=RADIUS).take_while(few).last().unwrap_or(0)
 }
 
 struct Search<'a> {
@@ -124,73 +176,134 @@ struct Search<'a> {
     narrowing: &'a Narrowing,
     settings: &'a Settings<'a>,
     tight: &'a Protocol,
+    radius: i64,
     end: Instant,
+    samples: Vec<Sample>,
+    /// Points that could not be decided.
+    open: Vec<Vec<i64>>,
+    /// Points near which others have been tried.
+    near: Vec<Vec<i64>>,
+    /// Points beyond the box that have been tried.
+    beyond: Vec<Vec<i64>>,
+}
+
+/// A formula with what is known outside of it.
+struct Candidate {
+    formula: Formula,
+    assumed: Vec<String>,
+    outside: Option<Decision>,
 }
 
 impl Search<'_> {
-    fn run(&self) -> Result<Outcome, Internal> {
-        let radius = self.radius();
+    fn run(&mut self) -> Result<Outcome, Internal> {
         let box_end = patience::deadline(self.settings.timeout / BOX_SHARE);
-        let mut outcome = Outcome {
-            formula: None,
-            outside: None,
-            assumed: Vec::new(),
-            samples: Vec::new(),
-            region: Region::of_radius(self.tight, radius).describe(self.tight),
-            open: Vec::new(),
-        };
-        for params in (0..=radius).flat_map(|radius| grid::points(self.tight, radius)) {
-            match self.label(&params, box_end) {
-                Some(hangs) => outcome.samples.push((params, hangs)),
-                None => outcome.open.push(params),
-            }
+        let tight = self.tight;
+        for params in (0..=self.radius).flat_map(|radius| grid::points(tight, radius)) {
+            self.sample(params, box_end);
         }
+        let mut best = None;
+        let mut space = self.space();
         for _ in 0..ROUNDS {
-            if self.over() || self.round(&mut outcome, radius)? {
+            self.explore();
+            space = self.space();
+            let (settled, found) = self.round(&space)?;
+            best = found;
+            if self.over() || settled {
                 break;
             }
         }
-        Ok(outcome)
+        // What comes now has the rest of the time.
+        self.end = patience::deadline(self.left() + self.settings.timeout / REST);
+        let shaped = self.shaped(&space, best.as_ref())?;
+        let proved = best.as_ref().is_some_and(Candidate::settles);
+        let needed = match proved {
+            true => Vec::new(),
+            false => self.needed(&space)?,
+        };
+        let condition = best.map(|best| self.written(&space, best));
+        Ok(Outcome {
+            condition,
+            needed,
+            shaped,
+            region: Region::of_radius(self.tight, self.radius).describe(self.tight),
+            open: self.open.len(),
+            samples: std::mem::take(&mut self.samples),
+        })
     }
 
-    /// Tries the formulas that fit the samples. Whether that was all: no sample has been added.
-    fn round(&self, outcome: &mut Outcome, radius: i64) -> Result<bool, Internal> {
-        let params = self.protocol.params.iter();
-        let names: Vec<&str> = params.map(|p| p.name.as_str()).collect();
-        (outcome.formula, outcome.outside) = (None, None);
-        for formula in self.formulas(&outcome.samples) {
+    fn space(&self) -> Space {
+        let points: Vec<Vec<i64>> = self.samples.iter().map(|(at, _)| at.clone()).collect();
+        Space::of(self.protocol, &points)
+    }
+
+    fn written(&self, space: &Space, best: Candidate) -> Condition {
+        let Candidate {
+            formula,
+            assumed,
+            outside,
+        } = best;
+        let holds = |at: &Vec<i64>| formula.holds(&space.at(at));
+        let numbers = formula.numbers();
+        let named = numbers.iter().filter_map(|number| {
+            let number = space.numbers.get(*number)?;
+            Some((number.text.clone(), number.definition.clone()?))
+        });
+        // If the box is the whole domain, everything was tried.
+        let whole = grid::covers_domain(self.tight, self.radius);
+        let open = self.open.iter().filter(|at| holds(at)).count();
+        Condition {
+            text: formula.text(&space.names()),
+            names: named.collect(),
+            assumed,
+            outside,
+            never: formula.never(),
+            always: formula.always(),
+            params: numbers
+                .iter()
+                .flat_map(|number| space.params(*number))
+                .unique()
+                .collect(),
+            complete: whole && open == 0,
+            open,
+        }
+    }
+
+    /// Tries the formulas that fit the samples. Whether no sample has been added, and the first formula whose outside is
+    /// proved, or else the first one.
+    fn round(&mut self, space: &Space) -> Result<(bool, Option<Candidate>), Internal> {
+        let mut best: Option<Candidate> = None;
+        for formula in self.formulas(space) {
             if self.over() {
                 break;
             }
-            (self.settings.tell)(&format!("trying `{}`", formula.text(&names)));
-            if self.disagrees(&formula, radius, &mut outcome.samples)
-                || self.cleared(&formula, outcome)?
-            {
-                return Ok(false);
+            let text = formula.text(&space.names());
+            (self.settings.tell)(&format!("trying `{text}`"));
+            let assumed = formula.negated(&space.names());
+            if self.disagrees(space, &formula) || self.cleared(space, &formula)? {
+                return Ok((false, best));
             }
-            let assumed = formula.negated(&names);
-            let decision = match formula.always() {
+            let outside = match formula.always() {
                 true => None,
-                false => self.outside(&assumed)?,
+                false => self.assuming(&assumed, self.left() / PROOF_SHARE)?,
             };
-            if let Some(Verdict::Refuted(refutation)) = decision.as_ref().map(|d| &d.verdict) {
-                let sample = (refutation.input.params.clone(), true);
-                outcome.samples.push(sample);
-                return Ok(false);
+            if let Some(Verdict::Refuted(refutation)) = outside.as_ref().map(|d| &d.verdict) {
+                self.samples.push((refutation.input.params.clone(), true));
+                return Ok((false, best));
             }
-            let proved = |decision: &Decision| decision.verdict.is_proved();
-            let done = formula.always() || decision.as_ref().is_some_and(proved);
-            // The first one is shown where none is proved.
-            if done || outcome.formula.is_none() {
-                outcome.formula = Some(formula);
-                outcome.outside = decision;
-                outcome.assumed = assumed;
+            let candidate = Candidate {
+                formula,
+                assumed,
+                outside,
+            };
+            let done = candidate.settles();
+            if done || best.is_none() {
+                best = Some(candidate);
             }
             if done {
                 break;
             }
         }
-        Ok(true)
+        Ok((true, best))
     }
 
     fn over(&self) -> bool {
@@ -201,83 +314,76 @@ impl Search<'_> {
         self.end.saturating_duration_since(Instant::now())
     }
 
-    /// How far the box reaches.
-    fn radius(&self) -> i64 {
-        let few = |radius: &i64| {
-            let inner = (0..=*radius).map(|radius| grid::points(self.tight, radius).len());
-            inner.sum::<usize>() <= POINTS
-        };
-        (1..=RADIUS).take_while(few).last().unwrap_or(0)
+    /// Finds out about a point of the box.
+    fn sample(&mut self, params: Vec<i64>, end: Instant) {
+        let found = label::label(self.tight, &params, self.settings.cancel, end);
+        match found {
+            Some(hangs) => self.samples.push((params, hangs)),
+            None => self.open.push(params),
+        }
     }
 
-    /// Whether a run at these values hangs, if that can be found out.
-    fn label(&self, params: &[i64], end: Instant) -> Option<bool> {
-        let time = POINT_TIME.min(end.saturating_duration_since(Instant::now()));
-        if time.is_zero() || self.settings.cancel.load(Ordering::Relaxed) {
+    /// The same for a point beyond the box. It does not count if it cannot be decided.
+    fn sample_beyond(&mut self, params: Vec<i64>, end: Instant) -> Option<bool> {
+        if Instant::now() >= end || self.beyond.contains(&params) {
             return None;
         }
-        let quiet = |_: &str| {};
-        let order = hunt::declared(self.tight);
-        let mut hunter = Hunter::new(self.tight, order, self.settings.cancel, &quiet);
-        hunter.hurried(true);
-        let watch = hunter.watch(time);
-        if hunter.point(params, &watch).ok()?.is_some() {
-            return Some(true);
+        self.beyond.push(params.clone());
+        if self.samples.iter().any(|(known, _)| *known == params) || self.open.contains(&params) {
+            return None;
         }
-        let options = explore::Options {
-            max_states: STATES,
-            cancel: Some(self.settings.cancel),
-            deadline: Some(watch.deadline),
-            ..explore::Options::default()
-        };
-        let bounds = Bounds {
-            max_initial: LARGEST_START,
-            ..Bounds::default()
-        };
-        let found = explore::explore_all(self.tight, params, &bounds, &options).ok()?;
-        if found.stuck.is_some() {
-            return Some(true);
-        }
-        let clear = found.end == SearchEnd::Exhausted && found.violation.is_none();
-        clear.then_some(false)
+        let found = label::label(self.tight, &params, self.settings.cancel, end);
+        self.samples.extend(found.map(|hangs| (params, hangs)));
+        found
     }
 
-    fn formulas(&self, samples: &[(Vec<i64>, bool)]) -> Vec<Formula> {
-        let points: Vec<Vec<i64>> = samples.iter().map(|(at, _)| at.clone()).collect();
-        if points.is_empty() {
+    /// Tries points near some that hang: the first one, and those that were found last.
+    fn explore(&mut self) {
+        let hang = self.samples.iter().filter(|(_, hangs)| *hangs);
+        let hang: Vec<Vec<i64>> = hang.map(|(at, _)| at.clone()).collect();
+        let ends = hang.first().into_iter().chain(hang.last());
+        for centre in ends.cloned().collect::<Vec<_>>() {
+            if self.near.contains(&centre) || self.near.len() >= CENTRES {
+                continue;
+            }
+            let end = patience::deadline(self.settings.timeout / NEAR_SHARE);
+            for params in probe::near(self.tight, &centre) {
+                self.sample_beyond(params, end.min(self.end));
+            }
+            self.near.push(centre);
+        }
+    }
+
+    fn formulas(&self, space: &Space) -> Vec<Formula> {
+        if self.samples.is_empty() {
             return Vec::new();
         }
+        let (points, inside) = self.bits(space);
+        let atoms = atoms::atoms(&space.numbers, &points);
+        formula::separating(&atoms, &points, &inside)
+    }
+
+    /// The samples as values of all numbers, and those that hang.
+    fn bits(&self, space: &Space) -> (Vec<Vec<i64>>, atoms::Bits) {
+        let points: Vec<Vec<i64>> = self.samples.iter().map(|(at, _)| space.at(at)).collect();
         let mut inside = atoms::bits(&points, |_| false);
-        for (number, (_, hangs)) in samples.iter().enumerate() {
+        for (number, (_, hangs)) in self.samples.iter().enumerate() {
             inside[number / 64] |= u64::from(*hangs) << (number % 64);
         }
-        let params = self.tight.params.iter();
-        let least: Vec<i64> = params.map(|p| p.domain.value(0).unwrap_or(0)).collect();
-        let atoms = atoms::atoms(&least, &points);
-        formula::separating(&atoms, &points, &inside)
+        (points, inside)
     }
 
     /// Whether the protocol does not hang at a point beyond the box at which the formula says that
     /// it does. What is found out is kept.
-    fn disagrees(
-        &self,
-        formula: &Formula,
-        radius: i64,
-        samples: &mut Vec<(Vec<i64>, bool)>,
-    ) -> bool {
-        let beyond = (radius + 1..=radius + 3).flat_map(|r| grid::points(self.tight, r));
-        let beyond: Vec<Vec<i64>> = beyond.filter(|at| formula.holds(at)).collect();
+    fn disagrees(&mut self, space: &Space, formula: &Formula) -> bool {
+        let (tight, radius) = (self.tight, self.radius);
+        let beyond = (radius + 1..=radius + 3).flat_map(|r| grid::points(tight, r));
+        let beyond: Vec<Vec<i64>> = beyond.filter(|at| formula.holds(&space.at(at))).collect();
         let step = (beyond.len() / BEYOND).max(1);
         let end = patience::deadline(self.left() / 4);
         for params in beyond.into_iter().step_by(step) {
-            if samples.iter().any(|(known, _)| *known == params) {
-                continue;
-            }
-            if let Some(hangs) = self.label(&params, end) {
-                samples.push((params, hangs));
-                if !hangs {
-                    return true;
-                }
+            if self.sample_beyond(params, end) == Some(false) {
+                return true;
             }
         }
         false
@@ -285,26 +391,24 @@ impl Search<'_> {
 
     /// Whether a point that was too large to be explored, and at which the formula says that the protocol hangs, is decided
     /// now and does not hang. What is found out is kept.
-    fn cleared(&self, formula: &Formula, outcome: &mut Outcome) -> Result<bool, Internal> {
+    fn cleared(&mut self, space: &Space, formula: &Formula) -> Result<bool, Internal> {
         let end = patience::deadline(self.left() / OPEN_SHARE);
-        let (inside, rest): (Vec<_>, Vec<_>) = outcome
-            .open
-            .drain(..)
-            .partition(|params| formula.holds(params));
-        outcome.open = rest;
+        let open = std::mem::take(&mut self.open).into_iter();
+        let (inside, rest): (Vec<_>, Vec<_>) = open.partition(|at| formula.holds(&space.at(at)));
+        self.open = rest;
         let mut cleared = false;
         for params in inside {
             let left = end.saturating_duration_since(Instant::now());
             if cleared || left.is_zero() || self.settings.cancel.load(Ordering::Relaxed) {
-                outcome.open.push(params);
+                self.open.push(params);
                 continue;
             }
             match self.decided(&params, left.min(OPEN_TIME))? {
                 Some(hangs) => {
                     cleared = !hangs;
-                    outcome.samples.push((params, hangs));
+                    self.samples.push((params, hangs));
                 }
-                None => outcome.open.push(params),
+                None => self.open.push(params),
             }
         }
         Ok(cleared)
@@ -325,9 +429,53 @@ impl Search<'_> {
         })
     }
 
-    /// The verdict where the formula does not hold.
-    fn outside(&self, assumed: &[String]) -> Result<Option<Decision>, Internal> {
-        self.assuming(assumed, self.left() / PROOF_SHARE)
+    /// Comparisons that hold wherever something hung, with a proof that nothing hangs where they do not: of those that say most, the plain ones first.
+    fn needed(&self, space: &Space) -> Result<Vec<(String, Decision)>, Internal> {
+        let (points, inside) = self.bits(space);
+        if inside.iter().all(|word| *word == 0) {
+            return Ok(Vec::new());
+        }
+        let all = atoms::bits(&points, |_| true);
+        let excluded = |bits: &atoms::Bits| -> atoms::Bits {
+            all.iter()
+                .zip(bits)
+                .map(|(all, bits)| all & !bits)
+                .collect()
+        };
+        let size = |bits: &atoms::Bits| -> u32 { bits.iter().map(|word| word.count_ones()).sum() };
+        let mut single: Vec<_> = atoms::atoms(&space.numbers, &points)
+            .into_iter()
+            .filter(|(_, bits)| {
+                bits.iter()
+                    .zip(&inside)
+                    .all(|(bits, inside)| bits & inside == *inside)
+            })
+            .map(|(atom, bits)| (atom, excluded(&bits)))
+            .filter(|(atom, bits)| size(bits) > 0 && atom.weight() <= PLAIN)
+            .collect();
+        single.sort_by_key(|(atom, bits)| (std::cmp::Reverse(size(bits)), atom.weight()));
+        let mut known: atoms::Bits = vec![0; all.len()];
+        let mut found = Vec::new();
+        for (atom, bits) in single.into_iter().take(SINGLES) {
+            let more = bits
+                .iter()
+                .zip(&known)
+                .any(|(bits, known)| bits & !known != 0);
+            if !more || self.over() {
+                continue;
+            }
+            let formula = formula::single(atom);
+            let assumed = formula.negated(&space.names());
+            let decision = self.assuming(&assumed, self.left() / PROOF_SHARE)?;
+            if let Some(decision) = decision.filter(|decision| decision.verdict.is_proved()) {
+                known
+                    .iter_mut()
+                    .zip(&bits)
+                    .for_each(|(known, bits)| *known |= bits);
+                found.push((formula.text(&space.names()), decision));
+            }
+        }
+        Ok(found)
     }
 
     /// The verdict under assumptions; none where they have no meaning.
@@ -347,5 +495,23 @@ impl Search<'_> {
             ..self.settings.clone()
         };
         verdict::decide(&protocol, &narrowing, Property::Deadlock, &settings).map(Some)
+    }
+
+    /// The shape that a pattern has to have for a hang.
+    fn shaped(&self, space: &Space, best: Option<&Candidate>) -> Result<Option<Shaped>, Internal> {
+        let holds = |at: &[i64]| best.is_none_or(|best| best.formula.holds(&space.at(at)));
+        let settings = Settings {
+            timeout: self.left(),
+            ..self.settings.clone()
+        };
+        pattern::shaped(self.protocol, self.narrowing, &holds, &settings)
+    }
+}
+
+impl Candidate {
+    /// Whether nothing hangs outside of it, by a proof.
+    fn settles(&self) -> bool {
+        let outside = self.outside.as_ref();
+        self.formula.always() || outside.is_some_and(|decision| decision.verdict.is_proved())
     }
 }

@@ -12,7 +12,6 @@ mod edits;
 mod trial;
 mod work;
 
-use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
@@ -34,6 +33,8 @@ use crate::verdict::decision::Verdict;
 pub use edits::Edit;
 pub use edits::Kind;
 
+use edits::Stuck;
+
 use trial::Trial;
 use work::Behaviour;
 use work::Work;
@@ -41,8 +42,11 @@ use work::Work;
 /// Time for the verdict on the original, as a divisor of the whole.
 const ORIGINAL_SHARE: u32 = 3;
 
-/// The most time for one candidate.
-const EACH: Duration = Duration::from_secs(12);
+/// The share of the time that is kept for the refuted property alone, as a divisor.
+const REST: u32 = 4;
+
+/// The most time for one property of one candidate, as a divisor of the whole.
+const EACH: u32 = 4;
 
 /// How far the small values reach at which work is compared.
 const WORK_RADIUS: i64 = 2;
@@ -72,6 +76,8 @@ pub struct Outcome {
     pub repairs: Vec<Repair>,
     /// How the edits fared.
     pub tally: Tally,
+    /// Whether the repairs were looked for with regard to the first refuted property alone, since none makes all hold.
+    pub partial: bool,
 }
 
 /// An edit after which everything that was asked is proved.
@@ -128,14 +134,37 @@ pub fn repair(
         [] => verdict::hazard::applicable(protocol),
         asked => asked.to_vec(),
     };
+    // If something has to be kept for looking at one property alone, a part of the time is.
+    let several = wanted.properties.is_empty() && properties.len() > 1;
     let search = Search {
         protocol,
         wanted,
         settings,
-        end,
+        end: match several {
+            true => end - settings.timeout / REST,
+            false => end,
+        },
         properties,
     };
-    search.run()
+    let outcome = search.run()?;
+    let mut original = outcome.original.iter();
+    let failing = original.find(|d| matches!(d.verdict, Verdict::Refuted(_)));
+    let Some(failing) = failing.filter(|_| several && outcome.repairs.is_empty()) else {
+        return Ok(outcome);
+    };
+    let alone = Search {
+        end,
+        properties: vec![failing.property],
+        ..search
+    };
+    let found = alone.run()?;
+    match found.repairs.is_empty() {
+        true => Ok(outcome),
+        false => Ok(Outcome {
+            partial: true,
+            ..found
+        }),
+    }
 }
 
 struct Search<'a> {
@@ -156,7 +185,7 @@ enum Fate {
 }
 
 impl Search<'_> {
-    fn run(self) -> Result<Outcome, Internal> {
+    fn run(&self) -> Result<Outcome, Internal> {
         let mut trial = Trial::new(&self.properties, self.settings.cancel);
         let original = self.original(&mut trial)?;
         let mut outcome = Outcome {
@@ -164,6 +193,7 @@ impl Search<'_> {
             properties: self.properties.clone(),
             repairs: Vec::new(),
             tally: Tally::default(),
+            partial: false,
         };
         let refuted = |d: &Decision| matches!(d.verdict, Verdict::Refuted(_));
         let refuted = outcome.original.iter().find(|d| refuted(d));
@@ -220,9 +250,14 @@ impl Search<'_> {
         }
         let mut ranked: Vec<_> = reaches.into_iter().zip(outcome.repairs).collect();
         ranked.sort_by_key(|(reach, repair)| {
-            // Who changes the order of two statements does something before it is known to be due.
-            let reorders = repair.edit.kind == Kind::Order;
-            (!repair.is_complete(), reorders, *reach)
+            let doubts = match repair.edit.kind {
+                // Only some launches are right then.
+                Kind::Residency => 2,
+                // Who changes the order of two statements does something before it is known to be due.
+                Kind::Order => 1,
+                _ => 0,
+            };
+            (!repair.is_complete(), doubts, *reach)
         });
         ranked.truncate(self.wanted.most);
         outcome.repairs = ranked.into_iter().map(|(_, repair)| repair).collect();
@@ -264,8 +299,8 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// The roles that wait in the end of a counterexample.
-    fn stuck(&self, decision: &Decision) -> Option<BTreeSet<usize>> {
+    /// Who waits in the end of a counterexample, and for what.
+    fn stuck(&self, decision: &Decision) -> Option<Stuck> {
         let Verdict::Refuted(refutation) = &decision.verdict else {
             return None;
         };
@@ -274,8 +309,17 @@ impl Search<'_> {
         for action in &refutation.schedule {
             step::apply(&instance, &mut state, *action).ok()?;
         }
-        let blocked = step::blocked(&instance, &state).into_iter();
-        Some(blocked.map(|b| instance.members[b.member].role).collect())
+        let mut stuck = Stuck::default();
+        for blocked in step::blocked(&instance, &state) {
+            stuck.roles.insert(instance.members[blocked.member].role);
+            if let Some((object, _)) = instance.cell_place(blocked.op.cell) {
+                let object = self.protocol.objects.get(object.0);
+                stuck
+                    .objects
+                    .extend(object.map(|object| object.name.clone()));
+            }
+        }
+        Some(stuck)
     }
 
     fn left(&self) -> Duration {
@@ -313,7 +357,7 @@ impl Search<'_> {
                 continue;
             }
             let settings = Settings {
-                timeout: self.left().min(EACH),
+                timeout: self.left().min(self.settings.timeout / EACH),
                 ..self.settings.clone()
             };
             if settings.timeout.is_zero() {

@@ -8,6 +8,7 @@ use crate::observation::bind::Bound;
 use crate::observation::bind::Is;
 use crate::observation::bind::Texts;
 use crate::observation::bind::waits;
+use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::semantics::step;
 use crate::verdict::decision::Decision;
@@ -115,7 +116,7 @@ pub fn report(
         summary: String::new(),
         seen: seen(bound, &members),
         barriers: barriers(bound.observation),
-        notes: notes(bound),
+        notes: [notes(bound), unused(protocol, bound.observation)].concat(),
         finding: None,
         is_that: false,
     };
@@ -330,6 +331,41 @@ fn barriers(observation: &Observation) -> Vec<String> {
         words
     });
     words.collect()
+}
+
+/// Words that say nothing of the protocol, since it is not known which of its barriers they are.
+fn unused(protocol: &Protocol, observation: &Observation) -> Vec<String> {
+    let barriers = protocol.objects.iter();
+    let barriers = barriers.filter(|object| matches!(object.kind, ObjectKind::Mbarrier { .. }));
+    let names: Vec<&str> = barriers.map(|object| object.name.as_str()).collect();
+    let known = |label: &str| names.contains(&label.split('[').next().unwrap_or(label));
+    let awaited = |address: u64| {
+        let mut seen = observation.seen.iter();
+        seen.any(|seen| seen.address == Some(address))
+    };
+    let mut strange = Vec::new();
+    for barrier in &observation.barriers {
+        let nobody = barrier.address.is_none_or(|address| !awaited(address));
+        if !known(&barrier.label) && nobody && !strange.contains(&barrier.label) {
+            strange.push(barrier.label.clone());
+        }
+    }
+    if strange.is_empty() {
+        return strange;
+    }
+    let labels = strange
+        .iter()
+        .map(|label| visible(label))
+        .collect::<Vec<_>>();
+    let words = match labels.len() {
+        1 => "the word of",
+        _ => "the words of",
+    };
+    vec![format!(
+        "{words} {} not used: the protocol has no mbarrier of that name, and nobody who was seen waits there; its mbarriers are {}",
+        labels.join(", ") + if labels.len() == 1 { " is" } else { " are" },
+        names.join(", ")
+    )]
 }
 
 fn notes(bound: &Bound<'_>) -> Vec<String> {

@@ -149,6 +149,16 @@ fn every_run_was_explored() {
 }
 
 #[test]
+fn a_word_of_an_unknown_barrier_is_not_passed_over_in_silence() {
+    let words =
+        "drianed[0] = 0x7ffff800001ffffe\nfull[0] = 0x7ffff800001ffffe\nepilogue at gemm.cu:538\n";
+    let fixed = ["--set", "T=1", "--set", "K=2", "--set", "Q=1"];
+    let shown = hang("k", words, &fixed);
+    let note = "the word of drianed[0] is not used: the protocol has no mbarrier of that name, and nobody who was seen waits there; its mbarriers are full, empty, done, drained";
+    assert!(shown.contains(note), "{shown}");
+}
+
+#[test]
 fn what_is_not_found_is_not_excluded() {
     // Parity 1 there is that of the third tile, and there are two.
     let other = "warp,parity,line\n0,1,538\n1,0,430\n";

@@ -35,6 +35,7 @@ mod programs;
 mod python;
 mod python_files;
 mod repair;
+mod repairs;
 mod repro;
 mod repro_families;
 mod run;

@@ -91,3 +91,11 @@ pub fn each(
         with(entry.name(), Ok(loaded))
     })
 }
+
+/// What a protocol is called: its file, and its entry if there is one.
+pub fn name_of(file: &str, entry: &str) -> String {
+    match entry {
+        "" => file.to_owned(),
+        entry => format!("{file}:{entry}"),
+    }
+}

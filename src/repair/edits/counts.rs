@@ -135,9 +135,21 @@ fn counted(found: &Found<'_>, wanted: &dyn Fn(&str, &str) -> bool) -> Vec<String
         }
     }
     let all: Vec<usize> = here.iter().map(|(role, _)| *role).unique().collect();
+    // An index that chooses the element counts nobody: each element has its own.
+    let chooses = |role: usize, index: &str| {
+        let mut places = found.places.iter().filter(|place| place.role == role);
+        places.any(|place| {
+            cell(place.stmt).is_some_and(|cell| {
+                wanted(&cell.name.text, found.slice(cell.span))
+                    && cell.index.iter().any(|e| found.slice(e.span) == index)
+            })
+        })
+    };
     let sizes: Vec<Vec<&str>> = roles(found.file)
-        .map(|(_, role)| {
+        .enumerate()
+        .map(|(place, (_, role))| {
             let extents = role.indices.iter();
+            let extents = extents.filter(|(name, _)| !chooses(place, &name.text));
             extents.map(|(_, e)| found.slice(e.span)).collect()
         })
         .collect();

@@ -16,6 +16,7 @@ use crate::text::ast::StmtKind;
 use super::Found;
 use super::Kind;
 use super::tight;
+use super::walk::Place;
 use super::walk::bounds;
 use super::walk::cell;
 use super::walk::extent;
@@ -40,6 +41,7 @@ pub(super) fn add(found: &mut Found<'_>) {
                     unwrapped(found, what, place.stmt, other);
                 }
                 changed(found, condition);
+                compared(found, &place, condition);
             }
             StmtKind::Elect { body } => {
                 unwrapped(found, "without `elect`".to_owned(), place.stmt, body);
@@ -102,6 +104,37 @@ fn changed(found: &mut Found<'_>, condition: &Expr) {
     for other in all {
         let what = format!("`{other}` instead of `{text}`");
         found.replace(Kind::Guard, what, condition.span, other);
+    }
+}
+
+/// Another variable on the left of a comparison.
+fn compared(found: &mut Found<'_>, place: &Place<'_>, condition: &Expr) {
+    let ExprKind::Binary(_, left, _) = &condition.kind else {
+        return;
+    };
+    let ExprKind::Name(before) = &left.kind else {
+        return;
+    };
+    let outer = found
+        .around(place)
+        .into_iter()
+        .filter_map(|stmt| match &stmt.kind {
+            StmtKind::For { name, .. } => Some(name.text.clone()),
+            _ => None,
+        });
+    let mut names: Vec<String> = outer.collect();
+    for other in &found.places {
+        let start = other.stmt.span.start;
+        if let StmtKind::Var { name, .. } | StmtKind::Let { name, .. } = &other.stmt.kind
+            && other.role == place.role
+            && start < place.stmt.span.start
+        {
+            names.push(name.text.clone());
+        }
+    }
+    for name in names.into_iter().unique().filter(|name| name != before) {
+        let what = format!("the condition is about `{name}`, not about `{before}`");
+        found.replace(Kind::Guard, what, left.span, name);
     }
 }
 

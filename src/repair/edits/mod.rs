@@ -10,9 +10,12 @@ mod counts;
 mod guards;
 mod loops;
 mod memory;
+mod missing;
 mod order;
 mod phases;
+mod rounds;
 mod signals;
+mod twins;
 mod values;
 mod walk;
 
@@ -20,6 +23,7 @@ use std::collections::BTreeSet;
 
 use crate::protocol::Span;
 use crate::text::ast::File;
+use crate::text::ast::Stmt;
 
 use walk::Place;
 
@@ -40,10 +44,16 @@ pub enum Kind {
     Value,
     /// A condition that should not be there, or be another one.
     Guard,
+    /// Which stage is meant.
+    Index,
+    /// Where a state starts, and what it goes by.
+    State,
     /// The order of two statements next to each other.
     Order,
     /// The order in which CTAs start.
     Launch,
+    /// How many CTAs are resident: what the launch has to see to, and no change of the program.
+    Residency,
     /// Scopes, memory orders, fences, and what a wait for a group waits for.
     Memory,
     /// Where barriers are initialised.
@@ -61,9 +71,9 @@ impl Kind {
     fn cost(self) -> u32 {
         match self {
             Kind::Phase | Kind::Count | Kind::Bytes | Kind::Arrival => 1,
-            Kind::Trips | Kind::Value | Kind::Guard => 2,
+            Kind::Trips | Kind::Value | Kind::Guard | Kind::State => 2,
             Kind::Order | Kind::Launch | Kind::Memory | Kind::Init => 3,
-            Kind::NewGuard | Kind::Stages => 4,
+            Kind::Index | Kind::NewGuard | Kind::Residency | Kind::Stages => 4,
             Kind::Insert => 5,
         }
     }
@@ -110,6 +120,17 @@ impl<'s> Found<'s> {
         self.source.get(span.start..span.end).unwrap_or_default()
     }
 
+    /// The loops and branches around a statement, the outermost first.
+    fn around(&self, place: &Place<'s>) -> Vec<&'s Stmt> {
+        let here = place.stmt.span.start;
+        let around = self.places.iter().filter(|other| {
+            let blocks = walk::blocks(other.stmt);
+            let mut ranges = blocks.iter().map(|b| b.open.start..b.close.end);
+            ranges.any(|range| range.contains(&here))
+        });
+        around.map(|other| other.stmt).collect()
+    }
+
     /// The line of a range, from 1.
     fn line(&self, span: Span) -> usize {
         let before = self.source.get(..span.start).unwrap_or_default();
@@ -139,9 +160,21 @@ impl<'s> Found<'s> {
     }
 }
 
+/// Where a counterexample ends.
+#[derive(Debug, Default)]
+pub struct Stuck {
+    /// The roles that wait.
+    pub roles: BTreeSet<usize>,
+    /// What they wait for.
+    pub objects: BTreeSet<String>,
+}
+
+/// What an edit costs in addition that has nothing to do with what is waited for.
+const BESIDE: u32 = 3;
+
 /// Every single edit of a text that parses, the least changes first; of equal ones, those outside
-/// roles and in the roles that are `stuck` first.
-pub fn all(source: &str, file: &File, stuck: &BTreeSet<usize>) -> Vec<Edit> {
+/// roles and in the roles that are stuck first.
+pub fn all(source: &str, file: &File, stuck: &Stuck) -> Vec<Edit> {
     let mut found = Found {
         source,
         file,
@@ -150,15 +183,20 @@ pub fn all(source: &str, file: &File, stuck: &BTreeSet<usize>) -> Vec<Edit> {
         seen: BTreeSet::new(),
     };
     phases::add(&mut found);
+    rounds::add(&mut found);
     counts::add(&mut found);
     signals::add(&mut found);
+    missing::add(&mut found);
     loops::add(&mut found);
     values::add(&mut found);
     guards::add(&mut found);
     order::add(&mut found);
     memory::add(&mut found);
     barriers::add(&mut found);
-    let mut edits = found.edits;
+    let edits = std::mem::take(&mut found.edits);
+    let mut edits = twins::everywhere(&found, edits);
+    let mut seen = BTreeSet::new();
+    edits.retain(|edit| seen.insert(edit.apply(source)));
     let ranges: Vec<Span> = walk::roles(file)
         .map(|(item, role)| Span {
             start: item.span.start,
@@ -170,11 +208,46 @@ pub fn all(source: &str, file: &File, stuck: &BTreeSet<usize>) -> Vec<Edit> {
             let role = ranges
                 .iter()
                 .position(|range| (range.start..range.end).contains(&span.start));
-            role.is_some_and(|role| !stuck.contains(&role))
+            role.is_some_and(|role| !stuck.roles.contains(&role))
         })
     };
-    edits.sort_by_key(|edit| (edit.kind.cost(), elsewhere(edit)));
+    edits.sort_by_cached_key(|edit| {
+        let launch = matches!(edit.kind, Kind::Launch | Kind::Residency);
+        let beside = match launch || found.concerns(edit, &stuck.objects) {
+            true => 0,
+            false => BESIDE,
+        };
+        (edit.kind.cost() + beside, elsewhere(edit))
+    });
     edits
+}
+
+impl Found<'_> {
+    /// Whether an edit has to do with one of these objects: a statement that it changes names it, has it in its blocks, or is
+    /// new and names it. Without an object, every edit does.
+    fn concerns(&self, edit: &Edit, objects: &BTreeSet<String>) -> bool {
+        let word = |c: char| !(c.is_alphanumeric() || c == '_');
+        let names = |text: &str| text.split(word).any(|word| objects.contains(word));
+        objects.is_empty()
+            || edit.replaced.iter().any(|(span, by)| {
+                let start = self.source[..span.start].rfind('\n').map_or(0, |at| at + 1);
+                let rest = &self.source[span.end..];
+                let end = span.end + rest.find('\n').unwrap_or(rest.len());
+                let around = self.places.iter().find(|place| {
+                    (start..end).contains(&place.stmt.span.start)
+                        && !walk::blocks(place.stmt).is_empty()
+                });
+                let body = around.map_or("", |place| self.slice(walk::extent(place.stmt)));
+                // What is put between two lines is about what it says.
+                let line = match span.start == span.end && by.contains('\n') {
+                    true => "",
+                    false => self.source.get(start..end).unwrap_or(""),
+                };
+                // A variable may say which element is meant, or for which phase a wait is.
+                let variable = line.trim_start().starts_with("var ");
+                variable || names(line) || names(by) || names(body)
+            })
+    }
 }
 
 /// An operand of an operator that binds tightly.

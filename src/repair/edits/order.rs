@@ -1,14 +1,15 @@
 //! Statements that stand in the wrong place, are missing, or are one too many, and the order in which CTAs start.
 
 use crate::protocol::Span;
-use crate::text::ast::Launch;
 use crate::text::ast::LaunchOrder;
 use crate::text::ast::Operation;
+use crate::text::ast::Resident;
 use crate::text::ast::StmtKind;
 
 use super::Found;
 use super::Kind;
 use super::guards::indentation;
+use super::tight;
 use super::walk::Place;
 use super::walk::cell;
 use super::walk::extent;
@@ -60,7 +61,7 @@ fn dropped(found: &mut Found<'_>) {
 }
 
 /// A statement with its line, if it stands there alone.
-fn whole_line(source: &str, span: Span) -> Span {
+pub(super) fn whole_line(source: &str, span: Span) -> Span {
     let start = source[..span.start].rfind('\n').map_or(0, |at| at + 1);
     let end = source[span.end..]
         .find('\n')
@@ -74,35 +75,83 @@ fn whole_line(source: &str, span: Span) -> Span {
     }
 }
 
-/// CTAs start in the other order.
+/// CTAs start in another order, or all of them are resident at once.
 fn launched(found: &mut Found<'_>) {
     for (item, role) in roles(found.file) {
-        let Some(Launch {
-            order: Some(order), ..
-        }) = &role.launch
-        else {
+        let Some(launch) = &role.launch else {
             continue;
         };
-        let others: &[&str] = match order {
-            LaunchOrder::Ascending => &["descending"],
-            LaunchOrder::Descending => &["ascending"],
-            LaunchOrder::Any => &["ascending", "descending"],
-            LaunchOrder::Keys(_) => &[],
+        let header = found.slice(item.span).to_owned();
+        let word = |key: &str| {
+            let at = header.find(key)? + key.len();
+            let word = header[at..].split_whitespace().next()?;
+            Some(Span {
+                start: item.span.start + at,
+                end: item.span.start + at + word.len(),
+            })
         };
-        let header = found.slice(item.span);
-        let Some(at) = header.find(" launch ").map(|at| at + " launch ".len()) else {
-            continue;
+        let others: &[&str] = match launch.order {
+            Some(LaunchOrder::Ascending) => &["descending"],
+            Some(LaunchOrder::Descending) => &["ascending"],
+            Some(LaunchOrder::Any) | None => &["ascending", "descending"],
+            Some(LaunchOrder::Keys(_)) => &[],
         };
-        let word = header[at..].split_whitespace().next().unwrap_or_default();
-        let span = Span {
-            start: item.span.start + at,
-            end: item.span.start + at + word.len(),
-        };
+        let written = word(" launch ");
+        let before_bound = header.find(" resident ").map(|at| item.span.start + at);
         for other in others {
             let what = format!("CTAs start {other}");
-            found.replace(Kind::Launch, what, span, (*other).to_owned());
+            match (&launch.order, written, before_bound) {
+                (Some(_), Some(span), _) => {
+                    found.replace(Kind::Launch, what, span, (*other).to_owned());
+                }
+                (None, _, Some(start)) => {
+                    let here = Span { start, end: start };
+                    found.replace(Kind::Launch, what, here, format!(" launch {other}"));
+                }
+                _ => {}
+            }
+        }
+        // An open bound is a parameter, which others may speak of: it stays.
+        let bound = match &launch.resident {
+            Some(Resident::Open(_)) | None => Some("R".to_owned()),
+            Some(Resident::AtMost(e)) => Some(found.slice(e.span).to_owned()),
+            Some(Resident::All) => None,
+        };
+        if let Some(bound) = bound {
+            let extents = role.indices.iter().map(|(_, e)| tight(found.slice(e.span)));
+            let all = extents.collect::<Vec<_>>().join(" * ");
+            let what = "all CTAs are resident at once, as in a cooperative launch".to_owned();
+            let start = item.span.start;
+            let here = Span { start, end: start };
+            found.replace(
+                Kind::Residency,
+                what,
+                here,
+                format!("assume {bound} >= {all}\n\n"),
+            );
         }
     }
+}
+
+/// How the order would be fixed in which CTAs start, where it is not.
+pub(super) fn undetermined(found: &Found<'_>) -> Vec<(Span, String)> {
+    let mut all = Vec::new();
+    for (item, role) in roles(found.file) {
+        let any = role
+            .launch
+            .as_ref()
+            .is_some_and(|launch| matches!(launch.order, Some(LaunchOrder::Any)));
+        let header = found.slice(item.span);
+        if let Some(at) = header.find(" launch any").filter(|_| any) {
+            let start = item.span.start + at + " launch ".len();
+            let span = Span {
+                start,
+                end: start + "any".len(),
+            };
+            all.push((span, "ascending".to_owned()));
+        }
+    }
+    all
 }
 
 /// A statement of the text once more, somewhere else; in its own role first.

@@ -2,6 +2,7 @@
 
 use itertools::Itertools;
 
+use crate::protocol::BinaryOp;
 use crate::text::ast::Expr;
 use crate::text::ast::ExprKind;
 use crate::text::ast::ItemKind;
@@ -22,6 +23,113 @@ const FRESH: [&str; 4] = ["k", "j", "l", "before"];
 pub(super) fn add(found: &mut Found<'_>) {
     waits(found);
     starts(found);
+    definitions(found);
+    elements(found);
+}
+
+/// The element that a variable remembers, in place of one that is computed, if there is one to remember.
+fn elements(found: &mut Found<'_>) {
+    for place in found.places.clone() {
+        let StmtKind::Update {
+            cell, add: true, ..
+        } = &place.stmt.kind
+        else {
+            continue;
+        };
+        let [index] = cell.index.as_slice() else {
+            continue;
+        };
+        let variables = found
+            .places
+            .iter()
+            .filter_map(|other| match &other.stmt.kind {
+                StmtKind::Var { name, .. }
+                    if other.role == place.role
+                        && other.stmt.span.start < place.stmt.span.start =>
+                {
+                    Some(name.text.clone())
+                }
+                _ => None,
+            });
+        let variables: Vec<String> = variables.unique().collect();
+        let guard = found
+            .around(&place)
+            .into_iter()
+            .rev()
+            .find_map(|stmt| match &stmt.kind {
+                StmtKind::If { condition, .. } => Some(condition),
+                _ => None,
+            });
+        let before = found.slice(index.span).to_owned();
+        for name in variables.into_iter().filter(|name| *name != before) {
+            let what = format!(
+                "`{}[{name}]`, not `{}[{before}]`",
+                cell.name.text, cell.name.text
+            );
+            found.replace(Kind::Value, what.clone(), index.span, name.clone());
+            // What is asked of the variable elsewhere is whether it remembers one.
+            let asked = found
+                .places
+                .iter()
+                .filter_map(|other| match &other.stmt.kind {
+                    StmtKind::If { condition, .. } => {
+                        let text = found.slice(condition.span);
+                        text.starts_with(&format!("{name} "))
+                            .then(|| text.to_owned())
+                    }
+                    _ => None,
+                });
+            let asked: Vec<String> = asked.unique().collect();
+            for (guard, asked) in guard
+                .iter()
+                .flat_map(|guard| asked.iter().map(move |a| (guard, a)))
+            {
+                let what = format!("{what}, and only if {asked}");
+                let both = vec![(guard.span, asked.clone()), (index.span, name.clone())];
+                found.add(Kind::Value, what, both);
+            }
+        }
+    }
+}
+
+/// What a `let` stands for: a part of it, or what another one is.
+fn definitions(found: &mut Found<'_>) {
+    let lets = found.file.items.iter().filter_map(|item| match &item.kind {
+        ItemKind::Let(definition) => Some((item, definition)),
+        _ => None,
+    });
+    for (place, (_, definition)) in lets.clone().enumerate() {
+        let earlier = lets.clone().take(place);
+        let constants = earlier.filter(|(_, other)| other.params.is_empty());
+        let constants: Vec<&str> = constants
+            .map(|(_, other)| other.name.text.as_str())
+            .collect();
+        let mut open: Vec<&Expr> = vec![&definition.body];
+        while let Some(e) = open.pop() {
+            open.extend(e.kind.children());
+            let before = found.slice(e.span).to_owned();
+            let mut texts = Vec::new();
+            match &e.kind {
+                ExprKind::Binary(BinaryOp::Div | BinaryOp::Mul, a, _) => {
+                    texts.push(found.slice(a.span).to_owned());
+                }
+                ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b)
+                    if matches!(b.kind, ExprKind::Int(_)) =>
+                {
+                    texts.push(found.slice(a.span).to_owned());
+                }
+                ExprKind::Call(name, _) if name.text == "ceil_div" => {
+                    texts.extend(constants.iter().map(|name| (*name).to_owned()));
+                }
+                _ => {}
+            }
+            for text in texts.into_iter().filter(|text| *text != before) {
+                let name = &definition.name.text;
+                let what = format!("{text} instead of {before} in `{name}`");
+                found.replace(Kind::Value, what, e.span, text);
+            }
+        }
+    }
 }
 
 fn waits(found: &mut Found<'_>) {
@@ -33,9 +141,23 @@ fn waits(found: &mut Found<'_>) {
         } = &place.stmt.kind
         {
             let element = found.slice(awaited.span).to_owned();
-            for text in ranks(found, place.stmt.span.start) {
+            let start = place.stmt.span.start;
+            let ranks = [ranks(found, start), ranks_of_branches(found, start)].concat();
+            for text in ranks {
                 let what = format!("wait until `{element}` is {text}");
-                found.replace(Kind::Value, what, value.span, text);
+                found.replace(Kind::Value, what, value.span, text.clone());
+                // The order in which turns are taken is one in which CTAs have to start.
+                for (from, to) in super::order::undetermined(found) {
+                    let what = format!(
+                        "wait until `{element}` is {text}, and CTAs start {}",
+                        to.trim()
+                    );
+                    found.add(
+                        Kind::Value,
+                        what,
+                        vec![(value.span, text.clone()), (from, to)],
+                    );
+                }
             }
             for text in near(found, value, 1) {
                 let what = format!("wait until `{element}` is {text}");
@@ -82,6 +204,48 @@ fn ranks(found: &Found<'_>, at: usize) -> Vec<String> {
                 format!("{}[{entry}]", pattern.text)
             };
             let visited = entry(var);
+            all.push(format!("count({var} in 0..{here} where {visited})"));
+            if let Some(extent) = extents.get(coordinate) {
+                all.push(format!(
+                    "count({var} in {here} + 1..{extent} where {visited})"
+                ));
+            }
+        }
+    }
+    all
+}
+
+/// The same where a branch around this place asks for an entry.
+fn ranks_of_branches(found: &Found<'_>, at: usize) -> Vec<String> {
+    let mut all = Vec::new();
+    let Some(var) = FRESH
+        .iter()
+        .find(|v| !found.source.contains(&format!("{v} in")))
+    else {
+        return all;
+    };
+    for place in &found.places {
+        let StmtKind::If {
+            condition, then, ..
+        } = &place.stmt.kind
+        else {
+            continue;
+        };
+        let ExprKind::Visits(pattern, entry) = &condition.kind else {
+            continue;
+        };
+        if !(then.open.start..then.close.end).contains(&at) {
+            continue;
+        }
+        let extents = extents(found, &pattern.text);
+        for (coordinate, e) in entry.iter().enumerate() {
+            let here = found.slice(e.span);
+            let places = entry.iter().enumerate();
+            let visited = places.map(|(other, e)| match other == coordinate {
+                true => (*var).to_owned(),
+                false => found.slice(e.span).to_owned(),
+            });
+            let visited = format!("{}[{}]", pattern.text, visited.collect_vec().join(", "));
             all.push(format!("count({var} in 0..{here} where {visited})"));
             if let Some(extent) = extents.get(coordinate) {
                 all.push(format!(

@@ -1,26 +1,40 @@
 //! `warplock condition`: at which parameter values a protocol hangs, as a formula.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use warplock::condition;
-use warplock::condition::Formula;
+use warplock::condition::Condition;
 use warplock::condition::Outcome;
+use warplock::condition::Sample;
+use warplock::patience;
 use warplock::protocol::Protocol;
 use warplock::report::style::Style;
+use warplock::report::text::visible;
 use warplock::verdict::deadlock::Settings;
+use warplock::verdict::decision::Decision;
 use warplock::verdict::decision::Verdict;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files;
+use crate::inputs;
+use crate::inputs::Input;
 use crate::interrupt;
+use crate::kernel_options::Kernels;
 use crate::options;
 use crate::options::Domain;
+use crate::protocols;
+use crate::protocols::Loaded;
+use crate::protocols::Reading;
 use crate::session::Session;
 use crate::solver;
 use crate::sources;
+
+use super::check;
 
 /// The largest side of the table.
 const SIDE: usize = 12;
@@ -28,7 +42,7 @@ const SIDE: usize = 12;
 /// Options of `condition`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
-    /// A protocol file, - for standard input
+    /// A protocol file, - for standard input; PTX, MLIR, CUDA C++ or a binary that holds PTX
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Which inputs.
@@ -37,128 +51,276 @@ pub struct Arguments {
     /// Time for all of it, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = options::seconds)]
     pub timeout: Duration,
-    /// Write the certificate of the proof into this folder
+    /// Write the certificates of the proofs into this folder
     #[arg(long, value_name = "DIR")]
     pub certificate: Option<PathBuf>,
+    /// Which entry.
+    #[command(flatten)]
+    pub kernels: Kernels,
 }
 
-/// Looks for the condition.
+/// The same for each file of `check`.
+pub fn of_each(
+    files: Vec<PathBuf>,
+    options: &check::Options,
+    session: &Session,
+) -> Result<Exit, Failure> {
+    let mut worst = Exit::Success;
+    for file in files {
+        let arguments = Arguments {
+            file,
+            domain: options.domain.clone(),
+            timeout: options.timeout,
+            certificate: options.certificate.clone(),
+            kernels: options.kernels.clone(),
+        };
+        worst = worst.max(run(arguments, session)?);
+    }
+    Ok(worst)
+}
+
+/// Looks for the condition of each protocol of the file.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
-    let name = sources::name_of(&arguments.file);
+    let kernels = &arguments.kernels;
+    let entry = kernels.entry.as_deref();
+    let input = inputs::one(&arguments.file, entry, &kernels.compiler, session)?;
     let style = session.terminal.out_style();
     let error_style = session.terminal.err_style();
     let quiet = session.quiet;
-    session.answer(&name.clone(), move |progress| {
-        let (protocol, narrowing) =
-            sources::narrowed(&arguments.file, &arguments.domain, error_style)?;
+    session.answer(&input.name.clone(), move |progress| {
         let tell = |what: &str| progress.tell(0, what);
-        let settings = Settings {
-            timeout: arguments.timeout,
-            objectives: None,
-            cancel: &interrupt::CANCEL,
+        let mut out = String::new();
+        let mut exit = Exit::Success;
+        let reading = Reading {
+            kernels: &arguments.kernels,
+            data: false,
+            style: error_style,
+            end: patience::deadline(arguments.timeout),
             tell: &tell,
-            kernel: false,
         };
-        let outcome = condition::condition(&protocol, &narrowing, &settings)
-            .map_err(|error| Failure::Internal(format!("{name}: {error}")))?;
-        if let (Some(folder), Some(decision)) = (&arguments.certificate, &outcome.outside)
-            && let Verdict::Proved(proof) = &decision.verdict
-        {
-            files::folder(folder)?;
-            files::certificate(proof, folder)?;
-        }
-        let exit = match outcome.is_proved() {
-            true => Exit::Success,
-            false => Exit::Unknown,
-        };
-        Ok((shown(&name, &protocol, &outcome, style, quiet), exit))
+        protocols::each(&input, &reading, &|_, _| true, &mut |entry, loaded| {
+            let (text, open) = one(&arguments, &input, entry, loaded, &reading, (style, quiet))?;
+            if !out.is_empty() && !quiet {
+                out.push('\n');
+            }
+            out.push_str(&text);
+            if open {
+                exit = Exit::Unknown;
+            }
+            Ok(())
+        })?;
+        Ok((out, exit))
     })
 }
 
-fn shown(name: &str, protocol: &Protocol, outcome: &Outcome, style: Style, quiet: bool) -> String {
-    let file = style.bold(name);
-    let params = protocol.params.iter();
-    let names: Vec<&str> = params.map(|p| p.name.as_str()).collect();
-    let Some(formula) = &outcome.formula else {
-        return format!("{file}: no condition found\n{}", samples(outcome, quiet));
+/// What is found about one protocol, and whether that leaves something open.
+fn one(
+    arguments: &Arguments,
+    input: &Input,
+    entry: &str,
+    loaded: Result<Loaded, String>,
+    reading: &Reading<'_>,
+    (style, quiet): (Style, bool),
+) -> Result<(String, bool), Failure> {
+    let name = protocols::name_of(&input.name, entry);
+    let file = style.bold(&name);
+    let mut loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(reason) => return Ok((format!("{file}: UNKNOWN: {}\n", visible(&reason)), true)),
     };
-    let mut out = match (outcome.is_proved(), formula.never(), formula.always()) {
-        (true, true, _) => format!("{file}: never hangs\n"),
-        (false, true, _) => {
-            format!("{file}: no hang found, but freedom from deadlock is not proved\n")
-        }
-        (_, _, true) => format!("{file}: hangs at every value that was tried\n"),
-        (true, ..) if outcome.open_inside() > 0 => {
-            format!("{file}: hangs only if {}\n", formula.text(&names))
-        }
-        (true, ..) => format!("{file}: hangs iff {}\n", formula.text(&names)),
-        (false, ..) => format!(
-            "{file}: no condition proved; what was tried hangs iff {}\n",
-            formula.text(&names)
-        ),
+    let narrowing = arguments.domain.narrowing()?;
+    sources::narrow(&mut loaded.protocol, &narrowing, &input.name, reading.style)?;
+    let settings = Settings {
+        timeout: arguments.timeout,
+        objectives: None,
+        cancel: &interrupt::CANCEL,
+        tell: reading.tell,
+        kernel: false,
     };
+    let outcome = condition::condition(&loaded.protocol, &narrowing, &settings)
+        .map_err(|error| Failure::Internal(format!("{name}: {error}")))?;
+    if let Some(folder) = &arguments.certificate {
+        keep(folder, &outcome)?;
+    }
+    let mut text = shown(&file, &loaded.protocol, &outcome, quiet);
+    let inexact = loaded.recovered.is_some_and(|recovered| !recovered.exact);
+    if inexact && !quiet {
+        text.push_str(&format!("  note: {}\n", check::INEXACT));
+    }
+    Ok((text, !outcome.is_proved()))
+}
+
+/// Writes the certificates.
+fn keep(folder: &Path, outcome: &Outcome) -> Result<(), Failure> {
+    let outside = outcome.condition.iter().filter_map(|c| c.outside.as_ref());
+    let needed = outcome.needed.iter().map(|(_, decision)| decision);
+    let shaped = outcome.shaped.iter().map(|shaped| &shaped.otherwise);
+    for decision in outside.chain(needed).chain(shaped) {
+        if let Verdict::Proved(proof) = &decision.verdict {
+            files::folder(folder)?;
+            files::certificate(proof, folder)?;
+        }
+    }
+    Ok(())
+}
+
+fn shown(file: &str, protocol: &Protocol, outcome: &Outcome, quiet: bool) -> String {
+    let mut out = format!("{file}: {}\n", headline(outcome));
     if quiet {
         return out;
     }
-    if let Some(decision) = &outcome.outside {
-        let assumed = outcome.assumed.join(", ");
-        let assuming = match assumed.is_empty() {
-            true => String::new(),
-            false => format!(" assuming {assumed}"),
-        };
-        let by = match &decision.verdict {
-            Verdict::Proved(proof) => match proof.certificate.argument.searched() {
-                Some(searched) => format!(": by exhaustive search of {}", searched.extent()),
-                None => {
-                    let count = proof.obligations.len();
-                    format!(": all {count} obligations of the {} hold", decision.engine)
-                }
-            },
-            Verdict::Unknown { reason, .. } | Verdict::Bounded { reason, .. } => {
-                format!(": {reason}")
-            }
-            Verdict::Refuted(_) => String::new(),
-        };
-        let word = decision.verdict.word();
-        out.push_str(&format!("  outside: deadlock {word}{assuming}{by}\n"));
+    if let Some(condition) = &outcome.condition {
+        for (name, definition) in &condition.names {
+            out.push_str(&format!("  where {name} = {definition}\n"));
+        }
+        if let Some(decision) = &condition.outside {
+            let verdict = decided(decision, &condition.assumed);
+            out.push_str(&format!("  outside: {verdict}\n"));
+        }
+        if !condition.never {
+            out.push_str(&format!("  inside: {}\n", inside(condition, outcome)));
+        }
     }
-    out.push_str(&samples(outcome, quiet));
-    if !formula.always() && !formula.never() {
-        out.push_str(&table(protocol, outcome, formula));
+    for (text, decision) in &outcome.needed {
+        let verdict = decided(decision, &[]);
+        out.push_str(&format!("  unless {text}: {verdict}\n"));
+    }
+    if let Some(shaped) = &outcome.shaped {
+        out.push_str(&format!("  pattern: hangs only if {}\n", shaped.words));
+        out.push_str(&format!(
+            "    otherwise: {}\n",
+            decided(&shaped.otherwise, &[])
+        ));
+        let open = match shaped.open {
+            0 => String::new(),
+            open => format!(", {open} are undecided"),
+        };
+        let hang = match (shaped.hang, shaped.clear) {
+            (hang, 0) => format!("all {hang} that were decided hang"),
+            (hang, clear) => format!("{hang} hang, {clear} do not"),
+        };
+        out.push_str(&format!("    of small patterns like that, {hang}{open}\n"));
+    }
+    out.push_str(&tried(outcome));
+    if let Some(condition) = &outcome.condition
+        && !condition.always
+        && !condition.never
+    {
+        out.push_str(&table(protocol, outcome, condition));
     }
     out
 }
 
-/// What was tried.
-fn samples(outcome: &Outcome, quiet: bool) -> String {
-    if quiet {
-        return String::new();
+/// How many samples hang.
+fn hanging(outcome: &Outcome) -> usize {
+    outcome.samples.iter().filter(|(_, hangs)| *hangs).count()
+}
+
+/// What is known, in one line. It says "only if" for what is proved, and how far it was tried the other way around.
+fn headline(outcome: &Outcome) -> String {
+    let hang = hanging(outcome);
+    let only: Vec<&str> = outcome
+        .needed
+        .iter()
+        .map(|(text, _)| text.as_str())
+        .collect();
+    let only = match only.as_slice() {
+        [one] => (*one).to_owned(),
+        several => {
+            let several = several.iter().map(|text| match text.contains("||") {
+                true => format!("({text})"),
+                false => (*text).to_owned(),
+            });
+            several.collect::<Vec<_>>().join(" && ")
+        }
+    };
+    let Some(condition) = &outcome.condition else {
+        return match only.is_empty() {
+            true => "no condition found".to_owned(),
+            false => format!("hangs only if {only}; no formula fits what was tried there"),
+        };
+    };
+    let text = &condition.text;
+    let proved = condition.is_proved();
+    let at = match condition.open {
+        0 => format!("at all {hang} values tried there it does"),
+        open => format!("at {hang} values tried there it does, {open} are undecided"),
+    };
+    match (condition.never, condition.always) {
+        (true, _) if proved => "never hangs".to_owned(),
+        (true, _) => "no hang found, but freedom from deadlock is not proved".to_owned(),
+        (_, true) if condition.complete => "hangs at every value".to_owned(),
+        (_, true) if condition.open > 0 => {
+            format!(
+                "hangs at {hang} values tried, {} are undecided",
+                condition.open
+            )
+        }
+        (_, true) => format!("hangs at all {hang} values tried"),
+        _ if proved && condition.complete => format!("hangs iff {text}"),
+        _ if proved => format!("hangs only if {text}; {at}"),
+        _ if only.is_empty() => {
+            format!("no condition proved; where it was tried, it hangs iff {text}")
+        }
+        _ => format!("hangs only if {only}; where it was tried, iff {text}"),
     }
-    let hang = outcome.samples.iter().filter(|(_, hangs)| *hangs).count();
+}
+
+/// A verdict with what was assumed and how it was decided.
+fn decided(decision: &Decision, assumed: &[String]) -> String {
+    let assuming = match assumed.is_empty() {
+        true => String::new(),
+        false => format!(" assuming {}", assumed.join(", ")),
+    };
+    let by = match &decision.verdict {
+        Verdict::Proved(proof) => match proof.certificate.argument.searched() {
+            Some(searched) => format!(": by exhaustive search of {}", searched.extent()),
+            None => {
+                let count = proof.obligations.len();
+                format!(": all {count} obligations of the {} hold", decision.engine)
+            }
+        },
+        Verdict::Unknown { reason, .. } | Verdict::Bounded { reason, .. } => {
+            format!(": {}", visible(reason))
+        }
+        Verdict::Refuted(_) => String::new(),
+    };
+    format!("deadlock {}{assuming}{by}", decision.verdict.word())
+}
+
+/// What is known where the formula holds.
+fn inside(condition: &Condition, outcome: &Outcome) -> String {
+    let hang = hanging(outcome);
+    match (condition.complete, condition.open) {
+        (true, _) => format!("all {hang} values were tried, and a run hangs at each"),
+        (false, 0) => format!("not proved; a run hangs at each of the {hang} values tried"),
+        (false, open) => {
+            format!("not proved; a run hangs at {hang} of the values tried, {open} are undecided")
+        }
+    }
+}
+
+/// What was tried.
+fn tried(outcome: &Outcome) -> String {
+    let hang = hanging(outcome);
     let clear = outcome.samples.len() - hang;
     let place = match outcome.region.is_empty() {
         true => String::new(),
         false => format!(" (all of {}, and some beyond)", outcome.region),
     };
-    let open = match (outcome.open.len(), outcome.open_inside()) {
-        (0, _) => String::new(),
-        (open, 0) => format!(", {open} are undecided"),
-        (open, inside) => format!(", {open} are undecided, {inside} of them inside"),
+    let open = match outcome.open {
+        0 => String::new(),
+        open => format!(", {open} are undecided"),
     };
-    // A sample that hangs is inside of the formula, and one that does not is outside: it fits them all.
-    let inside = match &outcome.formula {
-        Some(formula) if !formula.never() => "  inside: nothing is proved\n",
-        _ => "",
-    };
-    format!("{inside}  tried: {hang} points hang, {clear} do not{open}{place}\n")
+    format!("  tried: {hang} points hang, {clear} do not{open}{place}\n")
 }
 
 /// Which samples hang, over the two parameters that the formula is about; the others are at the
 /// values at which most samples are.
-fn table(protocol: &Protocol, outcome: &Outcome, formula: &Formula) -> String {
-    let mut chosen = formula.params();
-    chosen.extend((0..protocol.params.len()).filter(|p| !formula.params().contains(p)));
+fn table(protocol: &Protocol, outcome: &Outcome, condition: &Condition) -> String {
+    let mut chosen = condition.params.clone();
+    chosen.extend((0..protocol.params.len()).filter(|p| !condition.params.contains(p)));
     let (Some(&down), Some(&across)) = (chosen.first(), chosen.get(1)) else {
         return String::new();
     };
@@ -166,16 +328,16 @@ fn table(protocol: &Protocol, outcome: &Outcome, formula: &Formula) -> String {
         let others = chosen.iter().skip(2);
         others.filter_map(|p| at.get(*p).copied()).collect()
     };
-    // Of the values of the others, those at which both letters are to be seen, the least ones.
-    let mixed = |fixed: &Vec<i64>| {
-        let here = outcome.samples.iter().filter(|(at, _)| rest(at) == *fixed);
-        let hang: Vec<bool> = here.map(|(_, hangs)| *hangs).collect();
-        hang.contains(&true) && hang.contains(&false)
-    };
     let mut all: Vec<Vec<i64>> = outcome.samples.iter().map(|(at, _)| rest(at)).collect();
     all.sort();
     all.dedup();
-    let Some(fixed) = all.iter().find(|fixed| mixed(fixed)).or(all.first()) else {
+    // Of the values of the others, those at which the rarer of both letters is to be seen most often, the least ones.
+    let mixed = |fixed: &Vec<i64>| {
+        let here = outcome.samples.iter().filter(|(at, _)| rest(at) == *fixed);
+        let (hang, clear): (Vec<&Sample>, Vec<&Sample>) = here.partition(|(_, hangs)| *hangs);
+        hang.len().min(clear.len())
+    };
+    let Some(fixed) = all.iter().rev().max_by_key(|fixed| mixed(fixed)) else {
         return String::new();
     };
     let here: Vec<_> = outcome
@@ -184,12 +346,15 @@ fn table(protocol: &Protocol, outcome: &Outcome, formula: &Formula) -> String {
         .filter(|(at, _)| rest(at) == *fixed)
         .collect();
     let values = |param: usize| -> Vec<i64> {
-        let mut all: Vec<i64> = here
-            .iter()
-            .filter_map(|(at, _)| at.get(param).copied())
+        let all = here.iter().filter_map(|(at, _)| at.get(param).copied());
+        let mut often: BTreeMap<i64, usize> = BTreeMap::new();
+        all.for_each(|value| *often.entry(value).or_default() += 1);
+        // One point says nothing about a row or a column.
+        let mut all: Vec<i64> = often
+            .into_iter()
+            .filter(|(_, times)| *times > 1)
+            .map(|(value, _)| value)
             .collect();
-        all.sort_unstable();
-        all.dedup();
         all.truncate(SIDE);
         all
     };
@@ -210,26 +375,29 @@ fn table(protocol: &Protocol, outcome: &Outcome, formula: &Formula) -> String {
         name(down),
         name(across)
     );
-    out.push_str("       ");
-    for column in &columns {
-        out.push_str(&format!("{column:>4}"));
-    }
-    out.push('\n');
-    for row in rows {
-        let mut line = format!("  {row:>5}");
-        for column in &columns {
-            let cell = here
-                .iter()
-                .find(|(at, _)| at.get(down) == Some(&row) && at.get(across) == Some(column));
-            let mark = match cell {
-                Some((_, true)) => "#",
-                Some((_, false)) => ".",
-                None => " ",
-            };
-            line.push_str(&format!("{mark:>4}"));
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
+    let row = |head: String, cells: Vec<String>| {
+        let cells: String = cells.iter().map(|cell| format!("{cell:>4}")).collect();
+        format!("  {head:>5}{cells}").trim_end().to_owned() + "\n"
+    };
+    out.push_str(&row(
+        String::new(),
+        columns.iter().map(i64::to_string).collect(),
+    ));
+    for down_value in rows {
+        let mark = |column: &i64| {
+            let cell = here.iter().find(|(at, _)| {
+                at.get(down) == Some(&down_value) && at.get(across) == Some(column)
+            });
+            match cell {
+                Some((_, true)) => "#".to_owned(),
+                Some((_, false)) => ".".to_owned(),
+                None => " ".to_owned(),
+            }
+        };
+        out.push_str(&row(
+            down_value.to_string(),
+            columns.iter().map(mark).collect(),
+        ));
     }
     out
 }

@@ -87,6 +87,9 @@ pub enum Command {
 /// Does what a command says.
 pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
     match command {
+        Command::Check(arguments) if arguments.condition => {
+            condition::of_each(arguments.files, &arguments.options, session)
+        }
         Command::Check(arguments) => check::run(arguments, session),
         Command::Certify(arguments) => certify::run(arguments, session),
         Command::Lift(arguments) => lift::run(arguments, session),

@@ -1,10 +1,12 @@
 //! `warplock repair`: edits after which a refuted protocol is proved.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use warplock::patience;
 use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::repair;
@@ -12,6 +14,7 @@ use warplock::repair::Outcome;
 use warplock::repair::Repair;
 use warplock::repair::Tally;
 use warplock::repair::Wanted;
+use warplock::repair::diff::Hunk;
 use warplock::report::finding;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
@@ -24,9 +27,14 @@ use warplock::verdict::hazard;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files;
+use crate::inputs;
 use crate::interrupt;
+use crate::kernel_options::Kernels;
 use crate::options;
 use crate::options::Domain;
+use crate::protocols;
+use crate::protocols::Loaded;
+use crate::protocols::Reading;
 use crate::session::Session;
 use crate::solver;
 use crate::sources;
@@ -34,10 +42,13 @@ use crate::sources;
 use super::check;
 use super::check::Wanted as Named;
 
+/// The largest source of a kernel of which a line is shown.
+const LARGEST: usize = 4 << 20;
+
 /// Options of `repair`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
-    /// A protocol file, - for standard input
+    /// A protocol file, - for standard input; PTX, MLIR, CUDA C++ or a binary that holds PTX
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Properties that have to hold after the repair; every one that applies if not given
@@ -58,23 +69,63 @@ pub struct Arguments {
     /// Write the certificates of the repairs into this folder
     #[arg(long, value_name = "DIR")]
     pub certificate: Option<PathBuf>,
+    /// Which entry.
+    #[command(flatten)]
+    pub kernels: Kernels,
 }
 
-/// Repairs.
+/// Repairs each protocol of the file.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
-    let name = sources::name_of(&arguments.file);
+    let kernels = &arguments.kernels;
+    let entry = kernels.entry.as_deref();
+    let input = inputs::one(&arguments.file, entry, &kernels.compiler, session)?;
     let style = session.terminal.out_style();
     let error_style = session.terminal.err_style();
     let quiet = session.quiet;
-    session.answer(&name.clone(), move |progress| {
+    session.answer(&input.name.clone(), move |progress| {
         let tell = |what: &str| progress.tell(0, what);
-        let (protocol, narrowing) =
-            sources::narrowed(&arguments.file, &arguments.domain, error_style)?;
-        let outcome = search(&arguments, &protocol, &narrowing, &name, &tell)?;
-        keep(&arguments, &outcome)?;
-        let text = shown(&name, &protocol, &outcome, style, quiet)?;
-        Ok((text, exit(&outcome)))
+        let reading = Reading {
+            kernels: &arguments.kernels,
+            data: false,
+            style: error_style,
+            end: patience::deadline(arguments.timeout),
+            tell: &tell,
+        };
+        let mut out = String::new();
+        let mut exit = Exit::Success;
+        protocols::each(&input, &reading, &|_, _| true, &mut |entry, loaded| {
+            let name = protocols::name_of(&input.name, entry);
+            if !out.is_empty() && !quiet {
+                out.push('\n');
+            }
+            let mut loaded = match loaded {
+                Ok(loaded) => loaded,
+                Err(reason) => {
+                    let reason = visible(&reason);
+                    out.push_str(&format!("{}: UNKNOWN: {reason}\n", style.bold(&name)));
+                    exit = Exit::Unknown;
+                    return Ok(());
+                }
+            };
+            let narrowing = arguments.domain.narrowing()?;
+            sources::narrow(&mut loaded.protocol, &narrowing, &input.name, error_style)?;
+            let outcome = search(&arguments, &loaded.protocol, &narrowing, &name, &tell)?;
+            keep(&arguments, &outcome)?;
+            let seen = Seen {
+                name: &name,
+                file: &input.name,
+                loaded: &loaded,
+                style,
+                quiet,
+            };
+            out.push_str(&seen.shown(&outcome)?);
+            if !is_done(&outcome) {
+                exit = Exit::Unknown;
+            }
+            Ok(())
+        })?;
+        Ok((out, exit))
     })
 }
 
@@ -139,69 +190,166 @@ fn is_refuted(decision: &&Decision) -> bool {
     matches!(decision.verdict, Verdict::Refuted(_))
 }
 
-fn exit(outcome: &Outcome) -> Exit {
-    let proved = outcome
-        .original
-        .iter()
-        .all(|decision| decision.verdict.is_proved());
-    if proved || !outcome.repairs.is_empty() {
-        Exit::Success
-    } else {
-        Exit::Unknown
-    }
+/// Whether there is a repair, or nothing to repair.
+fn is_done(outcome: &Outcome) -> bool {
+    let mut original = outcome.original.iter();
+    !outcome.repairs.is_empty() || original.all(|decision| decision.verdict.is_proved())
 }
 
-fn shown(
-    name: &str,
-    protocol: &Protocol,
-    outcome: &Outcome,
+/// What the repairs are of, and how they are shown.
+struct Seen<'a> {
+    name: &'a str,
+    file: &'a str,
+    loaded: &'a Loaded,
     style: Style,
     quiet: bool,
-) -> Result<String, Failure> {
-    let mut out = String::new();
-    let file = style.bold(name);
-    let Some(refuted) = outcome.original.iter().find(is_refuted) else {
-        let open = outcome
-            .original
-            .iter()
-            .find(|decision| !decision.verdict.is_proved());
-        return Ok(match open {
-            None => format!(
-                "{file}: nothing to repair: {}\n",
-                proved(&outcome.properties)
-            ),
-            Some(open) => format!(
-                "{file}: no property was refuted, so there is nothing to repair; {} is {}\n",
-                open.property.name(),
-                open.verdict.word()
-            ),
-        });
-    };
-    let found = finding::finding(name, protocol, refuted)
-        .map_err(|error| Failure::Internal(format!("{name}: {error}")))?;
-    let verdict = style.verdict(found.verdict);
-    let property = refuted.property.name();
-    out.push_str(&format!(
-        "{file}: {property}: {verdict} {}\n",
-        found.summary
-    ));
-    let total = outcome.repairs.len();
-    for (number, repair) in outcome.repairs.iter().enumerate() {
-        let heading = style.bold(&format!("repair {}", number + 1));
-        let what = visible(&repair.edit.what);
-        out.push_str(&format!("{heading}: {what}\n"));
+}
+
+impl Seen<'_> {
+    fn shown(&self, outcome: &Outcome) -> Result<String, Failure> {
+        let (name, style, quiet) = (self.name, self.style, self.quiet);
+        let mut out = String::new();
+        let file = style.bold(name);
+        let Some(refuted) = outcome.original.iter().find(is_refuted) else {
+            let open = outcome
+                .original
+                .iter()
+                .find(|decision| !decision.verdict.is_proved());
+            return Ok(match open {
+                None => format!(
+                    "{file}: nothing to repair: {}\n",
+                    proved(&outcome.properties)
+                ),
+                Some(open) => format!(
+                    "{file}: no property was refuted, so there is nothing to repair; {} is {}\n",
+                    open.property.name(),
+                    open.verdict.word()
+                ),
+            });
+        };
+        let found = finding::finding(name, &self.loaded.protocol, refuted)
+            .map_err(|error| Failure::Internal(format!("{name}: {error}")))?;
+        let verdict = style.verdict(found.verdict);
+        let property = refuted.property.name();
+        out.push_str(&format!(
+            "{file}: {property}: {verdict} {}\n",
+            found.summary
+        ));
+        if outcome.partial {
+            out.push_str(&format!(
+                "no edit was found after which every property holds; after these {property} does:\n"
+            ));
+        }
+        let total = outcome.repairs.len();
+        for (number, repair) in outcome.repairs.iter().enumerate() {
+            let heading = style.bold(&format!("repair {}", number + 1));
+            let what = visible(&repair.edit.what);
+            out.push_str(&format!("{heading}: {what}\n"));
+            if !quiet {
+                out.push_str(&self.diff(repair));
+                out.push_str(&verdicts(repair));
+            }
+        }
+        if total == 0 {
+            out.push_str("no repair found\n");
+        }
         if !quiet {
-            out.push_str(&diff(name, protocol, repair, style));
-            out.push_str(&verdicts(repair));
+            out.push_str(&tally(&outcome.tally));
+        }
+        Ok(out)
+    }
+
+    /// The changed lines under where they stand. What stands alike in several roles of a kernel is shown once.
+    fn diff(&self, repair: &Repair) -> String {
+        let mut out = String::new();
+        let mut shown: Vec<(String, Hunk)> = Vec::new();
+        let mut again: Vec<usize> = Vec::new();
+        for hunk in repair::diff::hunks(&self.loaded.protocol.source, &repair.source) {
+            let place = self.place(&hunk);
+            let known = shown.iter().position(|(other, before)| {
+                *other == place && before.before == hunk.before && before.after == hunk.after
+            });
+            match known.filter(|_| self.loaded.recovered.is_some()) {
+                Some(known) => again[known] += 1,
+                None => {
+                    shown.push((place, hunk));
+                    again.push(0);
+                }
+            }
+        }
+        for ((place, hunk), again) in shown.iter().zip(again) {
+            out.push_str(&self.style.dim(&format!("  --> {}", visible(place))));
+            out.push('\n');
+            if let Some(line) = self.source_line(place) {
+                out.push_str(&format!("  | {}\n", visible(&line)));
+            }
+            for line in &hunk.before {
+                out.push_str(&format!("  - {}\n", visible(line)));
+            }
+            for line in &hunk.after {
+                out.push_str(&format!("  + {}\n", visible(line)));
+            }
+            if again > 0 {
+                let roles = if again == 1 {
+                    "another role"
+                } else {
+                    "other roles"
+                };
+                out.push_str(&format!("  the same in {roles} ({again})\n"));
+            }
+        }
+        out
+    }
+
+    /// Where a change stands: in the file, or in the kernel that its line was recovered from.
+    fn place(&self, hunk: &Hunk) -> String {
+        let Some(recovered) = &self.loaded.recovered else {
+            return format!("{}:{}", self.file, hunk.line);
+        };
+        let lines: Vec<&str> = self.loaded.protocol.source.lines().collect();
+        // What is put between two lines comes after the one before.
+        let line = match hunk.before.is_empty() {
+            true => hunk.line.saturating_sub(1).max(1),
+            false => hunk.line,
+        };
+        let text = line.checked_sub(1).and_then(|at| lines.get(at));
+        let origin = text
+            .and_then(|text| text.rsplit_once("// "))
+            .map(|(_, place)| place.trim());
+        let origin = origin.filter(|place| {
+            let number = place.rsplit_once(':').map(|(_, number)| number);
+            number.is_some_and(|number| number.parse::<usize>().is_ok())
+        });
+        let assembly = line
+            .checked_sub(1)
+            .and_then(|at| recovered.lines.get(at).copied().flatten());
+        let assembly = assembly.map(|line| format!("{}:{line}", self.file));
+        let after = if hunk.before.is_empty() { "after " } else { "" };
+        match (origin, assembly) {
+            (Some(origin), Some(assembly)) => format!("{after}{origin}, {assembly}"),
+            (Some(place), None) => format!("{after}{place}"),
+            (None, Some(place)) => format!("{after}{place}"),
+            (None, None) => format!(
+                "{after}line {line} of what `warplock lift` prints of {}",
+                self.name
+            ),
         }
     }
-    if total == 0 {
-        out.push_str("no repair found\n");
+
+    /// The line of the kernel's source, if the file is beside the kernel.
+    fn source_line(&self, place: &str) -> Option<String> {
+        self.loaded.recovered.as_ref()?;
+        let first = place.split(", ").next()?.trim_start_matches("after ");
+        let (file, number) = first.rsplit_once(':')?;
+        let number: usize = number.parse().ok()?;
+        let beside = Path::new(self.file)
+            .parent()?
+            .join(Path::new(file).file_name()?);
+        let text = sources::read_up_to(&beside, LARGEST).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let line = text.lines().nth(number.checked_sub(1)?)?;
+        Some(line.trim().to_owned())
     }
-    if !quiet {
-        out.push_str(&tally(&outcome.tally));
-    }
-    Ok(out)
 }
 
 fn proved(properties: &[Property]) -> String {
@@ -225,22 +373,6 @@ fn verdicts(repair: &Repair) -> String {
             Verdict::Proved(_) | Verdict::Refuted(_) => String::new(),
         };
         out.push_str(&format!("  {property} {word}{}\n", visible(&said)));
-    }
-    out
-}
-
-/// The changed lines under where they stand.
-fn diff(name: &str, protocol: &Protocol, repair: &Repair, style: Style) -> String {
-    let mut out = String::new();
-    for hunk in repair::diff::hunks(&protocol.source, &repair.source) {
-        out.push_str(&style.dim(&format!("  --> {name}:{}", hunk.line)));
-        out.push('\n');
-        for line in &hunk.before {
-            out.push_str(&format!("  - {}\n", visible(line)));
-        }
-        for line in &hunk.after {
-            out.push_str(&format!("  + {}\n", visible(line)));
-        }
     }
     out
 }

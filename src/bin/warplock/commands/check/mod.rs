@@ -52,6 +52,9 @@ pub struct Arguments {
     /// PTX); a folder stands for all protocols and compiled kernels below it
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// Say at which parameters each file hangs, as `warplock condition` does
+    #[arg(long, conflicts_with_all = ["property", "expect", "witness", "cache", "counterexamples"])]
+    pub condition: bool,
     /// What to decide.
     #[command(flatten)]
     pub options: Options,
@@ -185,7 +188,7 @@ pub fn property() -> impl TypedValueParser<Value = Property> {
 /// Decides.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
-    let Arguments { files, options } = arguments;
+    let Arguments { files, options, .. } = arguments;
     let inputs = inputs::of(
         &files,
         options.kernels.entry.as_deref(),

@@ -1,0 +1,75 @@
+//! Whether a protocol hangs at given parameter values.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use std::time::Instant;
+
+use crate::hunt;
+use crate::hunt::Hunter;
+use crate::protocol::Initial;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
+use crate::semantics::explore;
+use crate::semantics::explore::SearchEnd;
+use crate::semantics::inputs::Bounds;
+use crate::semantics::unfold::Limits;
+
+/// States explored at one point, and time for it.
+const STATES: u64 = 150_000;
+const TIME: Duration = Duration::from_secs(2);
+
+/// The largest instance that is explored.
+const LARGEST: Limits = Limits {
+    ops: 20_000,
+    members: 2_000,
+    cells: 20_000,
+    work: 500_000,
+};
+
+/// What is tried where memory was not cleared.
+const LARGEST_START: i64 = hunt::LARGEST_START;
+
+/// Whether a run at these values hangs: a run of the reference semantics that does, or every run of every input, none of which does. Nothing
+/// where neither can be found out.
+pub(super) fn label(
+    tight: &Protocol,
+    params: &[i64],
+    cancel: &AtomicBool,
+    end: Instant,
+) -> Option<bool> {
+    let time = TIME.min(end.saturating_duration_since(Instant::now()));
+    if time.is_zero() || cancel.load(Ordering::Relaxed) {
+        return None;
+    }
+    let quiet = |_: &str| {};
+    let order = hunt::declared(tight);
+    let mut hunter = Hunter::new(tight, order, cancel, &quiet);
+    hunter.hurried(true);
+    let watch = hunter.watch(time);
+    if hunter.point(params, &watch).ok()?.is_some() {
+        return Some(true);
+    }
+    let options = explore::Options {
+        max_states: STATES,
+        cancel: Some(cancel),
+        deadline: Some(watch.deadline),
+        ..explore::Options::default()
+    };
+    let bounds = Bounds {
+        max_initial: LARGEST_START,
+        limits: LARGEST,
+    };
+    let found = explore::explore_all(tight, params, &bounds, &options).ok()?;
+    if found.stuck.is_some() {
+        return Some(true);
+    }
+    let all = found.end == SearchEnd::Exhausted && found.violation.is_none();
+    (all && cleared(tight)).then_some(false)
+}
+
+/// Whether all memory starts with values that the text gives. Otherwise only the small ones have been tried.
+fn cleared(protocol: &Protocol) -> bool {
+    let any = ObjectKind::Semaphore(Initial::Any);
+    protocol.objects.iter().all(|object| object.kind != any)
+}

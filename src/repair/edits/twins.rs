@@ -1,0 +1,142 @@
+//! Statements that stem from one line of a kernel.
+//!
+//! Recovery writes what several warps do once for each role, and names the line of the source behind each statement. Whoever
+//! changes that line changes all of them. So an edit of one is an edit of all that stem from its line and read alike.
+
+use crate::protocol::Span;
+
+use super::Edit;
+use super::Found;
+use super::order::whole_line;
+use super::walk::Place;
+
+/// The same edits, each at all statements of a line.
+pub(super) fn everywhere(found: &Found<'_>, edits: Vec<Edit>) -> Vec<Edit> {
+    let all = edits.into_iter().map(|edit| {
+        let [(span, by)] = edit.replaced.as_slice() else {
+            return edit;
+        };
+        let mut replaced = vec![(*span, by.clone())];
+        if let Some(place) = owner(found, *span) {
+            replaced.extend(
+                others(found, &place, *span)
+                    .into_iter()
+                    .map(|span| (span, by.clone())),
+            );
+        }
+        replaced.sort_by_key(|(span, _)| span.start);
+        replaced.dedup_by_key(|(span, _)| span.start);
+        Edit { replaced, ..edit }
+    });
+    all.collect()
+}
+
+/// The innermost statement on the line of which a range stands.
+fn owner<'s>(found: &Found<'s>, span: Span) -> Option<Place<'s>> {
+    let line = |place: &&Place<'s>| {
+        let line = whole(found.source, place.stmt.span);
+        line.start <= span.start && span.end <= line.end
+    };
+    found.places.iter().rfind(line).copied()
+}
+
+/// The corresponding ranges of the other statements.
+fn others(found: &Found<'_>, place: &Place<'_>, span: Span) -> Vec<Span> {
+    let Some(origin) = origin(found.source, place.stmt.span) else {
+        return Vec::new();
+    };
+    let here = place.stmt.span;
+    let changed = found.slice(span);
+    let twins = found.places.iter().filter(|other| {
+        other.stmt.span != here
+            && std::mem::discriminant(&other.stmt.kind) == std::mem::discriminant(&place.stmt.kind)
+            && self::origin(found.source, other.stmt.span) == Some(origin)
+    });
+    let mut all = Vec::new();
+    for twin in twins {
+        let there = twin.stmt.span;
+        if span == whole_line(found.source, here) {
+            if found.slice(there) == found.slice(here) {
+                all.push(whole_line(found.source, there));
+            }
+            continue;
+        }
+        // As far from the beginning, or else from the end.
+        let from_start = span.start.checked_sub(here.start).map(|offset| {
+            let start = there.start + offset;
+            Span {
+                start,
+                end: start + (span.end - span.start),
+            }
+        });
+        let from_end = here.end.checked_sub(span.start).and_then(|offset| {
+            let start = there.end.checked_sub(offset)?;
+            Some(Span {
+                start,
+                end: start + (span.end - span.start),
+            })
+        });
+        let same = [from_start, from_end].into_iter().flatten().find(|range| {
+            range.start >= there.start && range.end <= there.end && found.slice(*range) == changed
+        });
+        all.extend(same);
+    }
+    all
+}
+
+/// The line of a kernel that a comment behind a statement names.
+fn origin(source: &str, span: Span) -> Option<&str> {
+    let line = source.get(span.end..)?.lines().next()?;
+    let place = line.rsplit_once("// ")?.1.trim();
+    let (file, number) = place.rsplit_once(':')?;
+    (file.contains('.') && number.parse::<usize>().is_ok()).then_some(place)
+}
+
+/// The line of the beginning of a statement.
+fn whole(source: &str, span: Span) -> Span {
+    let start = source[..span.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = source[span.start..]
+        .find('\n')
+        .map_or(source.len(), |at| span.start + at + 1);
+    Span {
+        start,
+        end: end.max(span.end),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::text;
+
+    use super::super::Stuck;
+    use super::super::all;
+
+    #[test]
+    fn statements_of_one_line_change_together() {
+        let source = "protocol p\nmbarrier b { arrivals: 2 }\nrole x {\n    wait b 0  // k.cu:7\n}\nrole y {\n    wait b 0  // k.cu:7\n}\nrole z {\n    wait b 0  // k.cu:9\n}\n";
+        let file = text::syntax(source).expect("a text");
+        let stuck = Stuck {
+            roles: BTreeSet::new(),
+            objects: BTreeSet::new(),
+        };
+        let edits = all(source, &file, &stuck);
+        let changed: Vec<String> = edits
+            .iter()
+            .filter(|edit| edit.what.contains("other phase"))
+            .map(|edit| edit.apply(source))
+            .collect();
+        assert!(
+            changed
+                .iter()
+                .any(|text| text.matches("wait b 1  // k.cu:7").count() == 2
+                    && text.contains("wait b 0  // k.cu:9"))
+        );
+        assert!(
+            changed
+                .iter()
+                .all(|text| text.matches("wait b 1  // k.cu:7").count() != 1)
+        );
+    }
+}
