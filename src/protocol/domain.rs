@@ -20,8 +20,10 @@ impl Domain {
             return None;
         }
         match self {
-            Domain::AtLeast(lo) => Some(lo.saturating_add(position)),
-            Domain::Range(lo, hi) => Some(lo.saturating_add(position).min(*hi)),
+            Domain::AtLeast(lo) => Some(lo.checked_add(position).unwrap_or(i64::MAX)),
+            Domain::Range(lo, hi) => {
+                Some(lo.checked_add(position).map_or(*hi, |value| value.min(*hi)))
+            }
             Domain::Set(all) => {
                 let place = usize::try_from(position).unwrap_or(usize::MAX);
                 all.get(place).or(all.last()).copied()

@@ -31,7 +31,7 @@ impl Search<'_> {
                     self.protocol.objects[this.object.0].kind,
                     ObjectKind::Mbarrier { .. }
                 );
-                let several = cut::several(&self.classes, this);
+                let several = cut::several(self.classes, this);
                 let asked = self.has_bytes(class, site)
                     || mbarrier && (self.shows == Shows::Generations || several);
                 asked
