@@ -132,7 +132,8 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
     let checked = validation.to_string();
-    let launches = match refutes && grid.is_none() {
+    // What is handed over is made up in the runs that were compared.
+    let launches = match refutes && grid.is_none() && inputs.by_handed.is_empty() {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
     };

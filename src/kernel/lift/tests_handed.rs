@@ -222,3 +222,45 @@ fn words_of_other_rounds() {
     let ends = format!("{STORE}\n@%p1 mbarrier.inval.shared.b64 [%r4];");
     assert!(tiles("2", FREE, &ends, &READ).is_err());
 }
+
+/// Words that are written otherwise at an address that is the same for all threads.
+#[test]
+fn words_that_are_cleared_or_overwritten() {
+    for write in [
+        "st.bulk.weak.shared::cta [word], 8, 0;",
+        "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r5], {%r1};",
+        "atom.shared.exch.b32 %r12, [%r5], 0;",
+    ] {
+        let read = [FULL, LOAD, TOGETHER, write, RELEASE];
+        assert!(tiles("2", FREE, STORE, &read).is_err(), "{write}");
+    }
+}
+
+/// Each CTA is told a number of its own. So a protocol of several CTAs with one number for all is none of the kernel's.
+#[test]
+fn ctas_that_are_told_different_numbers() {
+    let read = [
+        FULL,
+        LOAD,
+        TOGETHER,
+        RELEASE,
+        "@%p1 bra next;\nsetp.ne.u32 %p10, %r1, 32;\nmul.wide.u32 %rd5, %r20, 4;\nadd.u64 %rd6, %rd2, %rd5;\n@%p10 bra over;",
+        "turn:\nld.acquire.gpu.global.u32 %r21, [%rd6];\nsetp.ne.u32 %p11, %r21, %r22;\n@%p11 bra turn;",
+        "over:\nbar.warp.sync -1;\n@%p10 bra next;\nred.release.gpu.global.add.u32 [%rd6], 1;",
+        "next:\nadd.u32 %r20, %r20, 1;",
+    ];
+    let code = TILES
+        .replace("READERS", "2")
+        .replace("FREE", FREE)
+        .replace("STORE", STORE)
+        .replace("READ", &read.join("\n"))
+        .replace("setp.lt.s32 %p5, %r8, %r6;", "setp.le.u32 %p5, %r8, %r22;");
+    let head = HEAD
+        .replace(".param .u32 n)", ".param .u32 n, .param .u64 words)")
+        .replace(".reg .b32", ".reg .b64 %rd<8>;\n.reg .b32");
+    let turns = "ld.param.u64 %rd1, [words];\ncvta.to.global.u64 %rd2, %rd1;\nmov.u32 %r20, 0;\nmov.u32 %r22, %ctaid.x;\n";
+    let reason = first_of_threads(&format!("{head}{turns}{code}"), 1, 64)
+        .map(|found| found.text)
+        .unwrap_err();
+    insta::assert_snapshot!(reason, @"CTAs that wait for each other differ here in more than one number: also in rounds that a word asks for which a warp hands over in shared memory");
+}

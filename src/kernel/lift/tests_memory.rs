@@ -159,3 +159,30 @@ fn a_word_that_may_be_written_is_not_known() {
         assert!(text.starts_with("line "), "{load} {store}: {text}");
     }
 }
+
+/// A warp that copies nothing expects a part of the bytes of the one tensor copy.
+#[test]
+fn bytes_that_another_warp_expects() {
+    let text = first_of_threads(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p) {\n.reg .pred %p<4>;\n.reg .b32 %r<4>;\n\
+         .reg .b64 %rd<2>;\n.shared .align 8 .b64 full;\n.shared .align 128 .b8 tile[1024];\nld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.x;\n\
+         setp.eq.u32 %p1, %r1, 0;\nsetp.eq.u32 %p2, %r1, 32;\n@%p1 mbarrier.init.shared.b64 [full], 2;\nbar.sync 0;\n@%p1 bra copy;\n\
+         @%p2 mbarrier.arrive.expect_tx.shared.b64 _, [full], 512;\nbra wait;\n\
+         copy:\nmbarrier.arrive.expect_tx.shared.b64 _, [full], 512;\n\
+         cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1, {%r1, %r1}], [full];\n\
+         wait:\nbar.warp.sync -1;\nlook:\nmbarrier.try_wait.parity.shared.b64 %p3, [full], 0;\n@!%p3 bra look;\nret;\n}\n",
+        1,
+        64,
+    )
+    .unwrap()
+    .text;
+    let copied = text.lines().filter(|line| line.contains("full_bar "));
+    insta::assert_snapshot!(copied.collect::<Vec<_>>().join("\n"), @"
+    mbarrier full_bar { arrivals: 2 }
+        arrive_expect_tx full_bar 512  // line 20
+        async copy tile completes full_bar 1024  // line 21
+        wait full_bar 0  // line 25
+        arrive_expect_tx full_bar 512  // line 17
+        wait full_bar 0  // line 25
+    ");
+}

@@ -266,8 +266,9 @@ fn share(all: &[Uses], program: usize, number: usize, site: &Site) -> Option<i12
             .count()
     };
     let involved = all.iter().filter(|uses| copies(uses) > 0);
-    // Whoever expects bytes of its own copies divides them among these.
-    let alone = involved.clone().all(expects);
+    // Whoever expects bytes of its own copies divides them among these, unless somebody who copies nothing expects bytes, too.
+    let only_copiers = !all.iter().any(|uses| expects(uses) && copies(uses) == 0);
+    let alone = only_copiers && involved.clone().all(expects);
     let own = &all[program];
     let mut total: i128 = 0;
     let counted = all.iter().filter(|uses| !alone || std::ptr::eq(*uses, own));

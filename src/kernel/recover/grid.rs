@@ -268,7 +268,8 @@ fn closed(inputs: &Inputs, mut found: BTreeSet<u32>) -> BTreeSet<u32> {
         {
             found.insert(input);
         }
-        if matches!(origin, Origin::Granted) {
+        // What a scheduler tells a CTA is its own.
+        if matches!(origin, Origin::Granted | Origin::Handed { .. }) {
             found.insert(input);
         }
     }

@@ -78,7 +78,7 @@ pub struct ByHanded {
 }
 
 impl Handed {
-    /// Of a kernel whose waits acquire.
+    /// Of a kernel whose waits acquire, and that writes to shared memory by stores and copies, or at addresses of the thread.
     pub fn new(kernel: &Kernel) -> Option<Self> {
         let operations = || {
             let blocks = (0..).map(BlockId).zip(&kernel.blocks);
@@ -99,6 +99,21 @@ impl Handed {
             return None;
         }
         let definitions = definitions(kernel);
+        // What writes otherwise at an address that is the same for all threads may be a word's.
+        let otherwise = operations().any(|(_, operation)| {
+            let known = matches!(
+                operation.kind,
+                OperationKind::Store { .. } | OperationKind::Synchronization(_)
+            );
+            operation.kind.write().is_some_and(|write| {
+                !known
+                    && is_of_shared(kernel, &definitions, write.space, write.address)
+                    && !depends_on_thread(kernel, &definitions, write.address)
+            })
+        });
+        if otherwise {
+            return None;
+        }
         let stores = operations().filter(|(_, operation)| {
             let OperationKind::Store { space, address, .. } = operation.kind else {
                 return false;
