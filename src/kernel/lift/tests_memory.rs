@@ -1,6 +1,7 @@
 //! Words of global memory that nobody writes decide how often loops run.
 
 use super::tests::compared;
+use super::tests::first_of_threads;
 
 /// A CTA goes on as often as `lengths[ctaid.x]` says; `LOAD` and `STORE` differ between the tests.
 const LENGTHS: &str = "\
