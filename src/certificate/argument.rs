@@ -100,6 +100,15 @@ impl Argument {
                 Ok(apart) => arriver.argument.places(&apart),
                 Err(_) => Some(Residency::WholeGrid),
             },
+            // What the certificate says counts for grids only of which few CTAs are resident.
+            Argument::Waits(waits) => {
+                let mut roles = protocol.roles.iter().enumerate();
+                let late = roles.any(|(number, role)| waits.starts_late(number, role));
+                Some(match late {
+                    true => Residency::LaunchOrder,
+                    false => Residency::WholeGrid,
+                })
+            }
             _ => Some(self.residency().unwrap_or(Residency::WholeGrid)),
         }
     }

@@ -21,13 +21,13 @@ use crate::ptx::cta::program::follow;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::inline::inlined;
+use crate::ptx::syntax::place::source;
 use crate::ptx::syntax::variables::given;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Pool;
 use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Sum;
-use crate::ptx::written::words::source;
 
 /// A place worth looking at.
 #[derive(Debug, Clone, PartialEq, Eq)]

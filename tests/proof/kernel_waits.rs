@@ -3,6 +3,10 @@
 
 use crate::support::kernel_rows::Kernel;
 use crate::support::kernel_rows::found_waits;
+use warplock::certificate::argument::Argument;
+use warplock::certificate::manifest;
+use warplock::protocol::Property;
+use warplock::text;
 use warplock::trusted::certificate::Name;
 use warplock::trusted::certificate::Product;
 use warplock::trusted::certificate::Sum;
@@ -676,4 +680,34 @@ fn waits_that_are_for_additions() {
             ("any resident 1.. -> ascending resident 1.. ; done += 1 -> done += 1 wait done >= 0", |c| { let wait = c.waits[0].clone(); c.waits.insert(0, wait); c.waits[0].supplies.clear() }, "a wait for members that need not have started"),
         ])
         .check();
+}
+
+/// What a certificate says of a role without a launch does not take the launch order of another one from the assumptions.
+#[test]
+fn a_role_without_a_launch_says_nothing_of_the_launch_order() {
+    let source = "protocol started
+param M in 1..
+semaphore g = 0
+semaphore x = 0
+grid b[m in 0..M] launch ascending resident 1.. {
+    wait x == m
+    x += 1
+}
+role r {
+    g += 1
+}
+";
+    let protocol = text::load(source.as_bytes()).unwrap();
+    let assumed = |waits: Events| {
+        let argument = Argument::Waits(waits);
+        let all = manifest::assumptions(&protocol, Property::Deadlock, &argument);
+        all.iter().any(|one| one.contains("launch order"))
+    };
+    let mut waits = found_waits(source);
+    assert!(assumed(waits.clone()));
+    waits.whole = vec![false, true];
+    assert!(assumed(waits.clone()));
+    // Where all CTAs may be resident, which is an obligation then, the order does not matter.
+    waits.whole = vec![true, false];
+    assert!(!assumed(waits));
 }

@@ -57,6 +57,8 @@ fn who_gives_the_turn_to_another_one_is_refused() {
         "turn[0] = (s + 1) % S",
         "if s == S - 2 { turn[t] = 0 } else { turn[t] += 1 }",
         "if s != S - 1 { turn[t] = 0 } else { turn[t] += 1 }",
+        "st.relaxed.gpu turn[t] = (s + 1) % S",
+        "st.release.cta turn[t] = (s + 1) % S",
         "turn[t] = (s + 1) % S turn[t] = (s + 1) % S",
         "turn[t] += 1 turn[t] = (s + 1) % S",
     ] {

@@ -16,6 +16,10 @@
 //! it, as in the protocol with the assignment. They differ only behind the execution for `s = S - 1`. By then all `S` of them have added at this
 //! element, so nobody waits there any more. Hence both have the same runs.
 //!
+//! *Memory.* An addition goes on with what was released before it, and an assignment does not. Here each wait acquires and each
+//! assignment releases, for the GPU at least. So whoever gives a turn has seen what all turns before have released, and passes it on
+//! in either case. With other orders or scopes nothing is changed.
+//!
 //! Where a state is claimed something of, the value of the semaphore may matter, so nothing is changed there.
 
 use std::collections::HashSet;
@@ -31,10 +35,13 @@ use crate::protocol::Cell;
 use crate::protocol::Comparison;
 use crate::protocol::Expr;
 use crate::protocol::Initial;
+use crate::protocol::MemoryOrder;
 use crate::protocol::ObjectId;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
+use crate::protocol::Qualifiers;
 use crate::protocol::Role;
+use crate::protocol::Scope;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
@@ -132,6 +139,9 @@ impl Turns<'_> {
         else {
             return None;
         };
+        if !orders(stmt, MemoryOrder::acquires) {
+            return None;
+        }
         let mut indices = self.role.indices.iter();
         let own = indices.find(|index| index.var == *turn)?;
         let named = |var: VarId| cell.index.contains(&Expr::Var(var));
@@ -164,6 +174,7 @@ impl Turns<'_> {
                 cell: cell.clone(),
                 amount: Expr::Int(1),
             };
+            let given = given && orders(stmt, MemoryOrder::releases);
             given.then(|| Stmt {
                 kind,
                 ..stmt.clone()
@@ -198,6 +209,12 @@ impl Turns<'_> {
             ..stmt.clone()
         })
     }
+}
+
+/// Whether a statement orders memory in this way for the GPU at least. What is not written does.
+fn orders(stmt: &Stmt, how: fn(MemoryOrder) -> bool) -> bool {
+    let Qualifiers { order, scope } = stmt.memory;
+    order.is_none_or(how) && !matches!(scope, Some(Scope::Cta | Scope::Cluster))
 }
 
 /// Whose turn it is, and how many turns there are.

@@ -5,6 +5,7 @@ pub mod body;
 pub mod contiguous;
 pub mod inline;
 pub mod parse;
+pub mod place;
 pub mod scope;
 pub mod token;
 pub mod variables;

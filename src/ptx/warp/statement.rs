@@ -7,7 +7,7 @@ use super::term::Sum;
 use super::term::Unknown;
 use crate::ptx::syntax::ast::Location;
 use crate::ptx::syntax::ast::Module;
-use crate::ptx::written::words::source;
+use crate::ptx::syntax::place::source;
 
 /// Why a kernel's synchronization could not be recovered.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::launch::Ctas;
 use super::words::clean;
-use super::words::visible;
 use super::write::AXES;
 use super::write::Writer;
 use super::write::bracketed;
@@ -16,6 +15,7 @@ use crate::ptx::operations::descriptor::LARGEST_ATOM;
 use crate::ptx::operations::warpgroups::WARPS;
 use crate::ptx::shape::looks_at_axes;
 use crate::ptx::syntax::ast::Instruction;
+use crate::ptx::syntax::place::visible;
 use crate::ptx::warp::machine::MOST_PARAMETER;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::most_blocks;

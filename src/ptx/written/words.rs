@@ -5,8 +5,6 @@ use super::write::Writer;
 use super::write::bracketed;
 use crate::ptx::cta::family::Family;
 use crate::ptx::cta::family::place;
-use crate::ptx::syntax::ast::Location;
-use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::variables::ADDRESS;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::statement::Obstacle;
@@ -323,23 +321,5 @@ pub(in crate::ptx) fn clean(name: &str) -> String {
         format!("_{text}")
     } else {
         text
-    }
-}
-
-/// Text that can stand in a comment.
-pub(in crate::ptx) fn visible(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
-}
-
-/// Where a statement comes from, in the source if the PTX says it.
-pub(in crate::ptx) fn source(module: &Module<'_>, at: usize, location: Option<Location>) -> String {
-    match location.filter(|l| l.line > 0) {
-        Some(location) => {
-            let file = module.files.iter().find(|(n, _)| *n == location.file);
-            let path = file.map_or("source", |(_, path)| path);
-            let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-            format!("{}:{}", visible(name), location.line)
-        }
-        None => format!("line {}", module.line_of(at)),
     }
 }

@@ -2,7 +2,6 @@
 
 use super::counted::moves;
 use super::launch::Ctas;
-use super::words::source;
 use crate::ptx::cta::boxes::Around;
 use crate::ptx::cta::boxes::Boxes;
 use crate::ptx::cta::boxes::share;
@@ -17,6 +16,7 @@ use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Location;
 use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::ast::Operand;
+use crate::ptx::syntax::place::source;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Cell;

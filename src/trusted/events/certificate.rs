@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::protocol::Resident;
+use crate::protocol::Role;
 use crate::trusted::certificate::Sum;
 
 /// Reasons why no wait lasts.
@@ -15,6 +17,15 @@ pub struct Events {
     pub turns: Vec<Turns>,
     /// Of all waits, in the order of roles and of their texts.
     pub waits: Vec<Awaited>,
+}
+
+impl Events {
+    /// Whether members of a role, which has this position, may not have started although others have.
+    pub fn starts_late(&self, position: usize, role: &Role) -> bool {
+        let launch = role.launch.as_ref();
+        let limited = launch.is_some_and(|launch| launch.resident != Resident::All);
+        limited && self.whole.get(position) != Some(&true)
+    }
 }
 
 /// Members of a role take turns at each element of an object.

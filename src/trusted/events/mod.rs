@@ -221,9 +221,8 @@ impl<'p> Rule<'p> {
 
     /// Whether members of a role may not have started although others have.
     fn starts_late(&self, role: usize) -> bool {
-        let launch = self.protocol.roles[role].launch.as_ref();
-        let limited = launch.is_some_and(|launch| launch.resident != Resident::All);
-        limited && !self.whole(role)
+        let this = &self.protocol.roles[role];
+        self.certificate.starts_late(role, this)
     }
 
     /// A member by itself.
