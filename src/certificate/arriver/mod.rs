@@ -21,7 +21,7 @@
 //!
 //! If all meet once in each round of a loop, `X` may set back its element for the next round: see `rounds.rs`.
 //!
-//! Work on declared data orders nothing and is left out. It has to be plainly defined: see [`touched`].
+//! Work on declared data orders nothing and is left out. It has to be plainly defined: see `touched`.
 //!
 //! All of this is checked here, from the text. Only deadlock is proved, and by an argument about the other protocol.
 

@@ -69,7 +69,7 @@ const MOST_UNROLLED: i64 = 4;
 /// Nor are loops of more statements.
 const MOST_STATEMENTS: usize = 4;
 
-/// The same protocol with its programs in normal form, and without what [`drawn`] and [`wrapped`] put something else in place of.
+/// The same protocol with its programs in normal form, and without what `drawn` and `wrapped` put something else in place of.
 pub fn normal(protocol: &Protocol) -> Protocol {
     let indexed = drawn::indexed(&single::replaced(protocol));
     rewritten(&wrapped::unwrapped(&numbered::apart(&indexed)))

@@ -1,9 +1,9 @@
 //! Turns and supplies: why waits for counters do not last.
 //!
-//! Members add to semaphores and wait for values, in programs that have a closed form ([`program`]); loops may be over the
+//! Members add to semaphores and wait for values, in programs that have a closed form (`program`); loops may be over the
 //! rows of patterns, and grids need not be resident as a whole. Each wait has a *rank*: a list of integers, compared
 //! lexicographically. A wait is for somebody who is held up at lesser ranks only. There are two reasons for that: members *take
-//! turns* at an element ([`turns`]), or a wait is for additions that nobody takes back ([`supplies`]).
+//! turns* at an element (`turns`), or a wait is for additions that nobody takes back (`supplies`).
 //!
 //! # Obligations
 //!
