@@ -49,7 +49,7 @@ fn a_conjunction() {
     exit 0
     --- stdout
     p.wlk: hangs only if D > 1 && T > 1; at all [n] values tried there it does
-      outside: deadlock PROVED assuming D <= 1 || T <= 1: all 48 obligations of the cut rule hold
+      outside: deadlock PROVED assuming D <= 1 || T <= 1: all 52 obligations of the cut rule hold
       inside: not proved; a run hangs at each of the [n] values tried
     ");
 }
@@ -91,7 +91,7 @@ fn a_condition_on_what_the_text_computes() {
     --- stdout
     p.wlk: hangs only if N > R; at all [n] values tried there it does
       where N = ceil_div(sk, Tn)
-      outside: deadlock PROVED assuming N <= R: all 14 obligations of the ticket rule hold
+      outside: deadlock PROVED assuming N <= R: all 13 obligations of the kernel hold
       inside: not proved; a run hangs at each of the [n] values tried
     ");
 }

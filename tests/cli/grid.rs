@@ -112,7 +112,7 @@ fn a_branch_for_a_cta_that_there_is_not_is_named() {
     insta::assert_snapshot!(folder.run(&["check", "meet.wlk"]), @"
     exit 0
     --- stdout
-    meet.wlk: deadlock: PROVED for every C >= 1 and schedule: all 9 obligations of the cut rule hold
+    meet.wlk: deadlock: PROVED for every C >= 1 and schedule: all 11 obligations of the cut rule hold
       notes: no run reaches `wait met >= 100` in line 12, so the proof says nothing about it
       assumptions:
         C >= 1

@@ -309,7 +309,7 @@ fn room_is_made_for_every_tile() {
     insta::assert_snapshot!(shown(PER_TILE, "resources", &["N=3"]), @"
     exit 0
     --- stdout
-    p.wlk: resources: PROVED for every N >= 0 and schedule: all 23 obligations of the cut rule hold
+    p.wlk: resources: PROVED for every N >= 0 and schedule: all 25 obligations of the cut rule hold
     --- stderr
 
     exit 0
