@@ -35,7 +35,15 @@ const ROOMS: [(&str, &[&str], &[&str]); 7] = [
             "text",
             "trusted",
         ],
-        &["itertools", "num_bigint", "serde", "sha2", "tempfile", "z3"],
+        &[
+            "itertools",
+            "num_bigint",
+            "serde",
+            "serde_with",
+            "sha2",
+            "tempfile",
+            "z3",
+        ],
     ),
 ];
 

@@ -137,7 +137,8 @@ fn the_order_of_keys_says_nothing() {
             assert_eq!(read, certificate, "{file}");
         }
     }
-    let mut value = serde_json::to_value(certificate("block_sparse/lock_rank.wlk")).unwrap();
+    let mut value =
+        serde_json::to_value(certificate("block_sparse/delayed_release_previous.wlk")).unwrap();
     value["argument"]["artefact"]["counted"] = serde_json::json!({"0": [0], "00": [0]});
     let error = serde_json::from_value::<Certificate>(value).unwrap_err();
     assert_eq!(error.to_string(), "`00` is not a number");

@@ -43,7 +43,7 @@ fn a_ring_of_asynchronous_copies() {
     --- stdout
     async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     async_ring.ptx:async_ring_counts_everybody: deadlock: REFUTED at param_2 = 3: empty_bar[0] takes 8 arrivals, 4 came (warps4_7[0..4]), and warp0 waits for the rest (async_ring.cu:22, line 567): whoever arrives there has arrived in this phase already
-    async_ring.ptx:async_ring_same_phase: deadlock: REFUTED at param_2 = 3: warps4_7[2] is lapped: it still waits for phase 0 of full_bar[0] (async_ring.cu:31, line 1219), but warp0 and warps1_3[0..3] completed phases 0 and 1 (async_ring.cu:46, line 1033) without waiting for warps4_7[2]
+    async_ring.ptx:async_ring_same_phase: deadlock: REFUTED at param_2 = 3: warp0 is lapped: it still waits for phase 0 of empty_bar[0] (async_ring.cu:22, line 1014), but warps4_7[0..4] completed phases 0 and 1 (async_ring.cu:33, line 1232) without waiting for warp0
     --- stderr
     ");
 }
@@ -146,7 +146,7 @@ fn rings_that_the_compiler_wrote_out() {
     exit 4
     --- stdout
     lookahead_unrolled.ptx:lookahead: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    lookahead_unrolled.ptx:lookahead_at_this_stage: deadlock: UNKNOWN line 1271, `@%p11 bra $L__BB1_26`: a branch depends on a single test of an mbarrier
+    lookahead_unrolled.ptx:lookahead_at_this_stage: deadlock: UNKNOWN line 1271 (lookahead.cu:71), `@%p11 bra $L__BB1_26`: a branch depends on a single test of an mbarrier
     --- stderr
     ");
 }
