@@ -109,7 +109,7 @@ fn looking_ahead() {
     insta::assert_snapshot!(check("lookahead.ptx", "lookahead_at_this_stage"), @"
     exit 4
     --- stdout
-    lookahead.ptx: deadlock: UNKNOWN line 500, `@%p5 bra $L__BB1_8`: a branch depends on a single test of an mbarrier
+    lookahead.ptx: deadlock: UNKNOWN line 500 (lookahead.cu:71), `@%p5 bra $L__BB1_8`: a branch depends on a single test of an mbarrier
     --- stderr
     ");
 }
