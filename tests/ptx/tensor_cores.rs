@@ -108,7 +108,7 @@ fn attention() {
     insta::assert_snapshot!(check(name, "attention_store_not_waited", "race"), @"
     exit 4
     --- stdout
-    attention.ptx: race: UNKNOWN line 4341, `mbarrier.arrive.shared.b64 _, [%r160]`: `mbarrier.arrive.shared.b64`: what is read of tensor memory or written to it before may still be under way: a `tcgen05.wait` is missing (line 4294, `tcgen05.st.sync.aligned.32x32b.x8.b32 [%r115], {%r116, %r117, %r118, %r119, %r120, %r121, %r122, %r1`)
+    attention.ptx: race: UNKNOWN line 4341 (attention.cu:172), `mbarrier.arrive.shared.b64 _, [%r160]`: `mbarrier.arrive.shared.b64`: what is read of tensor memory or written to it before may still be under way: a `tcgen05.wait` is missing (line 4294 (attention.cu:166), `tcgen05.st.sync.aligned.32x32b.x8.b32 [%r115], {%r116, %r117, %r118, %r119, %r120, %r121, %r122, %r1`)
     --- stderr
     ");
 }

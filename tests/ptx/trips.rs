@@ -84,7 +84,7 @@ fn strides_that_differ() {
     insta::assert_snapshot!(strides(twice, twice, ["lt", "le"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at tiles = 1, tiles_2 = 2: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 39): 3 warps come in all, 2 for each completion, and warp0 and warp1 completed one before
+    kernel.ptx: deadlock: REFUTED at p_n = 2, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 39): 3 warps come in all, 2 for each completion, and warp0 and warp1 completed one before
     --- stderr
     ");
 }
