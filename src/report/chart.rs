@@ -82,13 +82,23 @@ fn together(names: &[&str]) -> String {
 
 /// The chart of a counterexample.
 pub fn chart(counterexample: &Counterexample) -> Chart {
+    drawn(counterexample, MEMBERS)
+}
+
+/// The same with a lane for each role.
+pub fn by_role(counterexample: &Counterexample) -> Chart {
+    drawn(counterexample, 0)
+}
+
+/// The chart, with lanes for members where they are at most so many.
+fn drawn(counterexample: &Counterexample, most: usize) -> Chart {
     let (events, blocked) = (&counterexample.trace, &counterexample.stuck.blocked);
     let mut members = Vec::new();
     let acting = events.iter().map(|event| &event.member);
     for member in acting.chain(blocked.iter().map(|blocked| &blocked.member)) {
         position(&mut members, member);
     }
-    let many = members.len() > MEMBERS;
+    let many = members.len() > most;
     let lane_of = |member: &str| match many {
         true => role(member).to_owned(),
         false => member.to_owned(),

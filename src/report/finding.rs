@@ -1,6 +1,7 @@
 //! What is reported about one property of one file: the model that every renderer shows.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -117,6 +118,18 @@ pub struct Finding {
     /// The kernel that the protocol was recovered from.
     #[serde(skip)]
     pub kernel: Option<Kernel>,
+    /// Files that the kernel was compiled from, for renderers that quote them.
+    #[serde(skip)]
+    pub sources: Vec<SourceText>,
+}
+
+/// A file that a kernel was compiled from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceText {
+    /// Its name, as lines of the protocol have it behind them.
+    pub file: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// The kernel that a protocol was recovered from.
@@ -130,6 +143,32 @@ pub struct Kernel {
     pub quoted: String,
     /// For each line of the protocol's text the line of the kernel's behind it.
     pub lines: Vec<Option<usize>>,
+    /// These lines of the kernel's text and some around them, by number.
+    pub excerpt: Vec<(usize, String)>,
+}
+
+/// How many lines around one that matters are kept of a kernel's text, and how many in all.
+const AROUND: usize = 4;
+const EXCERPT: usize = 4000;
+
+/// Lines of a text and some around them.
+fn excerpt(text: &str, lines: &[Option<usize>]) -> Vec<(usize, String)> {
+    let wanted: BTreeSet<usize> = lines.iter().flatten().copied().collect();
+    let (Some(first), Some(last)) = (wanted.first(), wanted.last()) else {
+        return Vec::new();
+    };
+    let first = first.saturating_sub(AROUND).max(1);
+    let near = |number: usize| {
+        let (from, to) = (number.saturating_sub(AROUND), number.saturating_add(AROUND));
+        wanted.range(from..=to).next().is_some()
+    };
+    (1..=last.saturating_add(AROUND))
+        .zip(text.lines())
+        .skip(first - 1)
+        .filter(|(number, _)| near(*number))
+        .take(EXCERPT)
+        .map(|(number, line)| (number, line.to_owned()))
+        .collect()
 }
 
 impl Finding {
@@ -206,6 +245,7 @@ impl Finding {
             text: None,
             quoted: quoted.unwrap_or_default().trim().replace('\t', " "),
             lines: lines.to_vec(),
+            excerpt: excerpt(kernel, lines),
         });
     }
 }
@@ -388,6 +428,7 @@ fn blank_of(file: &str, protocol: &str, property: Property, reason: &str) -> Fin
         source: String::new(),
         recovery: None,
         kernel: None,
+        sources: Vec::new(),
     }
 }
 

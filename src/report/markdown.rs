@@ -44,6 +44,7 @@ pub fn document(findings: &[Finding], failures: &[String], z3: &'static str) -> 
         style: Style::PLAIN,
         quiet: false,
         argument: false,
+        chart: false,
         z3,
     };
     for finding in findings.iter().filter(|f| f.verdict != Word::Proved) {

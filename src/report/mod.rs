@@ -17,6 +17,7 @@ pub mod expect;
 mod expression;
 pub mod finding;
 pub mod github;
+pub mod graph;
 pub mod hang;
 pub mod hazard;
 pub mod html;

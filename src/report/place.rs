@@ -46,6 +46,37 @@ impl Finding {
         })
     }
 
+    /// Names of the source files that lines of the protocol's text have behind them, each once.
+    pub fn source_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        if self.kernel.is_none() {
+            return names;
+        }
+        let places = self.source.lines().filter_map(named);
+        for place in places.filter_map(|place| parsed(&place)) {
+            if !names.contains(&place.file) {
+                names.push(place.file);
+            }
+        }
+        names
+    }
+
+    /// The line of a source behind a line of the protocol's text, and the position of that source among those that are known.
+    pub(super) fn source_of(&self, line: usize) -> Option<(usize, usize)> {
+        self.kernel.as_ref()?;
+        let text = self.source.lines().nth(line.checked_sub(1)?)?;
+        let place = parsed(&named(text)?)?;
+        let mut sources = self.sources.iter();
+        let at = sources.position(|source| source.file == place.file)?;
+        Some((at, place.line))
+    }
+
+    /// The line of the compiled text behind a line of the protocol's.
+    pub(super) fn compiled_line(&self, line: usize) -> Option<usize> {
+        let kernel = self.kernel.as_ref()?;
+        kernel.lines.get(line.checked_sub(1)?).copied().flatten()
+    }
+
     /// The file itself, without the name of an entry.
     pub fn own_file(&self) -> &str {
         let kernel = self.kernel.as_ref();

@@ -15,6 +15,8 @@ use super::culprit::Culprit;
 use super::culprit::Scene;
 use super::elements;
 use super::elements::Element;
+use super::graph;
+use super::graph::Node;
 use super::hazard;
 use super::trace;
 use super::words;
@@ -38,6 +40,9 @@ pub struct Stuck {
     pub unstarted: Vec<String>,
     /// Who waits for whom, one sentence each, up to the reason or around in a cycle.
     pub chain: Vec<String>,
+    /// The same of everybody who waits, as a graph.
+    #[serde(skip)]
+    pub graph: Vec<Node>,
     /// Every element that is used.
     pub elements: Vec<Element>,
     /// The same cause, for whoever words it anew.
@@ -121,6 +126,7 @@ pub fn explain(scene: Scene<'_>) -> Stuck {
         blocked,
         unstarted: unstarted.map(|m| instance.member_name(m)).collect(),
         chain: Vec::new(),
+        graph: Vec::new(),
         elements: elements::elements(instance, state),
         culprit: None,
         told: None,
@@ -143,6 +149,7 @@ pub fn explain(scene: Scene<'_>) -> Stuck {
     if let Some(culprit) = culprit {
         stuck.line = culprit.line;
         stuck.cause = Some(culprit.cause);
+        stuck.graph = graph::graph(protocol, instance, &culprit.arrows);
         stuck.culprit = Some(culprit);
         stuck.say(Cited::own);
     }
@@ -170,6 +177,9 @@ impl Stuck {
         self.say(cited);
         for blocked in &mut self.blocked {
             blocked.kernel = Some(cited(blocked.line));
+        }
+        for node in &mut self.graph {
+            node.kernel = node.line.map(cited);
         }
     }
 }
@@ -201,6 +211,7 @@ pub fn shown(protocol: &Protocol, replayed: &Replayed) -> Stuck {
         blocked: Vec::new(),
         unstarted: Vec::new(),
         chain: Vec::new(),
+        graph: Vec::new(),
         elements: Vec::new(),
         culprit: None,
         told: Some(told.sentence),

@@ -1,7 +1,12 @@
 //! Findings as text, for people who have to fix the kernel.
 
+mod chart;
 mod elements;
 
+use super::chart::Chart;
+use super::chart::Step;
+use super::chart::Wait;
+use super::chart::by_role;
 use super::cited::called;
 use super::culprit::Cause;
 use super::finding::Counterexample;
@@ -75,6 +80,8 @@ pub struct Detail {
     pub quiet: bool,
     /// Whether to spell the argument of a proof out.
     pub argument: bool,
+    /// Whether to draw a counterexample.
+    pub chart: bool,
     /// The version of the solver.
     pub z3: &'static str,
 }
@@ -110,7 +117,8 @@ fn details_that_fit(finding: &Finding, detail: Detail, used: usize) -> String {
         };
         let out = details(finding, Detail { style, ..detail }, used);
         let fits = used + style.height(&out) <= Most::of(style).lines;
-        if fits || finding.counterexample.is_none() || shorter == Style::SHORTEST {
+        let whole = detail.chart || finding.counterexample.is_none();
+        if fits || whole || shorter == Style::SHORTEST {
             return out;
         }
         shorter += 1;
@@ -140,7 +148,10 @@ pub(super) fn details(finding: &Finding, detail: Detail, used: usize) -> String 
     let mut out = String::new();
     if let Some(counterexample) = &finding.counterexample {
         let used = used + detail.style.height(&after);
-        out.push_str(&self::counterexample(counterexample, detail.style, used));
+        out.push_str(&match detail.chart {
+            true => drawn(counterexample, detail.style),
+            false => self::counterexample(counterexample, detail.style, used),
+        });
     }
     out.push_str(&after);
     out
@@ -240,6 +251,28 @@ fn quoted(place: &str, line: usize, text: &str, style: Style) -> String {
     )
 }
 
+/// A counterexample as pictures, in place of the run and the waits in words.
+fn drawn(counterexample: &Counterexample, style: Style) -> String {
+    let mut out = patterns(&counterexample.patterns, style);
+    out.push_str(&elements(&counterexample.stuck, style));
+    out.push_str(&chart::chart(counterexample, style));
+    out.push_str(&other_run(&counterexample.second_trace, style));
+    let minimal = std::slice::from_ref(&counterexample.smallest);
+    list(&mut out, style, "minimal", minimal);
+    out
+}
+
+fn patterns(patterns: &[Pattern], style: Style) -> String {
+    let mut out = String::new();
+    for pattern in patterns {
+        if let Some(lines) = pattern.drawing() {
+            let title = format!("{} (rows: first index, # visited)", pattern.name);
+            list(&mut out, style, &title, &lines);
+        }
+    }
+    out
+}
+
 fn counterexample(counterexample: &Counterexample, style: Style, used: usize) -> String {
     let other = other_run(&counterexample.second_trace, style);
     let mut smallest = String::new();
@@ -299,13 +332,7 @@ fn run_after(
     used: usize,
 ) -> String {
     let most = Most::of(style);
-    let mut out = String::new();
-    for pattern in patterns {
-        if let Some(lines) = pattern.drawing() {
-            let title = format!("{} (rows: first index, # visited)", pattern.name);
-            list(&mut out, style, &title, &lines);
-        }
-    }
+    let mut out = self::patterns(patterns, style);
     out.push_str(&elements(stuck, style));
     // The first line has told a circle already.
     let told = matches!(stuck.cause, Some(Cause::Circular | Cause::NoPlace));

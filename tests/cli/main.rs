@@ -5,6 +5,7 @@ mod support;
 
 mod annotations;
 mod binaries;
+mod browser;
 mod cache;
 mod certify;
 mod changes;
@@ -31,6 +32,7 @@ mod links;
 mod lsp;
 mod many;
 mod partition;
+mod pictures;
 mod programs;
 mod python;
 mod python_files;

@@ -25,10 +25,16 @@ sys.stdout.buffer.write(written.replace(b"\r\n", b"\n"))
 "#;
 
 fn in_terminal(columns: usize, file: &str) -> String {
+    checked(columns, &[file])
+}
+
+/// What `check` writes to a terminal of so many columns.
+pub fn checked(columns: usize, arguments: &[&str]) -> String {
     let output = Command::new("python3")
         .args(["-c", IN_TERMINAL, &columns.to_string()])
         .arg(env!("CARGO_BIN_EXE_warplock"))
-        .args(["check", "--color", "never", file])
+        .args(["check", "--color", "never"])
+        .args(arguments)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings"))
         .output()
         .unwrap();
@@ -36,7 +42,7 @@ fn in_terminal(columns: usize, file: &str) -> String {
 }
 
 /// What a terminal shows in the end: what a line of progress wrote is written over.
-fn shown(printed: &str) -> Vec<&str> {
+pub fn shown(printed: &str) -> Vec<&str> {
     let escape = '\u{1b}';
     printed
         .lines()

@@ -30,7 +30,7 @@ pub fn from(obstacles: &Obstacles<'_>, blocked: &[usize]) -> Option<Chain> {
 }
 
 /// Whom an obstacle makes a member wait for.
-fn awaited(obstacle: &Obstacle) -> &[usize] {
+pub fn awaited(obstacle: &Obstacle) -> &[usize] {
     match obstacle {
         Obstacle::Wait(_, Vain::Others(members)) | Obstacle::Place(members) => members,
         Obstacle::Turn(member) => std::slice::from_ref(member),

@@ -79,6 +79,21 @@ pub struct Culprit {
     pub chain: Vec<Sentence>,
     /// For each member that started and waits, in order: why it waits in vain.
     pub why: Vec<Sentence>,
+    /// Who waits for whom: those who started and wait, and those in the chain who cannot start.
+    pub arrows: Vec<Arrow>,
+}
+
+/// A member that does not go on, and those who would let it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrow {
+    /// Who.
+    pub member: usize,
+    /// What it waits at; `None` where it has not started.
+    pub op: Option<Op>,
+    /// Who would let it go on; empty where nobody does.
+    pub whom: Vec<usize>,
+    /// Whether the chain leads through it around in a circle.
+    pub circle: bool,
 }
 
 /// A state and how a run came to it.
@@ -135,7 +150,30 @@ pub fn find(scene: Scene<'_>, turns: &[Vec<Turn>]) -> Option<Culprit> {
         line,
         chain: links(&teller, &chain),
         why: why.collect(),
+        arrows: arrows(&obstacles, &waiting, &chain),
     })
+}
+
+/// Who waits for whom.
+fn arrows(obstacles: &Obstacles<'_>, waiting: &[usize], chain: &Chain) -> Vec<Arrow> {
+    let circle = chain.back_to.and_then(|back| chain.links.get(back..));
+    let circle = circle.unwrap_or_default();
+    let mut members: Vec<usize> = chain.links.iter().map(|(member, _)| *member).collect();
+    let rest = waiting.iter().take(obstacle::LISTED);
+    members.extend(rest.filter(|member| chain.links.iter().all(|(known, _)| known != *member)));
+    let arrows = members.into_iter().filter_map(|member| {
+        let obstacle = obstacles.of(member)?;
+        Some(Arrow {
+            member,
+            op: match &obstacle {
+                Obstacle::Wait(op, _) => Some(*op),
+                Obstacle::Place(_) | Obstacle::Turn(_) => None,
+            },
+            whom: chain::awaited(&obstacle).to_vec(),
+            circle: circle.iter().any(|(known, _)| *known == member),
+        })
+    });
+    arrows.collect()
 }
 
 /// The cause where a chain ends.

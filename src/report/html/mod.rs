@@ -4,6 +4,9 @@
 //! The page is complete without scripts and without colour: what waits for ever is marked by a sign, and the words say
 //! the rest. The script only steps through the run.
 
+mod graph;
+mod sources;
+
 use maud::DOCTYPE;
 use maud::Markup;
 use maud::PreEscaped;
@@ -19,6 +22,7 @@ use super::finding::ProofReport;
 use super::input::Pattern;
 use super::text::visible;
 use super::worksheet::worksheet;
+use sources::Panels;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -83,7 +87,7 @@ fn article(finding: &Finding) -> Markup {
             @if let Some(proof) = &finding.proof { (proved(proof)) }
             @if finding.counterexample.is_none() && !finding.source.is_empty() {
                 h2 { "Source" }
-                div class="scroll" tabindex="0" { (source(finding, &[])) }
+                (Panels::of(finding).markup(finding, &[]))
             }
             (list("Assumptions", &finding.assumptions))
             (list("Notes", &finding.notes))
@@ -132,8 +136,10 @@ fn refuted(finding: &Finding, counterexample: &Counterexample) -> Markup {
     let chart = chart(counterexample);
     let stuck = &counterexample.stuck;
     let waits: Vec<usize> = stuck.blocked.iter().map(|blocked| blocked.line).collect();
+    let panels = Panels::of(finding);
     html! {
         (list("Who waits for whom", &stuck.chain))
+        (graph::picture(&stuck.graph))
         @for pattern in &counterexample.patterns { (grid(pattern)) }
         div class="beside" {
             section {
@@ -145,22 +151,24 @@ fn refuted(finding: &Finding, counterexample: &Counterexample) -> Markup {
                     button type="button" class="last" { "last" } " "
                     output {}
                 }
-                div class="scroll chart" tabindex="0" aria-label="the run, step by step" { (run(&chart)) }
+                div class="scroll chart" tabindex="0" aria-label="the run, step by step" { (run(&chart, &|line| panels.place(finding, line))) }
                 @if !stuck.unstarted.is_empty() {
                     p { "Never started: " (visible(&stuck.unstarted.join(", "))) }
                 }
             }
             section {
                 h2 { "Source" }
-                div class="scroll" tabindex="0" aria-label="the text of the protocol" { (source(finding, &waits)) }
+                (panels.markup(finding, &waits))
             }
         }
         p class="quiet" { "Minimal: " (visible(&counterexample.smallest)) }
     }
 }
 
-/// The chart as a table: members to the left, elements to the right.
-fn run(chart: &Chart) -> Markup {
+/// The chart as a table: members to the left, elements to the right. `place` says which text and line to mark for a line.
+fn run(chart: &Chart, place: &dyn Fn(usize) -> Option<(usize, usize)>) -> Markup {
+    let text = |line: Option<usize>| Some(place(line?)?.0);
+    let at = |line: Option<usize>| Some(place(line?)?.1);
     let hidden = chart.steps.len().saturating_sub(ROWS);
     // What each element was left at by the steps before the one that is shown.
     let mut values: Vec<Option<&str>> = vec![None; chart.elements.len()];
@@ -190,7 +198,7 @@ fn run(chart: &Chart) -> Markup {
             } }
             tbody {
                 @for (step, values, changed) in &rows {
-                    tr data-line=[step.line] {
+                    tr data-text=[text(step.line)] data-line=[at(step.line)] {
                         td class="number" { (number(step.first, step.count)) }
                         @for (lane, name) in chart.lanes.iter().enumerate() {
                             td class="act" {
@@ -208,7 +216,7 @@ fn run(chart: &Chart) -> Markup {
                     }
                 }
                 @for wait in &chart.waits {
-                    tr class="never" data-line=(wait.line) {
+                    tr class="never" data-text=[text(Some(wait.line))] data-line=[at(Some(wait.line))] {
                         td class="number" { "end" }
                         @for (lane, name) in chart.lanes.iter().enumerate() {
                             @if lane == wait.lane {
@@ -219,22 +227,12 @@ fn run(chart: &Chart) -> Markup {
                             } @else { td {} }
                         }
                         @for (element, value) in values.iter().enumerate() {
-                                                        td class=(if element == wait.element { "now" } else { "kept" }) {
+                            td class=(if element == wait.element { "now" } else { "kept" }) {
                                 @if let Some(value) = value { (visible(value)) }
                             }
                         }
                     }
                 }
-            }
-        }
-    }
-}
-
-fn source(finding: &Finding, waits: &[usize]) -> Markup {
-    html! {
-        ol class="source" {
-            @for (number, line) in (1..).zip(finding.source.lines()) {
-                li value=(number) class=[waits.contains(&number).then_some("waits")] { (visible(line)) }
             }
         }
     }

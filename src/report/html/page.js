@@ -14,7 +14,7 @@ for (const article of document.querySelectorAll("article")) {
     const row = rows[at];
     row.classList.add("at");
     row.scrollIntoView({ block: "nearest", inline: "nearest" });
-    const line = article.querySelector(`.source li[value="${row.dataset.line}"]`);
+    const line = article.querySelector(`.source[data-text="${row.dataset.text}"] li[value="${row.dataset.line}"]`);
     if (line) {
       line.classList.add("at");
       const list = line.closest(".scroll");

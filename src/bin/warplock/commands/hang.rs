@@ -114,6 +114,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         style: session.terminal.out_style(),
         quiet: session.quiet,
         argument: false,
+        chart: false,
         z3: solver::version(),
     };
     let error_style = session.terminal.err_style();

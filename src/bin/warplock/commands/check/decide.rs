@@ -1,5 +1,6 @@
 //! Decides the properties of one file.
 
+mod beside;
 mod property;
 
 use std::cell::OnceCell;
@@ -62,6 +63,8 @@ pub struct Order {
     pub cache: Option<Cache>,
     /// Whether to decide what the file expects, rather than the properties.
     pub expect: bool,
+    /// Whether to read what kernels were compiled from.
+    pub sources: bool,
     /// The emphasis of diagnostics.
     pub style: Style,
     /// Where it is said what is being done.

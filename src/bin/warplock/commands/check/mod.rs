@@ -109,6 +109,9 @@ pub struct Options {
     /// Spell the argument of each proof out
     #[arg(long)]
     pub explain_proof: bool,
+    /// Draw each counterexample: the run with a lane for each role, and who waits for whom
+    #[arg(long)]
+    pub chart: bool,
     /// Give the kernel up to 5 seconds to check a proof before other rules are asked
     ///
     /// The kernel is the small checker in src/trusted. It is always asked first, but for a little work only, the same on
@@ -252,6 +255,7 @@ fn all(
         witness,
         cache,
         expect: arguments.expect,
+        sources: arguments.format == Format::Html,
         style: session.terminal.err_style(),
         progress: session.progress.clone(),
     });

@@ -73,6 +73,7 @@ impl<'s> Emitter<'s> {
                 style: session.terminal.out_style(),
                 quiet: session.quiet,
                 argument: options.explain_proof,
+                chart: options.chart,
                 z3: solver::version(),
             },
             exit: Exit::Success,

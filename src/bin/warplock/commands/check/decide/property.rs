@@ -28,6 +28,7 @@ use warplock::verdict::recalled::Kept;
 use warplock::witness;
 
 use super::Work;
+use super::beside;
 use crate::cache::Question;
 use crate::commands::check::minimize;
 use crate::commands::check::outcome::Outcome;
@@ -367,6 +368,9 @@ impl Work<'_> {
         if let Some((file, kernel, lines)) = self.kernel {
             finding.recovered_from(file, kernel, lines);
             finding.text_is(self.text_name);
+            if self.order.sources {
+                finding.sources = beside::sources(&finding, file, kernel);
+            }
         }
         if matches!(finding.verdict, Word::Refuted | Word::Unknown) {
             finding
