@@ -9,6 +9,7 @@
 //! [`trusted`] is the kernel: the small part of the checker that checks proofs by invariants and ranks.
 //! [`repair`] looks for an edit of a text that makes a refuted protocol a proved one.
 //! [`condition`] finds the parameter values at which it hangs, as a formula.
+//! [`lint`] looks a protocol through for what a reader with a checklist looks for.
 //! [`observation`] reads what a debugger shows of a kernel that hangs.
 //! [`ptx`] recovers such texts from compiled kernels.
 //! [`export`] writes protocols in the languages of other verifiers.
@@ -21,6 +22,7 @@ pub mod condition;
 pub mod encoding;
 pub mod export;
 mod fresh;
+pub mod lint;
 pub mod observation;
 pub mod proof;
 pub mod repair;

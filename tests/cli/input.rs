@@ -16,7 +16,7 @@ fn the_top_level_help() {
     Commands:
       check        Decide the properties of protocols and kernels
       lift         Print the protocol that a compiled kernel follows
-      lint         Check a compiled kernel for a list of common mistakes
+      lint         Check a protocol or a compiled kernel for a list of common mistakes
       trace        Run a compiled kernel at a concrete launch and print what its warps do
       run          Run a program, and decide the properties of the kernels that it compiles
       certify      Check certificates again, without the prover
@@ -136,7 +136,8 @@ fn completions_and_explanations_are_printed() {
       checked-by, deadlock, early_completion, early_pass, lapped_wait, over_arrival
       tx_mismatch, uninitialized, race, stale_read, resources, assertion
       init-in-role, use-before-barrier, never-initialised, cta-barrier-in-role, arrival-count, trip-counts
-      commit-by-warp, dealloc-without-barrier, not-together, barrier-id, barrier-count
+      commit-by-warp, dealloc-without-barrier, not-together, barrier-id, barrier-count, nobody-arrives
+      never-waited, own-arrival, parity-repeats, bytes, value-out-of-reach, capacity
 
     or a word of the protocol language, such as wait or arrive_expect_tx
     --- stderr

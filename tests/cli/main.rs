@@ -29,6 +29,7 @@ mod hazards;
 mod input;
 mod lifetimes;
 mod links;
+mod lints;
 mod lsp;
 mod many;
 mod partition;

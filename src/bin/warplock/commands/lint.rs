@@ -1,9 +1,14 @@
-//! `warplock lint`: looks compiled kernels through for what a reader with a checklist looks for.
+//! `warplock lint`: looks protocols and compiled kernels through for what a reader with a checklist looks for.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use warplock::lint;
+use warplock::protocol::Protocol;
 use warplock::ptx::Lint;
+use warplock::report::Finding;
+use warplock::report::text::visible;
+use warplock::text::MAX_SOURCE_BYTES;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -11,11 +16,12 @@ use crate::inputs;
 use crate::interrupt;
 use crate::kernel_options::Kernels;
 use crate::session::Session;
+use crate::sources;
 
 /// Options of `lint`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
-    /// A kernel: PTX, CUDA C++ or a binary that holds PTX
+    /// A protocol file, or a kernel: PTX, CUDA C++ or a binary that holds PTX
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Which entries.
@@ -29,6 +35,11 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let entry = kernels.entry.as_deref();
     let input = inputs::one(&arguments.file, entry, &kernels.compiler, session)?;
     let name = input.name.clone();
+    if !input.is_kernel() {
+        let bytes = input.read(MAX_SOURCE_BYTES)?;
+        let protocol = sources::load_bytes(&bytes, &name, session.terminal.err_style())?;
+        return Ok(protocol_file(&name, &protocol, session));
+    }
     session.progress.begin(0, &name);
     let (style, progress) = (session.terminal.err_style(), session.progress.clone());
     let (mut found, mut unknown) = (false, false);
@@ -66,6 +77,89 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     })
 }
 
+/// Looks a protocol through that stands in a file.
+fn protocol_file(name: &str, protocol: &Protocol, session: &Session) -> Exit {
+    let lints = lint::lint(protocol);
+    let file = visible(name);
+    let mut text = String::new();
+    for found in &lints {
+        let lint::Lint {
+            rule,
+            line,
+            message,
+            hint,
+            ..
+        } = found;
+        text.push_str(&format!("{file}:{line}: {rule}: {message}\n"));
+        if !session.quiet {
+            text.push_str(&format!("  hint: {hint}\n"));
+            text.push_str(&section(rule));
+        }
+    }
+    if lints.is_empty() {
+        text = format!("{file}: nothing found\n");
+    }
+    session.terminal.out(&text);
+    match lints.is_empty() {
+        true => Exit::Success,
+        false => Exit::Refuted,
+    }
+}
+
+/// The most lints that are named beside a verdict.
+const MOST: usize = 3;
+
+/// What the lints find in a protocol, as notes beside a verdict. What the first line or the line that it cites is about
+/// already is not said again.
+pub fn notes(protocol: &Protocol, finding: &Finding) -> Vec<String> {
+    // Waits that are listed say why they wait in vain.
+    let stuck = finding.counterexample.as_ref();
+    let listed = stuck.map_or(&[][..], |counterexample| &counterexample.stuck.blocked);
+    let said = |lint: &lint::Lint| {
+        let mut words = finding
+            .summary
+            .split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let mut objects = listed
+            .iter()
+            .filter_map(|blocked| blocked.element.split('[').next());
+        finding.line == Some(lint.line)
+            || words.any(|word| word == lint.object)
+            || objects.any(|object| object == lint.object)
+    };
+    let mut found = lint::lint(protocol);
+    found.retain(|lint| !said(lint));
+    // The first place says what is wrong with an object.
+    let mut objects = Vec::new();
+    found.retain(|lint| {
+        let fresh = !objects.contains(&lint.object);
+        objects.push(lint.object.clone());
+        fresh
+    });
+    let more = found.len().saturating_sub(MOST);
+    let mut notes: Vec<String> = found
+        .iter()
+        .take(MOST)
+        .map(|lint| {
+            let (line, message, id) = (lint.line, &lint.message, lint.rule);
+            format!("lint at line {line}: {message} (`warplock explain {id}`)")
+        })
+        .collect();
+    if more > 0 {
+        notes.push(format!("{more} more lints: `warplock lint` lists them"));
+    }
+    notes
+}
+
+/// The section that a rule rests on, as a line.
+fn section(id: &str) -> String {
+    let of_protocols = lint::rule(id).map(|rule| rule.section);
+    let of_kernels = warplock::ptx::rule(id).map(|rule| rule.section);
+    match of_protocols.or(of_kernels) {
+        Some(section) => format!("  PTX ISA: {section} (warplock explain {id})\n"),
+        None => String::new(),
+    }
+}
+
 fn shown(name: &str, entry: &str, lints: Vec<Lint>, quiet: bool) -> String {
     if lints.is_empty() {
         return format!("{name}:{entry}: nothing found\n");
@@ -81,10 +175,7 @@ fn shown(name: &str, entry: &str, lints: Vec<Lint>, quiet: bool) -> String {
         text.push_str(&format!("{name}:{entry}: {rule}: {place}: {message}\n"));
         if !quiet {
             text.push_str(&format!("  hint: {}\n", lint.hint));
-            if let Some(rule) = warplock::ptx::rule(rule) {
-                let (section, id) = (rule.section, rule.id);
-                text.push_str(&format!("  PTX ISA: {section} (warplock explain {id})\n"));
-            }
+            text.push_str(&section(rule));
         }
     }
     text

@@ -40,7 +40,7 @@ pub enum Command {
     Check(check::Arguments),
     /// Print the protocol that a compiled kernel follows
     Lift(lift::Arguments),
-    /// Check a compiled kernel for a list of common mistakes
+    /// Check a protocol or a compiled kernel for a list of common mistakes
     Lint(lint::Arguments),
     /// Run a compiled kernel at a concrete launch and print what its warps do
     Trace(trace::Arguments),

@@ -356,6 +356,12 @@ pub fn text(word: &str) -> Option<String> {
             "{id}: a lint of kernels.\n{text}\nPTX ISA: {section}.\n"
         ));
     }
+    if let Some(rule) = warplock::lint::rule(&word) {
+        let (id, text, section) = (rule.id, rule.text, rule.section);
+        return Some(format!(
+            "{id}: a lint of protocols.\n{text}\nPTX ISA: {section}.\n"
+        ));
+    }
     let found = WORDS
         .iter()
         .find(|(words, _)| words.contains(&word.as_str()));
@@ -385,5 +391,6 @@ pub fn normal(word: &str) -> String {
 pub fn all() -> impl Iterator<Item = &'static str> {
     let words = WORDS.iter().flat_map(|(words, _)| words.iter().copied());
     let words = words.chain(Property::ALL.iter().map(|property| property.name()));
-    words.chain(warplock::ptx::RULES.iter().map(|rule| rule.id))
+    let words = words.chain(warplock::ptx::RULES.iter().map(|rule| rule.id));
+    words.chain(warplock::lint::RULES.iter().map(|rule| rule.id))
 }

@@ -32,6 +32,7 @@ use super::beside;
 use crate::cache::Question;
 use crate::commands::check::minimize;
 use crate::commands::check::outcome::Outcome;
+use crate::commands::lint;
 use crate::failure::Failure;
 use crate::files;
 use crate::interrupt;
@@ -376,6 +377,11 @@ impl Work<'_> {
             finding
                 .notes
                 .extend(self.lints.iter().flat_map(|lints| lints()));
+            // Of other properties they would say the same once more.
+            if self.kernel.is_none() && property == Property::Deadlock {
+                let lints = lint::notes(&protocol, &finding);
+                finding.notes.extend(lints);
+            }
         }
         outcome.findings.push(finding);
         (self.results)(outcome);

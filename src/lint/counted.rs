@@ -1,0 +1,493 @@
+//! What all members do together in a run that goes through to the end, at small parameter values.
+//!
+//! Suppose that every member finishes. Then all operations happen, and each object is left at what they add up to. A wait that
+//! needs more than that, or more than what happens without the operations behind it in the same member, contradicts the
+//! supposition: no run finishes at these values. So nothing that is proved free of deadlock has such a finding.
+
+use crate::hunt::grid;
+use crate::patience;
+use crate::protocol::Comparison;
+use crate::protocol::Protocol;
+use crate::protocol::Span;
+use crate::semantics::input::Input;
+use crate::semantics::inputs::Bounds;
+use crate::semantics::inputs::Inputs;
+use crate::semantics::instance::CellId;
+use crate::semantics::instance::CellStart;
+use crate::semantics::instance::Instance;
+use crate::semantics::instance::Op;
+use crate::semantics::instance::OpKind;
+use crate::semantics::unfold::Limits;
+
+use super::Found;
+
+/// How far values are from the least ones, and how many inputs are tried at each.
+const RADIUS: i64 = 3;
+const INPUTS: usize = 24;
+
+/// The largest instance that is looked at.
+const LARGEST: Limits = Limits {
+    ops: 20_000,
+    members: 2_000,
+    cells: 20_000,
+    work: 200_000,
+};
+
+/// Threads that one registration at a named barrier counts.
+const WARP: i128 = 32;
+
+pub(super) fn look(found: &mut Found<'_>) {
+    let tight = found.protocol.tightened();
+    let bounds = Bounds {
+        max_initial: 0,
+        limits: LARGEST,
+    };
+    for params in (0..=RADIUS).flat_map(|radius| grid::points(&tight, radius)) {
+        let Ok(inputs) = Inputs::new(&tight, &params, &bounds) else {
+            continue;
+        };
+        for (input, instance) in inputs.take(INPUTS).flatten() {
+            if patience::over() {
+                return;
+            }
+            // What comes back from atomic operations decides what happens: nothing adds up.
+            if !instance.branches() {
+                at(found, &tight, &input, &instance);
+            }
+        }
+    }
+}
+
+fn at(found: &mut Found<'_>, protocol: &Protocol, input: &Input, instance: &Instance) {
+    let mut by_cell: Vec<Vec<Done>> = vec![Vec::new(); instance.cells.len()];
+    for (member, done) in instance.members.iter().enumerate() {
+        let mut blocked = false;
+        for (place, op) in done.ops.iter().enumerate() {
+            if op.kind.works_on_cell()
+                && let Some(cell) = by_cell.get_mut(op.cell.0 as usize)
+            {
+                cell.push(Done {
+                    member,
+                    place,
+                    op: *op,
+                    behind_a_wait: blocked,
+                });
+            }
+            blocked |= blocks(op.kind);
+        }
+    }
+    let point: Vec<String> = protocol
+        .params
+        .iter()
+        .zip(&input.params)
+        .map(|(param, value)| format!("{} = {value}", param.name))
+        .collect();
+    for (number, done) in by_cell.iter().enumerate() {
+        let (Some(start), Ok(id)) = (instance.cells.get(number), u32::try_from(number)) else {
+            continue;
+        };
+        let mut cell = Cell {
+            found,
+            instance,
+            name: instance.cell_name(CellId(id)),
+            object: instance
+                .cell_place(CellId(id))
+                .and_then(|(object, _)| instance.objects.get(object.0))
+                .map_or("?", |object| object.name.as_str()),
+            at: match point.is_empty() {
+                true => String::new(),
+                false => format!("at {}: ", point.join(", ")),
+            },
+            done,
+        };
+        match start {
+            CellStart::Mbarrier(arrivals) => cell.mbarrier(i128::from(*arrivals)),
+            CellStart::Uninitialized(arrivals) => cell.initialised(i128::from(*arrivals)),
+            CellStart::Semaphore(value) => cell.semaphore(i128::from(*value)),
+            CellStart::Named => cell.named(),
+            CellStart::Barrier(arrivals) => cell.barrier(i128::from(*arrivals)),
+            CellStart::Pool(capacity) => cell.pool(*capacity),
+        }
+    }
+}
+
+/// Whether an operation may have to wait for others.
+fn blocks(kind: OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Wait(..)
+            | OpKind::WaitSwap { .. }
+            | OpKind::WaitParity(_)
+            | OpKind::Sync(_)
+            | OpKind::BarrierWait
+            | OpKind::Acquire(_)
+    )
+}
+
+/// An operation at a cell.
+#[derive(Clone, Copy)]
+struct Done {
+    member: usize,
+    /// Its place among its member's.
+    place: usize,
+    op: Op,
+    /// Whether its member may have waited for somebody before.
+    behind_a_wait: bool,
+}
+
+impl Done {
+    /// How many arrivals on an mbarrier this is.
+    fn arrivals(&self) -> i128 {
+        match self.op.kind {
+            OpKind::Arrive(count) => i128::from(count),
+            OpKind::Commit => 1,
+            _ => 0,
+        }
+    }
+}
+
+/// A cell and everything that is done there, member by member.
+struct Cell<'a, 'p> {
+    found: &'a mut Found<'p>,
+    instance: &'a Instance,
+    name: String,
+    object: &'a str,
+    at: String,
+    done: &'a [Done],
+}
+
+impl Cell<'_, '_> {
+    fn span(&self, done: &Done) -> Span {
+        let spans = &self.instance.spans;
+        spans.get(done.op.stmt.0).copied().unwrap_or_default()
+    }
+
+    fn say(&mut self, rule: &'static str, done: &Done, message: &str, hint: &'static str) {
+        let span = self.span(done);
+        let message = format!("{}{message}", self.at);
+        self.found.add(rule, (self.object, span), message, hint);
+    }
+
+    fn who(&self, done: &Done) -> String {
+        self.instance.member_name(done.member)
+    }
+
+    fn total(&self, of: impl Fn(&Done) -> i128) -> i128 {
+        self.done.iter().map(of).sum()
+    }
+
+    /// An mbarrier that is initialised by a statement.
+    fn initialised(&mut self, arrivals: i128) {
+        let inits: Vec<&Done> = self
+            .done
+            .iter()
+            .filter(|done| done.op.kind == OpKind::Init)
+            .collect();
+        let used = self.done.iter().find(|done| done.op.kind != OpKind::Init);
+        let (Some(_), [init]) = (used, inits.as_slice()) else {
+            if let (Some(used), []) = (used.copied(), inits.as_slice()) {
+                let message = format!(
+                    "`{}` is used by {}, and no member reaches the statement that initialises it",
+                    self.name,
+                    self.who(&used)
+                );
+                self.say(
+                    "never-initialised",
+                    &used,
+                    &message,
+                    "initialise it at the top of the kernel, in a thread that is there in every launch",
+                );
+            }
+            return;
+        };
+        let early = |done: &&Done| done.member != init.member && !done.behind_a_wait;
+        if let Some(early) = self.done.iter().find(early) {
+            let message = format!(
+                "{} uses `{}` and has waited for nobody before: {} may not have initialised it yet",
+                self.who(early),
+                self.name,
+                self.who(init)
+            );
+            self.say(
+                "use-before-barrier",
+                early,
+                &message,
+                "put a barrier of all threads behind the initialisation",
+            );
+        }
+        self.mbarrier(arrivals);
+    }
+
+    fn mbarrier(&mut self, arrivals: i128) {
+        let all = self.total(Done::arrivals);
+        self.phases(arrivals, all);
+        self.bytes();
+        let waits: Vec<Done> = self
+            .done
+            .iter()
+            .filter(|done| matches!(done.op.kind, OpKind::WaitParity(_)))
+            .copied()
+            .collect();
+        let again = waits.windows(2).find_map(|pair| match pair {
+            [one, next] if (one.member, one.op) == (next.member, next.op) => Some((*next, *one)),
+            _ => None,
+        });
+        if let Some((next, one)) = again
+            && let OpKind::WaitParity(parity) = one.op.kind
+        {
+            let parity = u8::from(parity);
+            let message = format!(
+                "{} waits here twice in a row for parity {parity} of `{}`: the second wait does not wait for a phase of its own",
+                self.who(&next),
+                self.name
+            );
+            self.say(
+                "parity-repeats",
+                &next,
+                &message,
+                "flip the parity each time the index of the stage wraps around",
+            );
+        }
+    }
+
+    /// Whether each member's waits can pass one after the other.
+    fn phases(&mut self, arrivals: i128, all: i128) {
+        if arrivals < 1 {
+            return;
+        }
+        let (mut member, mut phase, mut own) = (usize::MAX, 0, 0);
+        let mut fault = None;
+        for done in self.done {
+            if done.member != member {
+                (member, phase, own) = (done.member, 0, 0);
+            }
+            own += done.arrivals();
+            let OpKind::WaitParity(parity) = done.op.kind else {
+                continue;
+            };
+            // The least number of completed phases, not less than before, at which the bit differs from the parity.
+            if phase % 2 == i128::from(parity) {
+                phase += 1;
+            }
+            let theirs = self.total(|other| match other.member == member {
+                true => 0,
+                false => other.arrivals(),
+            });
+            if theirs + own < phase * arrivals {
+                fault = Some((*done, phase));
+                break;
+            }
+        }
+        let Some((done, phase)) = fault else { return };
+        let (name, who) = (self.name.clone(), self.who(&done));
+        if all >= phase * arrivals {
+            let message = format!(
+                "{who} waits here for `{name}`, which cannot complete without an arrival that {who} makes only behind this wait"
+            );
+            self.say(
+                "own-arrival",
+                &done,
+                &message,
+                "arrive before the wait, or do not count this arrival",
+            );
+        } else if all == 0 {
+            let message = format!("{who} waits here for `{name}`, and nobody arrives there");
+            self.say(
+                "nobody-arrives",
+                &done,
+                &message,
+                "give both roles the same condition and the same number of rounds",
+            );
+        } else if all < arrivals {
+            let message = format!(
+                "`{name}` takes {arrivals} arrivals to complete a phase, but all members together make {all}"
+            );
+            self.say(
+                "arrival-count",
+                &done,
+                &message,
+                "initialise it with the number of arrivals that come in each phase",
+            );
+        } else {
+            let complete = all / arrivals;
+            let message = format!(
+                "{who} waits here until `{name}` has completed {}, but the {all} arrivals of all members complete {complete}",
+                phases(phase)
+            );
+            self.say(
+                "trip-counts",
+                &done,
+                &message,
+                "let both roles compute their trip counts from the same bounds, and start at the right parity",
+            );
+        }
+    }
+
+    fn bytes(&mut self) {
+        let expected = self.total(|done| match done.op.kind {
+            OpKind::ExpectTx(bytes) => i128::from(bytes),
+            _ => 0,
+        });
+        let delivered = self.total(|done| match done.op.kind {
+            OpKind::Copy(bytes) | OpKind::CompleteTx(bytes) => i128::from(bytes),
+            _ => 0,
+        });
+        let about = |done: &&Done| {
+            matches!(
+                done.op.kind,
+                OpKind::ExpectTx(_) | OpKind::Copy(_) | OpKind::CompleteTx(_)
+            )
+        };
+        if let Some(done) = self.done.iter().find(about).copied()
+            && expected != delivered
+        {
+            let message = format!(
+                "`{}` expects {expected} bytes in all, and {delivered} are delivered",
+                self.name
+            );
+            self.say(
+                "bytes",
+                &done,
+                &message,
+                "expect what the copies of the same phase deliver, out of bounds included",
+            );
+        }
+    }
+
+    fn semaphore(&mut self, start: i128) {
+        let plain = |done: &Done| matches!(done.op.kind, OpKind::Wait(..) | OpKind::Add(_));
+        if !self.done.iter().all(plain) {
+            return;
+        }
+        let adds = |done: &Done| match done.op.kind {
+            OpKind::Add(amount) => i128::from(amount),
+            _ => 0,
+        };
+        let all = start + self.total(adds);
+        let waits = self.done.iter().filter_map(|done| match done.op.kind {
+            OpKind::Wait(comparison, value) => Some((done, comparison, i128::from(value))),
+            _ => None,
+        });
+        let mut fault = None;
+        for (done, comparison, value) in waits {
+            let behind =
+                self.total(
+                    |other| match other.member == done.member && other.place > done.place {
+                        true => adds(other),
+                        false => 0,
+                    },
+                );
+            let passed = comparison == Comparison::Equal && value < start;
+            if passed || value > all - behind {
+                fault = Some((*done, value, all - behind));
+                break;
+            }
+        }
+        let Some((done, value, most)) = fault else {
+            return;
+        };
+        let (name, who) = (self.name.clone(), self.who(&done));
+        let message = match value < start {
+            true => format!(
+                "{who} waits here for `{name}` to be {value}, but it starts at {start} and only grows"
+            ),
+            false => format!(
+                "{who} waits here for `{name}` to be {value}, but it gets to {most} at most: nobody adds more before"
+            ),
+        };
+        self.say(
+            "value-out-of-reach",
+            &done,
+            &message,
+            "wait for the number of members that add before this one, not for its position among all",
+        );
+    }
+
+    /// A named barrier that is used with one count: whoever is left over in the last generation stays there.
+    fn named(&mut self) {
+        let count = |done: &Done| match done.op.kind {
+            OpKind::Sync(count) | OpKind::BarArrive(count) => i128::from(count),
+            _ => 0,
+        };
+        let Some(first) = self.done.first().copied() else {
+            return;
+        };
+        let threads = count(&first);
+        if threads < WARP || threads % WARP != 0 || self.done.iter().any(|d| count(d) != threads) {
+            return;
+        }
+        let come = self.total(|_| WARP);
+        let arrive = self.total(|done| match done.op.kind {
+            OpKind::BarArrive(_) => WARP,
+            _ => 0,
+        });
+        let left = come % threads;
+        let waits = |done: &&Done| matches!(done.op.kind, OpKind::Sync(_));
+        let sync = self.done.iter().find(waits).copied();
+        if let Some(sync) = sync.filter(|_| left > arrive) {
+            let message = format!(
+                "`{}` counts {threads} threads, but {come} come to it in the whole run: {left} are left over and wait for ever",
+                self.name
+            );
+            self.say(
+                "arrival-count",
+                &sync,
+                &message,
+                "count the threads of the warps that come, 32 for each",
+            );
+        }
+    }
+
+    /// A barrier whose arrivals are each waited for before the next: whoever is left over in the last generation stays there.
+    fn barrier(&mut self, arrivals: i128) {
+        let arrives = |done: &Done| done.op.kind == OpKind::BarrierArrive;
+        let waited = |done: &[Done]| match done {
+            [one, next] => arrives(one) != arrives(next) || one.member != next.member,
+            _ => true,
+        };
+        let ends = |pair: &[Done]| match pair {
+            [one, next] => one.member == next.member || !arrives(one),
+            _ => true,
+        };
+        let last = self.done.last().is_none_or(|done| !arrives(done));
+        let all = self.total(|done| i128::from(arrives(done)));
+        let each = last && self.done.windows(2).all(|pair| waited(pair) && ends(pair));
+        if arrivals < 1 || !each || all % arrivals == 0 {
+            return;
+        }
+        if let Some(done) = self.done.iter().find(|done| !arrives(done)).copied() {
+            let message = format!(
+                "`{}` takes {arrivals} arrivals, but {all} come in the whole run: not every member comes to it equally often",
+                self.name
+            );
+            self.say(
+                "cta-barrier-in-role",
+                &done,
+                &message,
+                "let all members come to it, or use a barrier that counts only those who do",
+            );
+        }
+    }
+
+    fn pool(&mut self, capacity: i64) {
+        let fault = self.done.iter().find_map(|done| match done.op.kind {
+            OpKind::Acquire(amount) if amount > capacity => Some((*done, amount)),
+            _ => None,
+        });
+        if let Some((done, amount)) = fault {
+            let message = format!(
+                "{} takes {amount} of `{}`, which has {capacity}",
+                self.who(&done),
+                self.name
+            );
+            self.say("capacity", &done, &message, "take less, or in parts");
+        }
+    }
+}
+
+fn phases(count: i128) -> String {
+    match count {
+        1 => "1 phase".to_owned(),
+        more => format!("{more} phases"),
+    }
+}

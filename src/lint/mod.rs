@@ -1,0 +1,88 @@
+//! What a reader with a checklist looks for in a protocol: counts that nobody reaches, barriers that nobody waits for,
+//! parities that do not follow the round.
+//!
+//! [`written`] looks at the text. [`counted`] adds up, at small parameter values, what all members do in a run that goes
+//! through to the end. What is never enough then is never enough in any run: such a finding is no claim about one schedule.
+//! Other findings are places worth looking at.
+
+mod counted;
+mod rules;
+mod written;
+
+use std::time::Duration;
+
+use crate::patience;
+use crate::protocol::Protocol;
+use crate::protocol::Span;
+
+pub use rules::RULES;
+pub use rules::Rule;
+pub use rules::rule;
+
+/// How long values may be tried.
+const TIME: Duration = Duration::from_millis(500);
+
+/// A place worth looking at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lint {
+    /// The name of the rule, as `arrival-count`.
+    pub rule: &'static str,
+    /// The object that it is about, by its name.
+    pub object: String,
+    /// The line of the text, from 1.
+    pub line: usize,
+    /// What is there, as a lowercase fragment.
+    pub message: String,
+    /// What to do about it, as a lowercase fragment.
+    pub hint: &'static str,
+}
+
+/// Looks a protocol through. Of each rule, an object is named once, at the smallest values that show it.
+pub fn lint(protocol: &Protocol) -> Vec<Lint> {
+    let mut found = Found {
+        protocol,
+        lints: Vec::new(),
+    };
+    written::look(&mut found);
+    patience::until(patience::deadline(TIME), || counted::look(&mut found));
+    found.lints.sort_by_key(|lint| lint.line);
+    found.lints
+}
+
+struct Found<'p> {
+    protocol: &'p Protocol,
+    lints: Vec<Lint>,
+}
+
+impl Found<'_> {
+    fn add(
+        &mut self,
+        rule: &'static str,
+        (object, span): (&str, Span),
+        message: String,
+        hint: &'static str,
+    ) {
+        if self.has(rule, object) {
+            return;
+        }
+        let before = self.protocol.source.bytes().take(span.start);
+        self.lints.push(Lint {
+            rule,
+            object: object.to_owned(),
+            line: before
+                .filter(|byte| *byte == b'\n')
+                .count()
+                .saturating_add(1),
+            message,
+            hint,
+        });
+    }
+
+    fn has(&self, rule: &str, object: &str) -> bool {
+        let mut lints = self.lints.iter();
+        lints.any(|lint| lint.rule == rule && lint.object == object)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! What the text alone shows.
+
+use crate::protocol::Cell;
+use crate::protocol::Object;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
+use crate::protocol::Span;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+
+use super::Found;
+
+/// Where an object is first used in each way.
+#[derive(Default, Clone, Copy)]
+struct Uses {
+    waits: Option<Span>,
+    /// What brings a phase nearer, without waiting for it.
+    arrives: Option<Span>,
+    initialises: bool,
+}
+
+pub(super) fn look(found: &mut Found<'_>) {
+    let protocol = found.protocol;
+    let mut uses = vec![Uses::default(); protocol.objects.len()];
+    for role in &protocol.roles {
+        visit(&role.body, &mut uses);
+    }
+    for (object, uses) in protocol.objects.iter().zip(&uses) {
+        one(found, object, *uses, protocol);
+    }
+}
+
+fn one(found: &mut Found<'_>, object: &Object, uses: Uses, protocol: &Protocol) {
+    let name = object.name.as_str();
+    if let (Some(at), None) = (uses.waits, uses.arrives)
+        && comes_to_be_waited_for(&object.kind)
+    {
+        found.add(
+            "nobody-arrives",
+            (name, at),
+            format!(
+                "somebody waits at `{name}` here, but no statement of the protocol arrives there"
+            ),
+            "let whoever makes the data ready arrive, or drop the wait",
+        );
+    }
+    if let (None, Some(at)) = (uses.waits, uses.arrives)
+        && comes_to_be_waited_for(&object.kind)
+        && !asserted(protocol)
+    {
+        found.add(
+            "never-waited",
+            (name, at),
+            format!("`{name}` is arrived at, but no statement of the protocol waits for it"),
+            "if it says that a stage is free or full, whoever uses the stage next has to wait for it",
+        );
+    }
+    let explicit = matches!(
+        object.kind,
+        ObjectKind::Mbarrier {
+            explicit_init: true,
+            ..
+        }
+    );
+    if let Some(at) = uses.waits.or(uses.arrives)
+        && explicit
+        && !uses.initialises
+    {
+        found.add(
+            "never-initialised",
+            (name, at),
+            format!("`{name}` is used, but no statement of the protocol initialises it"),
+            "initialise it in one thread, before a barrier of all threads",
+        );
+    }
+}
+
+/// Whether the text states something that may be about the state of objects, for which they need not be waited for.
+fn asserted(protocol: &Protocol) -> bool {
+    !protocol.invariants.is_empty() || !protocol.progress.is_empty()
+}
+
+/// Whether objects of this kind are there to be waited for. Who comes to a named barrier with `sync` does both at once; a
+/// semaphore may be a counter that somebody reads in another way.
+fn comes_to_be_waited_for(kind: &ObjectKind) -> bool {
+    match kind {
+        ObjectKind::Mbarrier { .. } | ObjectKind::Barrier { .. } | ObjectKind::Named => true,
+        ObjectKind::Semaphore(_) | ObjectKind::Pool { .. } => false,
+    }
+}
+
+fn visit(body: &[Stmt], uses: &mut [Uses]) {
+    for stmt in body {
+        let at = |cell: &Cell, uses: &mut [Uses], change: &dyn Fn(&mut Uses)| {
+            if let Some(uses) = uses.get_mut(cell.object.0) {
+                change(uses);
+            }
+        };
+        let waits = |uses: &mut Uses| uses.waits = uses.waits.or(Some(stmt.span));
+        let arrives = |uses: &mut Uses| uses.arrives = uses.arrives.or(Some(stmt.span));
+        match &stmt.kind {
+            StmtKind::Wait { cell, .. }
+            | StmtKind::WaitParity { cell, .. }
+            | StmtKind::BarrierWait { cell } => at(cell, uses, &waits),
+            StmtKind::Sync { cell, .. } => at(cell, uses, &|uses| {
+                waits(uses);
+                arrives(uses);
+            }),
+            StmtKind::Arrive { cell, .. }
+            | StmtKind::BarArrive { cell, .. }
+            | StmtKind::BarrierArrive { cell }
+            | StmtKind::Commit { cell } => at(cell, uses, &arrives),
+            StmtKind::Init { cell } => at(cell, uses, &|uses| uses.initialises = true),
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                visit(then, uses);
+                visit(otherwise, uses);
+            }
+            StmtKind::For { body, .. } => visit(body, uses),
+            _ => {}
+        }
+    }
+}
