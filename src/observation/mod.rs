@@ -132,6 +132,19 @@ pub struct Observation {
     pub grid: Option<Dim>,
     /// How many lines say nothing that is known.
     pub unread: usize,
+    /// What seems to be about a barrier and was not understood.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Something about a barrier that was not understood.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    /// The line of the input, from 1.
+    pub line: usize,
+    /// What stands there.
+    pub text: String,
+    /// Why it is not understood, as a lowercase fragment.
+    pub why: &'static str,
 }
 
 impl Observation {

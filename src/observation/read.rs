@@ -15,10 +15,20 @@ use super::Labelled;
 use super::Observation;
 use super::Place;
 use super::Seen;
+use super::Skipped;
 use super::Word;
 
 /// The largest number of threads that are kept; tables of whole grids repeat themselves.
 const MOST: usize = 1 << 14;
+
+/// The largest number of lines that are named as not understood.
+const MOST_SKIPPED: usize = 64;
+
+/// Why a line is not understood.
+const NO_BARRIER: &str = "no mbarrier that was initialised has this value";
+const NO_WORD: &str = "a barrier is read as 64 bits: 0x and 13 to 16 digits";
+const NO_LABEL: &str =
+    "a 64-bit word is read behind a name or an address and a colon: `full[0]: 0x...`";
 
 fn pattern(text: &str) -> Regex {
     // They are constants, and a test compiles each.
@@ -38,9 +48,11 @@ patterns! {
     ARGUMENT = r"\b([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(0x[0-9a-fA-F]+|\d+)\b";
     LAUNCH = r"([A-Za-z_][A-Za-z0-9_:]*)(?:<[^<>]*>)?\s*<<<\((\d+),(\d+),(\d+)\),\s*\((\d+),(\d+),(\d+)\)>>>";
     TUPLE = r"\((\d+),(\d+),(\d+)\)";
+    WORD = r"\b0x[1-9a-fA-F][0-9a-fA-F]{15}\s*$";
     HEX = r"\b0x([0-9a-fA-F]+)\b";
     SOURCE = r"(\S+\.[A-Za-z]{1,5})\s+(\d+)\s*$";
     LINE_OF = r#"^Line (\d+) of "([^"]+)" .*?address 0x([0-9a-fA-F]+).*? ends at 0x([0-9a-fA-F]+)"#;
+    NAMED = r"^\s*([A-Za-z_][A-Za-z0-9_.]*(?:\[\d+\])*)\s*[:=]\s*(\S.*)$";
     WORDS = r"^\s*([A-Za-z_][A-Za-z0-9_.]*(?:\[\d+\])*|0x[0-9a-fA-F]+)(?:\s*<[^>]*>)?\s*[:=]\s*((?:0x[0-9a-fA-F]{13,16}\s*)+)$";
 }
 
@@ -88,6 +100,7 @@ pub fn read(text: &str) -> Observation {
         }
         if !reader.line(line, number + 1) {
             reader.out.unread += 1;
+            reader.skipped(line, number + 1);
         }
     }
     reader.finish()
@@ -132,7 +145,7 @@ impl Reader {
             self.open = false;
             return true;
         }
-        if self.words(line) || self.row(line, number) {
+        if self.words(line, number) || self.row(line, number) {
             return true;
         }
         self.frame(line, number)
@@ -197,19 +210,41 @@ impl Reader {
         true
     }
 
+    /// Keeps a line that is not understood where it seems to be about a barrier.
+    fn skipped(&mut self, line: &str, number: usize) {
+        let name = NAMED.captures(line);
+        let name = name.filter(|found| found[2].starts_with(|c: char| c.is_ascii_digit()));
+        let named = name.is_some_and(|found| found[1].contains('[') || barrier(&found[1]));
+        let why = match named {
+            true => NO_WORD,
+            false if WORD.is_match(line) && !line.contains('#') => NO_LABEL,
+            false => return,
+        };
+        self.skip(line, number, why);
+    }
+
+    fn skip(&mut self, text: &str, line: usize, why: &'static str) {
+        if self.out.skipped.len() < MOST_SKIPPED {
+            let text = text.trim().to_owned();
+            self.out.skipped.push(Skipped { line, text, why });
+        }
+    }
+
     /// Words of memory behind an address or a name.
-    fn words(&mut self, line: &str) -> bool {
+    fn words(&mut self, line: &str, row: usize) -> bool {
         let Some(found) = WORDS.captures(line) else {
             return false;
         };
         let label = found[1].to_owned();
         let address = number(&label);
         let words = found[2].split_whitespace().filter_map(number);
-        let mut any = false;
+        let mut strange = false;
         for (position, bits) in words.enumerate() {
             let address = address.map(|address| address.saturating_add(8 * position as u64));
-            if let Some(word) = Word::decode(bits) {
-                any = true;
+            let word = Word::decode(bits);
+            // Memory that was dumped around barriers is empty in places. What is called by a name is meant to be one.
+            strange |= word.is_none() && (bits != 0 || address.is_none());
+            if let Some(word) = word {
                 let label = match address {
                     Some(address) => format!("{address:#x}"),
                     None => label.clone(),
@@ -221,7 +256,10 @@ impl Reader {
                 });
             }
         }
-        any
+        if strange {
+            self.skip(line, row, NO_BARRIER);
+        }
+        true
     }
 
     fn row(&mut self, line: &str, number: usize) -> bool {
@@ -360,6 +398,14 @@ fn header(line: &str) -> Option<Table> {
     let says = |wanted: Column| columns.contains(&wanted);
     let who = says(Column::Block) || says(Column::Thread) || says(Column::Warp);
     (who && (says(Column::Line) || says(Column::Pc))).then_some(Table::Columns(columns))
+}
+
+/// Whether a name is one that barriers have.
+fn barrier(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["bar", "full", "empty"]
+        .iter()
+        .any(|part| name.contains(part))
 }
 
 fn column(name: &str) -> Column {

@@ -288,3 +288,31 @@ fn json_has_the_schedule() {
     let trace = &result["finding"]["counterexample"]["trace"];
     assert_eq!(trace.as_array().unwrap().len(), 26);
 }
+
+/// What seems to be about a barrier and is not understood is named, with its line in its own file.
+#[test]
+fn lines_about_barriers_that_are_not_understood_are_named() {
+    let folder = Folder::new();
+    folder.file("gemm.wlk", GEMM.replace("GUARD", "k"));
+    folder.file("shown.txt", SHOWN);
+    folder.file(
+        "words.txt",
+        "x = 5\nfull[0] = 0x0000000000000000\nempty: 7\n",
+    );
+    let arguments = [
+        "hang",
+        "gemm.wlk",
+        "--from",
+        "shown.txt",
+        "--from",
+        "words.txt",
+        "-q",
+    ];
+    let output = folder.output(&arguments, b"");
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    let output = folder.output(&arguments[..6], b"");
+    insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @r"
+    note: words.txt:2: not used: `full[0] = 0x0000000000000000`: no mbarrier that was initialised has this value
+    note: words.txt:3: not used: `empty: 7`: a barrier is read as 64 bits: 0x and 13 to 16 digits
+    ");
+}

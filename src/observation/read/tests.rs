@@ -140,3 +140,47 @@ fn a_text_may_end_anywhere() {
         read(&noise);
     }
 }
+
+fn skipped(text: &str) -> Vec<String> {
+    let skipped = read(text).skipped.into_iter();
+    skipped
+        .map(|one| format!("{}: {}: {}", one.line, one.text, one.why))
+        .collect()
+}
+
+#[test]
+fn what_is_no_barrier_is_named() {
+    let text = "\
+full[0] = 0x0000000000000000
+full[1] = 0x7ffff80000
+empty: 7
+0x30460:\t0x7fff0000001fffc0\t0x0000000000000000
+0x30470:\t0x0000000000000001
+the word was 0x7fff0000001fffc0
+x = 5
+";
+    assert_eq!(
+        skipped(text),
+        [
+            format!("1: full[0] = 0x0000000000000000: {NO_BARRIER}"),
+            format!("2: full[1] = 0x7ffff80000: {NO_WORD}"),
+            format!("3: empty: 7: {NO_WORD}"),
+            format!("5: 0x30470:\t0x0000000000000001: {NO_BARRIER}"),
+            format!("6: the word was 0x7fff0000001fffc0: {NO_LABEL}"),
+        ]
+    );
+}
+
+/// What debuggers print besides is no barrier.
+#[test]
+fn frames_and_registers_are_not_named() {
+    let text = "\
+rip            0x00007ffe439bac10\t0x7ffe439bac10
+#1  0x00007ffe439bac10 in wait ()
+0x00007ffe439b4a30      137       return static_cast<bool>(wait_complete);
+134             : \"r\"(mbar_addr), \"r\"(parity) // inputs
+[Switching focus to CUDA kernel 0, grid 4, block (0,0,0), thread (0,0,0), sm 1]
+$1 = 0x00007ffe439bac10
+";
+    assert_eq!(skipped(text), Vec::<String>::new());
+}

@@ -15,6 +15,7 @@ use warplock::report::hang::Outcome;
 use warplock::report::hang::Report;
 use warplock::report::json;
 use warplock::report::text::Detail;
+use warplock::report::text::abridged;
 use warplock::report::text::visible;
 use warplock::verdict;
 use warplock::verdict::deadlock::Settings;
@@ -75,12 +76,18 @@ pub enum Format {
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
     let mut text = String::new();
+    // Where each file begins in the text, by lines.
+    let mut begins = Vec::new();
     for path in &arguments.from {
+        begins.push((text.lines().count(), sources::name_of(path)));
         let bytes = sources::read_up_to(path, LARGEST)?;
         text.push_str(&String::from_utf8_lossy(&bytes));
         text.push('\n');
     }
     let seen = observation::read(&text);
+    if !session.quiet {
+        session.terminal.err(&skipped(&seen, &begins));
+    }
     if seen.seen.is_empty() && seen.barriers.is_empty() {
         let names: Vec<String> = arguments
             .from
@@ -141,6 +148,38 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         };
         Ok((text, exit))
     })
+}
+
+/// How many lines are named that are not understood.
+const MOST_SKIPPED: usize = 8;
+
+/// How long such a line may be.
+const SKIPPED_LENGTH: usize = 60;
+
+/// What seems to be about barriers in these files and is not understood.
+fn skipped(seen: &Observation, begins: &[(usize, String)]) -> String {
+    let mut out = String::new();
+    for skipped in seen.skipped.iter().take(MOST_SKIPPED) {
+        let of = begins
+            .iter()
+            .rev()
+            .find(|(before, _)| *before < skipped.line);
+        let (before, name) = of.map_or((0, ""), |(before, name)| (*before, name.as_str()));
+        let line = skipped.line - before;
+        let text = abridged(&visible(&skipped.text), SKIPPED_LENGTH);
+        out.push_str(&format!(
+            "note: {}:{line}: not used: `{text}`: {}\n",
+            visible(name),
+            skipped.why
+        ));
+    }
+    let more = seen.skipped.len().saturating_sub(MOST_SKIPPED);
+    if more > 0 {
+        out.push_str(&format!(
+            "note: {more} more lines about barriers are not used\n"
+        ));
+    }
+    out
 }
 
 /// The answer for the entry that the observation is about.
