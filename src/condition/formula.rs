@@ -5,10 +5,14 @@ use rustc_hash::FxHashSet;
 use super::atoms::Atom;
 use super::atoms::Bits;
 use super::atoms::bits;
+use crate::patience;
 
 /// How many terms and formulas are kept on the way.
 const TERMS: usize = 1_500;
 const FORMULAS: usize = 24;
+
+/// How many terms there may be before the lightest are chosen.
+const MOST_TERMS: usize = 100_000;
 
 /// A conjunction costs more than its atoms, a disjunction more than its terms.
 const AND: u32 = 3;
@@ -122,6 +126,9 @@ pub(super) fn separating(
     // What is enough alone needs no other.
     let parts: Vec<&Term> = terms.iter().filter(|t| !covers(&t.bits, inside)).collect();
     for (number, first) in parts.iter().enumerate() {
+        if patience::over() {
+            break;
+        }
         for second in &parts[number + 1..] {
             let pairs = first.bits.iter().zip(&second.bits).zip(inside);
             if { pairs }.all(|((a, b), inside)| (a | b) & inside == *inside) {
@@ -156,26 +163,38 @@ fn pure(atoms: &[(Atom, Bits)], inside: &Bits, outside: &Bits) -> Vec<Term> {
             });
         }
     }
-    for (number, (a, left)) in useful.iter().enumerate() {
-        for (b, right) in &useful[number + 1..] {
-            let both: Bits = left.iter().zip(right).map(|(a, b)| a & b).collect();
-            // One that is enough alone needs no other.
-            if meets(left, outside)
-                && meets(right, outside)
-                && meets(&both, inside)
-                && !meets(&both, outside)
-            {
+    // One that is enough alone needs no other.
+    let open: Vec<&&(Atom, Bits)> = useful.iter().filter(|(_, b)| meets(b, outside)).collect();
+    let both_meet = |a: &Bits, b: &Bits, set: &Bits| {
+        let words = a.iter().zip(b).zip(set);
+        { words }.any(|((a, b), set)| a & b & set != 0)
+    };
+    for (number, (a, left)) in open.iter().enumerate() {
+        // What is left out is only a formula fewer.
+        if patience::over() {
+            break;
+        }
+        for (b, right) in &open[number + 1..] {
+            if !both_meet(left, right, outside) && both_meet(left, right, inside) {
                 terms.push(Term {
                     atoms: vec![*a, *b],
-                    bits: both,
+                    bits: left.iter().zip(right).map(|(a, b)| a & b).collect(),
                     weight: a.weight() + b.weight() + AND,
                 });
             }
         }
+        if terms.len() > MOST_TERMS {
+            lightest(&mut terms);
+        }
     }
+    lightest(&mut terms);
+    terms
+}
+
+/// Leaves the lightest ones, of those that hold at the same points one.
+fn lightest(terms: &mut Vec<Term>) {
     terms.sort_by_key(|term| term.weight);
     let mut seen = FxHashSet::default();
     terms.retain(|term| seen.insert(term.bits.clone()));
     terms.truncate(TERMS);
-    terms
 }

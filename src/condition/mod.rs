@@ -159,7 +159,8 @@ pub fn condition(
         near: Vec::new(),
         beyond: Vec::new(),
     };
-    search.run()
+    // Proofs are asked for time that is left. What looks for formulas and shapes asks whether there is any.
+    patience::until(patience::deadline(settings.timeout), || search.run())
 }
 
 /// How far the first box reaches.
@@ -360,7 +361,7 @@ impl Search<'_> {
         }
         let (points, inside) = self.bits(space);
         let atoms = atoms::atoms(&space.numbers, &points);
-        formula::separating(&atoms, &points, &inside)
+        patience::until(self.end, || formula::separating(&atoms, &points, &inside))
     }
 
     /// The samples as values of all numbers, and those that hang.

@@ -9,6 +9,7 @@ use super::Fact;
 use crate::certificate::order::polynomial::Polynomial;
 use crate::certificate::order::polynomial::TooLarge;
 use crate::certificate::order::polynomial::Unknown;
+use crate::patience;
 
 /// How many cases inside cases are gone through, and how many sums in a row.
 pub(super) const MAX_SPLITS: usize = 3;
@@ -42,6 +43,11 @@ pub(super) struct Known {
     any: Vec<Vec<Fact>>,
     /// The functions that occur.
     applications: Vec<Application>,
+}
+
+/// One step fewer that may be tried; none where no step is left, or no time.
+fn one_less(tried: usize) -> Option<usize> {
+    tried.checked_sub(1).filter(|_| !patience::over())
 }
 
 impl Known {
@@ -341,7 +347,7 @@ impl Known {
                 }
                 continue;
             }
-            let Some(rest) = tried.checked_sub(1) else {
+            let Some(rest) = one_less(*tried) else {
                 return Ok(false);
             };
             *tried = rest;
@@ -374,7 +380,7 @@ impl Known {
             known.any.remove(at);
             let mut all = true;
             for case in any {
-                let Some(rest) = tried.checked_sub(1) else {
+                let Some(rest) = one_less(*tried) else {
                     return Ok(false);
                 };
                 *tried = rest;
@@ -450,7 +456,7 @@ impl Known {
             let Some((_, by)) = found.filter(|(_, by)| (*by > 0) != (times > 0)) else {
                 continue;
             };
-            let Some(rest) = tried.checked_sub(1) else {
+            let Some(rest) = one_less(*tried) else {
                 return Ok(false);
             };
             *tried = rest;

@@ -19,6 +19,7 @@ use super::Guess;
 use super::sample;
 use super::uncovered;
 use crate::certificate::argument::Argument;
+use crate::patience;
 use crate::protocol::Domain;
 use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
@@ -65,7 +66,7 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
         Ok(certificate) => return Guess::Fitting(Argument::Kernel(certificate)),
         Err(reason) => reason,
     };
-    if protocol.atomic().is_some() {
+    if protocol.atomic().is_some() || over(deadline) {
         return Guess::nothing(reason);
     }
     tell("looking for turns");
@@ -74,6 +75,14 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
         Ok(events) => Guess::Fitting(Argument::Waits(events)),
         Err(_) => Guess::nothing(reason),
     }
+}
+
+/// Why there is no certificate where there was no time.
+const TIME: &str = "the time was up";
+
+/// Whether the time is over: that of this search, or of what it is a part of.
+fn over(deadline: Instant) -> bool {
+    patience::over() || Instant::now() >= deadline
 }
 
 fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String> {
@@ -87,8 +96,9 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
         return Err("there are too many waits and roles".to_owned());
     }
     let search = Search {
-        samples: samples(&system),
+        samples: samples(&system, deadline),
         system,
+        deadline,
     };
     let classes = &search.system.classes;
     if search.samples.iter().all(Vec::is_empty) {
@@ -107,14 +117,17 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
     certificate.lags = search.lags()?;
     for class in 0..classes.len() {
         for lane in 0..search.system.lanes.len() {
+            if over(deadline) {
+                return Err(TIME.to_owned());
+            }
             if search.system.in_turn(lane) {
                 search.in_turn(&mut certificate, class, lane)?;
             }
             search.not_lapped(&mut certificate, class, lane)?;
         }
     }
-    if Instant::now() >= deadline {
-        return Err("the time was up".to_owned());
+    if over(deadline) {
+        return Err(TIME.to_owned());
     }
     let ranks = ranks::ranks(&search.system, &search.samples, &certificate.lags)
         .ok_or("there are no ranks of this form")?;
@@ -134,6 +147,8 @@ struct Search<'p> {
     system: System<'p>,
     /// Per class.
     samples: Vec<Vec<Sample>>,
+    /// When it has to end.
+    deadline: Instant,
 }
 
 impl Search<'_> {
@@ -331,6 +346,9 @@ impl Search<'_> {
             for (chain, less, behind) in tried {
                 let end = chain.last().map_or(class, |link: &Link| link.class);
                 for lane in self.waited(end) {
+                    if over(self.deadline) {
+                        return None;
+                    }
                     let mut less = less.clone();
                     let mut behind = behind.clone();
                     if let Some(last) = chain.last() {
@@ -471,7 +489,7 @@ fn point(protocol: &Protocol, nth: i64) -> Option<Vec<i64>> {
 }
 
 /// Runs of members of each class at different values of the parameters.
-fn samples(system: &System<'_>) -> Vec<Vec<Sample>> {
+fn samples(system: &System<'_>, deadline: Instant) -> Vec<Vec<Sample>> {
     let mut points: Vec<Vec<i64>> = Vec::new();
     let mut note = |point: Vec<i64>, most: usize| {
         if points.len() < most && !points.contains(&point) {
@@ -490,7 +508,7 @@ fn samples(system: &System<'_>) -> Vec<Vec<Sample>> {
     let mut left = MAX_STEPS;
     for params in points {
         // A point counts only where every class is seen there.
-        if left == 0 {
+        if left == 0 || over(deadline) {
             break;
         }
         for (class, samples) in system.classes.iter().zip(&mut all) {

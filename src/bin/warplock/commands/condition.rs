@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::time::Instant;
 
 use clap::Args;
 use warplock::condition;
@@ -132,7 +133,8 @@ fn one(
     let narrowing = arguments.domain.narrowing()?;
     sources::narrow(&mut loaded.protocol, &narrowing, &input.name, reading.style)?;
     let settings = Settings {
-        timeout: arguments.timeout,
+        // Recovering the protocol has taken a part of it.
+        timeout: reading.end.saturating_duration_since(Instant::now()),
         objectives: None,
         cancel: &interrupt::CANCEL,
         tell: reading.tell,
