@@ -197,3 +197,55 @@ role y {\n    wait ready == 1\n}
     );
     assert!(shown.contains("deadlock PROVED"), "{shown}");
 }
+
+/// Two CTAs that tell each other how far they are, as recovery writes it: one role for each, with the lines of the kernel.
+const PAIR: &str = "\
+protocol pair
+
+param N in 0..
+
+mbarrier bar_cta0 { arrivals: 2 }
+mbarrier bar_cta1 { arrivals: 2 }
+
+role cta0 {
+    for i in 0..N {
+        arrive bar_cta0      // k.cu:3
+        arrive bar_cta1      // k.cu:4
+        wait bar_cta0 i % 2  // k.cu:5
+    }
+}
+
+role cta1 {
+    for i in 0..N {
+        arrive bar_cta1      // k.cu:3
+        arrive bar_cta0      // k.cu:4
+        wait bar_cta1 i % 2  // k.cu:5
+    }
+}
+";
+
+fn repairs_of_pair(from: &str, to: &str) -> String {
+    assert!(PAIR.contains(from));
+    let folder = Folder::new();
+    folder.file("pair.wlk", PAIR.replace(from, to));
+    let shown = folder.run(&["repair", "pair.wlk", "-q", "--property", "deadlock"]);
+    let found = shown.lines().filter(|line| line.starts_with("repair "));
+    found.collect::<Vec<_>>().join("\n")
+}
+
+/// What one role does at a line, the other one lacks: at the barrier of its peer.
+#[test]
+fn a_role_lacks_an_arrival_of_its_peer() {
+    let found = repairs_of_pair("        arrive bar_cta0      // k.cu:4\n", "");
+    insta::assert_snapshot!(found, @"repair 1: `arrive bar_cta0` in `cta1`, too");
+}
+
+/// A barrier of each CTA is declared once in the kernel.
+#[test]
+fn counts_of_barriers_that_are_called_alike_change_together() {
+    let found = repairs_of_pair(
+        "bar_cta0 { arrivals: 2 }\nmbarrier bar_cta1 { arrivals: 2 }",
+        "bar_cta0 { arrivals: 4 }\nmbarrier bar_cta1 { arrivals: 4 }",
+    );
+    insta::assert_snapshot!(found, @"repair 1: `bar_cta0` and what is called like it expect 2");
+}

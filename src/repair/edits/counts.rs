@@ -44,15 +44,32 @@ fn declared(found: &mut Found<'_>) {
             continue;
         };
         let name = &object.name.text;
-        for count in members(found, name) {
+        let alike = alike(found, name, arrivals);
+        for count in [members(found, name), near(found, arrivals, 1)].concat() {
             let what = format!("`{name}` expects {count}");
-            found.replace(Kind::Count, what, arrivals.span, count);
-        }
-        for count in near(found, arrivals, 1) {
-            let what = format!("`{name}` expects {count}");
-            found.replace(Kind::Count, what, arrivals.span, count);
+            found.replace(Kind::Count, what, arrivals.span, count.clone());
+            if !alike.is_empty() {
+                let what = format!("`{name}` and what is called like it expect {count}");
+                let all = alike.iter().chain([&arrivals.span]);
+                let all = all.map(|span| (*span, count.clone())).collect();
+                found.add(Kind::Count, what, all);
+            }
         }
     }
+}
+
+/// The same counts of objects that are called the same but for numbers: one barrier in each CTA is declared once in a kernel.
+fn alike(found: &Found<'_>, name: &str, count: &Expr) -> Vec<Span> {
+    let peers = super::peers::peers(found, name);
+    let counts = found.file.items.iter().filter_map(|item| match &item.kind {
+        ItemKind::Object(object) if peers.contains(&object.name.text) => match &object.kind {
+            ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier(arrivals) => Some(arrivals),
+            _ => None,
+        },
+        _ => None,
+    });
+    let counts = counts.filter(|other| found.slice(other.span) == found.slice(count.span));
+    counts.map(|other| other.span).collect()
 }
 
 /// The counts of named barriers, which stand at every use: all uses change together.

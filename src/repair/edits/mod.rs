@@ -12,6 +12,7 @@ mod loops;
 mod memory;
 mod missing;
 mod order;
+mod peers;
 mod phases;
 mod rounds;
 mod signals;
@@ -187,6 +188,7 @@ pub fn all(source: &str, file: &File, stuck: &Stuck) -> Vec<Edit> {
     counts::add(&mut found);
     signals::add(&mut found);
     missing::add(&mut found);
+    peers::add(&mut found);
     loops::add(&mut found);
     values::add(&mut found);
     guards::add(&mut found);

@@ -13,19 +13,23 @@ use super::walk::Place;
 /// The same edits, each at all statements of a line.
 pub(super) fn everywhere(found: &Found<'_>, edits: Vec<Edit>) -> Vec<Edit> {
     let all = edits.into_iter().map(|edit| {
-        let [(span, by)] = edit.replaced.as_slice() else {
-            return edit;
-        };
-        let mut replaced = vec![(*span, by.clone())];
-        if let Some(place) = owner(found, *span) {
-            replaced.extend(
-                others(found, &place, *span)
-                    .into_iter()
-                    .map(|span| (span, by.clone())),
-            );
+        let mut replaced = edit.replaced.clone();
+        for (span, by) in &edit.replaced {
+            let Some(place) = owner(found, *span) else {
+                continue;
+            };
+            // What the edit changes already it changes in its own way.
+            for twin in others(found, &place, *span) {
+                let apart = |(known, _): &(Span, String)| {
+                    known.end <= twin.start && known.start < twin.start
+                        || twin.end <= known.start && twin.start < known.start
+                };
+                if replaced.iter().all(apart) {
+                    replaced.push((twin, by.clone()));
+                }
+            }
         }
         replaced.sort_by_key(|(span, _)| span.start);
-        replaced.dedup_by_key(|(span, _)| span.start);
         Edit { replaced, ..edit }
     });
     all.collect()
@@ -85,7 +89,7 @@ fn others(found: &Found<'_>, place: &Place<'_>, span: Span) -> Vec<Span> {
 }
 
 /// The line of a kernel that a comment behind a statement names.
-fn origin(source: &str, span: Span) -> Option<&str> {
+pub(super) fn origin(source: &str, span: Span) -> Option<&str> {
     let line = source.get(span.end..)?.lines().next()?;
     let place = line.rsplit_once("// ")?.1.trim();
     let (file, number) = place.rsplit_once(':')?;
