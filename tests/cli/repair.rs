@@ -249,3 +249,51 @@ fn counts_of_barriers_that_are_called_alike_change_together() {
     );
     insta::assert_snapshot!(found, @"repair 1: `bar_cta0` and what is called like it expect 2");
 }
+
+/// Two stages that are handed to and fro by named barriers; nobody says at the beginning that they are free.
+const HANDED: &str = "\
+protocol handed
+
+param N in 0..
+
+named bar[16]
+
+role load {
+    for i in 0..N {
+        sync bar[1] 64
+        arrive bar[3] 64
+        sync bar[2] 64
+        arrive bar[4] 64
+    }
+}
+
+role use {
+    for i in 0..N {
+        sync bar[3] 64
+        arrive bar[1] 64
+        sync bar[4] 64
+        arrive bar[2] 64
+    }
+}
+";
+
+#[test]
+fn what_is_free_at_the_beginning_is_said_before_the_loop() {
+    let folder = Folder::new();
+    folder.file("handed.wlk", HANDED);
+    let shown = folder.run(&["repair", "handed.wlk", "-q", "--property", "deadlock"]);
+    // Either of the two may begin.
+    let repairs = "`arrive bar[1] 64`, `arrive bar[2] 64` once before the loop";
+    assert!(shown.contains(repairs), "{shown}");
+}
+
+/// CTAs take turns, and the second stage is added to by two; the order in which CTAs start is open.
+#[test]
+fn the_same_is_added_in_every_case() {
+    let text = "protocol turns\n\nparam N in 1..\nparam M in 1..\n\nsemaphore s[M] = 0\n\ngrid cta[n in 0..N] launch any resident 1.. {\n    for m in 0..M {\n        wait s[m] == n\n        s[m] += if m == 0 then 1 else 2\n    }\n}\n";
+    let folder = Folder::new();
+    folder.file("turns.wlk", text);
+    let shown = folder.run(&["repair", "turns.wlk", "-q", "--property", "deadlock"]);
+    let repairs = "`s[m]` always changes by 1, and CTAs start ascending";
+    assert!(shown.contains(repairs), "{shown}");
+}

@@ -4,6 +4,7 @@ use crate::protocol::Span;
 use crate::text::ast::LaunchOrder;
 use crate::text::ast::Operation;
 use crate::text::ast::Resident;
+use crate::text::ast::Stmt;
 use crate::text::ast::StmtKind;
 
 use super::Found;
@@ -11,8 +12,10 @@ use super::Kind;
 use super::guards::indentation;
 use super::tight;
 use super::walk::Place;
+use super::walk::blocks;
 use super::walk::cell;
 use super::walk::extent;
+use super::walk::names;
 use super::walk::roles;
 use super::walk::synchronizes;
 
@@ -20,7 +23,42 @@ pub(super) fn add(found: &mut Found<'_>) {
     swapped(found);
     dropped(found);
     launched(found);
+    primed(found);
     inserted(found);
+}
+
+/// What a loop arrives at, once before it: what is free at the beginning is said to be.
+fn primed(found: &mut Found<'_>) {
+    for place in found.places.clone() {
+        let variable = match &place.stmt.kind {
+            StmtKind::For { name, .. } => Some(name.text.as_str()),
+            StmtKind::Repeat { .. } => None,
+            _ => continue,
+        };
+        let fixed = |stmt: &&Stmt| {
+            let mut used = Vec::new();
+            let cell = cell(stmt);
+            cell.iter()
+                .flat_map(|cell| &cell.index)
+                .for_each(|e| names(e, &mut used));
+            cell.is_some() && !variable.is_some_and(|name| used.contains(&name))
+        };
+        let body = blocks(place.stmt)
+            .into_iter()
+            .flat_map(|block| &block.stmts);
+        let arrivals = body.filter(|stmt| matches!(stmt.kind, StmtKind::Arrive { .. }));
+        let texts = arrivals.filter(fixed).map(|stmt| found.slice(stmt.span));
+        let texts: Vec<&str> = texts.collect();
+        // One alone is among the statements that are put elsewhere.
+        if texts.len() < 2 {
+            continue;
+        }
+        let start = place.stmt.span.start;
+        let pad = indentation(found.source, start);
+        let by = texts.iter().map(|text| format!("{text}\n{pad}")).collect();
+        let what = format!("`{}` once before the loop", texts.join("`, `"));
+        found.replace(Kind::Insert, what, Span { start, end: start }, by);
+    }
 }
 
 fn swapped(found: &mut Found<'_>) {

@@ -349,8 +349,21 @@ fn amounts(found: &mut Found<'_>) {
         if !matches!(changed.kind, ExprKind::Int(0)) {
             values.extend(near(found, changed, 1));
         }
+        let name = found.slice(element.span).to_owned();
+        if let ExprKind::If(_, a, b) = &changed.kind {
+            // The same in every case. Turns that are taken in order need CTAs that start in it.
+            for value in [a, b].map(|e| found.slice(e.span).to_owned()) {
+                for (from, to) in super::order::undetermined(found) {
+                    let what = format!("`{name}` always changes by {value}, and CTAs start {to}");
+                    let both = vec![(changed.span, value.clone()), (from, to)];
+                    found.add(Kind::Value, what, both);
+                }
+                let what = format!("`{name}` always changes by {value}");
+                found.replace(Kind::Value, what, changed.span, value);
+            }
+        }
         for value in values {
-            let what = format!("`{}` changes by {value}", found.slice(element.span));
+            let what = format!("`{name}` changes by {value}");
             found.replace(Kind::Value, what, changed.span, value);
         }
     }
