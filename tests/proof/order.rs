@@ -495,3 +495,54 @@ fn large_bounds_do_not_cost_the_proof() {
     proves(&nested("(k / 3 + 1) % 2"));
     assert!(proposal(&nested("k / 3 % 2")).is_err());
 }
+
+/// Two groups of warps take turns in two loops that go on with one ring. With the bounds of all parameters, numbers in the search for
+/// ranks do not fit.
+#[test]
+fn ranks_are_found_without_large_bounds() {
+    let round = |k: &str, next: &str, parity: &str, [own, other]: [usize; 2]| {
+        let (first, second) = (2 * own, 2 * own + 1);
+        format!(
+            "wait k_full[({k} + 1) % 2] ({k} + 1) / 2 % 2 sync turn[{own}] 256 arrive mul_{second}
+             wait v_full[({k}) % 2] {parity} arrive mul_{first} arrive turn[{other}] 256
+             wait mul_{second} ({k}) % 2 arrive k_empty[({k} + 1) % 2] wait mul_{first} ({next}) % 2
+             arrive v_empty[({k}) % 2]"
+        )
+    };
+    let group = |role: &str, begin: &str, turns: [usize; 2], last: &str, parity: &str| {
+        let (first, second) = (2 * turns[0], 2 * turns[0] + 1);
+        format!(
+            "role {role} warp {{ {begin} if tiles > tile {{
+             wait q_full 0 wait k_full[0] 0 arrive mul_{first} wait mul_{first} 0 arrive k_empty[0]
+             for i in 0..rest {{ {} }} for j in 0..part {{ {} }}
+             arrive q_empty wait v_full[(rest + part) % 2] (rest + part) / 2 % 2
+             arrive mul_{second} wait mul_{second} (rest + part) % 2 arrive v_empty[(rest + part) % 2]
+             sync turn[3] 256 arrive turn[3] 288 {last} }} }}",
+            round("i", "i + 1", "i / 2 % 2", turns),
+            round("rest + j", "rest + j + 1", parity, turns),
+        )
+    };
+    let warps = |parity: &str| {
+        format!(
+            "protocol turns param rest in 0..=1073741823 param part in 0..=16777215
+             param tile in 0..=1073741823 param tiles in 0..=1073741823
+             mbarrier q_full {{ arrivals: 1 }} mbarrier q_empty {{ arrivals: 8 }}
+             mbarrier k_full[2] {{ arrivals: 1 }} mbarrier k_empty[2] {{ arrivals: 8 }}
+             mbarrier v_full[2] {{ arrivals: 1 }} mbarrier v_empty[2] {{ arrivals: 8 }}
+             mbarrier mul_0 {{ arrivals: 4 }} mbarrier mul_1 {{ arrivals: 4 }}
+             mbarrier mul_2 {{ arrivals: 4 }} mbarrier mul_3 {{ arrivals: 4 }} named turn[4]
+             role load warp {{ if tiles > tile {{
+             wait k_empty[0] 1 arrive k_full[0] wait q_empty 1 arrive q_full
+             for i in 0..rest + part {{
+             wait k_empty[(i + 1) % 2] ((i + 1) / 2 + 1) % 2 arrive k_full[(i + 1) % 2]
+             wait v_empty[i % 2] (i / 2 + 1) % 2 arrive v_full[i % 2] }}
+             wait v_empty[(rest + part) % 2] ((rest + part) / 2 + 1) % 2 arrive v_full[(rest + part) % 2] }} }}
+             {} {} {}",
+            group("one", "arrive turn[0] 256", [0, 1], "sync turn[3] 288", parity),
+            group("others_of_one[w in 0..3]", "arrive turn[0] 256", [0, 1], "", parity),
+            group("two[w in 0..4]", "", [1, 0], "", parity),
+        )
+    };
+    proves(&warps("(rest + j) / 2 % 2"));
+    assert!(proposal(&warps("j / 2 % 2")).is_err());
+}

@@ -24,6 +24,7 @@ mod lint;
 mod lives;
 mod loops;
 mod misuse;
+mod parted;
 mod pipelines;
 mod restarts;
 mod robust;

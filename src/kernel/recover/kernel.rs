@@ -24,6 +24,7 @@ use crate::recover::number::Atomic;
 use crate::recover::overwritten::refuse_stores;
 use crate::recover::own_phases;
 use crate::recover::parity;
+use crate::recover::parted::part;
 use crate::recover::pointers::wide_sizes;
 use crate::recover::quotients::quotients;
 use crate::recover::reroll::reroll;
@@ -254,6 +255,7 @@ fn roles_with(
     if arena.looked_ahead {
         inputs.assumptions.insert(OVERTAKEN.to_owned());
     }
+    part(&mut roles, &mut inputs);
     quotients(&mut roles, &mut inputs);
     let ranges = inputs.all.iter().zip(0..);
     let ranges = ranges

@@ -102,6 +102,8 @@ pub struct Machine {
     pub steps: BTreeMap<Site, Steps>,
     /// The loop whose index is the number of steps, if there is one.
     pub index: Option<u32>,
+    /// The phis of another machine, all of one loop, whose state this one begins with: at as many steps as that one has made.
+    pub begins_with: Vec<u32>,
 }
 
 impl Machine {
@@ -162,14 +164,14 @@ impl Recurrences {
             });
             components.push(joined);
         }
-        for variables in components.into_iter().chain(closures) {
-            if variables
-                .iter()
-                .any(|variable| recurrences.machine_of.contains_key(variable))
-            {
+        let all: Vec<BTreeSet<usize>> = components.into_iter().chain(closures).collect();
+        // Those that begin with the state of others come behind these.
+        for variables in all.iter().chain(&all) {
+            let mut own = variables.iter();
+            if own.any(|variable| recurrences.machine_of.contains_key(variable)) {
                 continue;
             }
-            if let Some(machine) = recurrences.machine(variables, phis, terms) {
+            if let Some(machine) = recurrences.machine(variables.clone(), phis, terms) {
                 let number = recurrences.machines.len();
                 for variable in &machine.variables {
                     recurrences.machine_of.insert(*variable, number);
@@ -304,6 +306,8 @@ impl Recurrences {
         let (Some(outermost), 1) = (roots.first().copied(), roots.len()) else {
             return None;
         };
+        let copied = self.copied(&firsts, phis, terms);
+        let begins_with = self.begin_with(copied.as_ref(), &mut firsts, terms)?;
         // The launch may decide in which state.
         let begins = self.split(firsts, &variables, terms, 0)?;
         let mut starts: Vec<(Vec<bool>, Vec<u128>)> = Vec::new();
@@ -426,7 +430,9 @@ impl Recurrences {
                 return None;
             }
         }
-        if tail == 0 {
+        if let Some(copied) = &copied {
+            self.goes_as(&states, tail, copied)?;
+        } else if tail == 0 {
             let all = distances.values_mut().flat_map(BTreeMap::values_mut);
             shorten(&mut states, all.collect());
         }
@@ -440,7 +446,10 @@ impl Recurrences {
             })
             .collect();
         let index = loops.first().copied().filter(|at| {
-            !chosen && loops.len() == 1 && steps.get(&Site::Latch(*at)) == Some(&Steps::By(1))
+            !chosen
+                && copied.is_none()
+                && loops.len() == 1
+                && steps.get(&Site::Latch(*at)) == Some(&Steps::By(1))
         });
         Some(Machine {
             variables,
@@ -448,6 +457,7 @@ impl Recurrences {
             tail,
             steps,
             index,
+            begins_with,
         })
     }
 

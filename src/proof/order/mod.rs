@@ -218,7 +218,10 @@ impl Search<'_> {
         order.ranks = self.ranks(&order.lags)?;
         (self.tell)("looking for multipliers");
         for claim in order::claims(self.protocol, &order).map_err(uncovered)? {
-            let proof = self.shown(&claim.sequent)?;
+            let proof = match self.shown(&claim.sequent)? {
+                Some(proof) => Some(proof),
+                None => self.shown_by_few(&claim.sequent)?,
+            };
             let unshown = || format!("no multipliers were found that show that {}", said(&claim));
             order
                 .proofs
@@ -233,6 +236,28 @@ impl Search<'_> {
         let facts = sequent.hypotheses.len();
         self.prover.work().add(facts.saturating_mul(FACT));
         Ok(self.prover.prove(sequent))
+    }
+
+    /// Multipliers that show a sequent without its large hypotheses, as ranks may have been found: with these numbers may not
+    /// fit.
+    fn shown_by_few(&self, sequent: &Sequent) -> Result<Option<Proof>, String> {
+        let (few, places) = ranks::without_large(sequent);
+        let (all, left) = (sequent.hypotheses.len(), places.len());
+        if left == all {
+            return Ok(None);
+        }
+        let Some(mut proof) = self.shown(&few)? else {
+            return Ok(None);
+        };
+        // What steps show is numbered behind the hypotheses.
+        let factors = proof.0.iter_mut().flat_map(|step| &mut step.sum);
+        for at in factors.flat_map(|multiple| &mut multiple.of) {
+            *at = match places.get(*at) {
+                Some(place) => *place,
+                None => *at - left + all,
+            };
+        }
+        Ok(Some(proof))
     }
 
     fn stop(&self) -> Result<(), String> {

@@ -45,13 +45,25 @@ impl Search<'_> {
     /// Ranks that rise where they have to.
     pub(super) fn ranks(&self, lags: &[Lag]) -> Result<Vec<Rank>, String> {
         (self.tell)("looking for ranks");
+        let mut large = None;
         for more in [false, true] {
             let monomials = self.monomials(more)?;
-            if let Some(ranks) = self.ranks_over(&monomials, lags)? {
-                return Ok(ranks);
+            // Where numbers do not fit, without the bounds of parameters that are large: there may be ranks that do without.
+            for all in [true, false] {
+                match self.ranks_over(&monomials, lags, all) {
+                    Ok(Some(ranks)) => return Ok(ranks),
+                    Ok(None) => break,
+                    Err(reason) if reason == TOO_LARGE => {
+                        self.stop()?;
+                        large = Some(reason);
+                    }
+                    Err(reason) => return Err(reason),
+                }
             }
         }
-        Err("there is no order of this form in which nobody waits for who comes later".to_owned())
+        Err(large.unwrap_or_else(|| {
+            "there is no order of this form in which nobody waits for who comes later".to_owned()
+        }))
     }
 
     /// What weights may be sums of: 1, how often inner loops go around, and the sizes of lanes.
@@ -256,6 +268,7 @@ impl Search<'_> {
         &self,
         monomials: &[Monomial],
         lags: &[Lag],
+        all: bool,
     ) -> Result<Option<Vec<Rank>>, String> {
         let classes = self.rule.classes.iter();
         let classes = classes.map(|class| (class.flow.loops.len(), class.flow.sites.len()));
@@ -272,7 +285,12 @@ impl Search<'_> {
             }
             Ok(sum)
         };
-        let claims = self.rule.ranks(&weights, lags).map_err(uncovered)?;
+        let mut claims = self.rule.ranks(&weights, lags).map_err(uncovered)?;
+        if !all {
+            for claim in &mut claims {
+                claim.sequent = without_large(&claim.sequent).0;
+            }
+        }
         let Some(values) = self.weights(&claims, &shape)? else {
             return Ok(None);
         };
@@ -301,6 +319,21 @@ impl Search<'_> {
         };
         Ok(Some(shape.classes.iter().enumerate().map(rank).collect()))
     }
+}
+
+/// A sequent without the hypotheses that have large numbers, and where those that are left stand in it.
+pub(super) fn without_large(sequent: &Sequent) -> (Sequent, Vec<usize>) {
+    let is_small = |fact: &Polynomial| {
+        fact.terms()
+            .all(|(_, times)| times.saturating_abs() < LARGE)
+    };
+    let all = sequent.hypotheses.iter().enumerate();
+    let (places, hypotheses) = all
+        .filter(|(_, fact)| is_small(fact))
+        .map(|(at, fact)| (at, fact.clone()))
+        .unzip();
+    let goal = sequent.goal.clone();
+    (Sequent { hypotheses, goal }, places)
 }
 
 /// An inequality over the coefficients of weights: a sum that is at least so much.

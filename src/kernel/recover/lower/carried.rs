@@ -3,12 +3,12 @@
 use super::Carrier;
 use super::Lowerer;
 use super::Result;
+use super::at_once::at_once;
 use super::growing::Growth;
 use super::meanings::Meaning;
 use super::refuse;
 use crate::ir::Location;
 use crate::meaning::Domain;
-use crate::recover::alike::every;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::recurrence::Site;
@@ -65,9 +65,13 @@ impl Lowerer<'_> {
                 let number = self.variable(Carrier::Machine(machine));
                 if assigned.insert(machine, ()).is_none() {
                     if is_root {
+                        let Some(value) = self.begun_with(&data.begins_with) else {
+                            self.meanings.remove(*phi);
+                            continue;
+                        };
                         lines.push(Line::Let {
                             variable: number,
-                            value: Number::constant(0),
+                            value,
                         });
                     }
                     let site = Site::Entry(record.in_loop);
@@ -256,6 +260,7 @@ impl Lowerer<'_> {
                     let variables = &self.recurrences.machines[*machine].variables;
                     variables.iter().any(|variable| phis(variable).any(own))
                 }
+                Carrier::Begun(_, of) => *of == id,
             }
         };
         number.mentions(&|atomic| {
@@ -516,26 +521,4 @@ impl Lowerer<'_> {
         let difference = self.number(difference)?;
         now.minus(&difference)
     }
-}
-
-/// Updates of variables in an order in which none reads what another has assigned before.
-fn at_once(mut updates: Vec<(u32, Vec<Line>)>) -> Option<Vec<Line>> {
-    let reads = |lines: &[Line], variable: u32| {
-        let mut found = false;
-        let own = |atomic: &Atomic| *atomic == Atomic::Variable(variable);
-        every(&mut lines.to_vec(), &mut |number| {
-            found |= number.mentions(&own);
-        });
-        found
-    };
-    let mut all = Vec::new();
-    while !updates.is_empty() {
-        let next = (0..updates.len()).find(|at| {
-            let (variable, _) = &updates[*at];
-            let mut others = updates.iter().enumerate();
-            !others.any(|(other, (_, lines))| other != *at && reads(lines, *variable))
-        })?;
-        all.append(&mut updates.remove(next).1);
-    }
-    Some(all)
 }

@@ -41,15 +41,7 @@ impl Lowerer<'_> {
         if !holds {
             return None;
         }
-        let width = self.arena.terms.width_of(base);
-        let zero = self.arena.terms.constant(0, width);
-        let below = self
-            .arena
-            .terms
-            .relation(Relation::LessSigned, &base, &zero);
-        let clipped = self.arena.terms.select(&below, &zero, &base);
-        let input = self.input_within(clipped, (0, MOST));
-        self.inputs.clipped.insert(base, input.clone());
+        let input = self.above_0(base);
         if base != bound {
             self.inputs.assumptions.insert(WRAPS.to_owned());
         }
@@ -60,6 +52,30 @@ impl Lowerer<'_> {
                 Condition::at_least_zero(input.minus(other)?.minus(&Number::constant(1))?)
             }
         })
+    }
+
+    /// The greater of what the launch computes and 0: by what other loops run up to, or an input of its own.
+    pub(super) fn above_0(&mut self, term: TermId) -> Number {
+        if let Some(known) = self.inputs.clipped.get(&term) {
+            return known.clone();
+        }
+        let number = match self.shared(term) {
+            Some(shared) => shared,
+            None => self.greater_input(term),
+        };
+        self.inputs.clipped.insert(term, number.clone());
+        number
+    }
+
+    fn greater_input(&mut self, term: TermId) -> Number {
+        let width = self.arena.terms.width_of(term);
+        let zero = self.arena.terms.constant(0, width);
+        let below = self
+            .arena
+            .terms
+            .relation(Relation::LessSigned, &term, &zero);
+        let clipped = self.arena.terms.select(&below, &zero, &term);
+        self.input_within(clipped, (0, MOST))
     }
 
     /// What the launch computes, `base - less`, where a loop runs up to one of the values near it. Of these the base is the

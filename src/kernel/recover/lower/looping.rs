@@ -78,11 +78,17 @@ impl Lowerer<'_> {
             self.held.push(shape.goes_on);
             self.begins(shape.goes_on, id);
         }
-        let mut inner = self.block(shape.before)?;
+        // What is done once more behind the loop is no iteration.
+        let mut inner = match top || bottom {
+            true => self.keep_begun(&own, id),
+            false => Vec::new(),
+        };
+        inner.append(&mut self.block(shape.before)?);
         if !bottom {
             inner.append(&mut self.block(shape.behind)?);
         }
         self.end(&own, id, &mut inner, location)?;
+        self.forget_begun(id);
         if top {
             self.held.pop();
         }

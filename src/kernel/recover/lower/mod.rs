@@ -1,5 +1,7 @@
 //! From a warp's tree over terms to a role over integers: trip counts, counters, ring states, objects.
 
+mod at_once;
+mod begun;
 mod called;
 mod carried;
 mod clipped;
@@ -16,6 +18,7 @@ mod number;
 mod object;
 mod reciprocal;
 mod restarts;
+mod shared;
 mod sign;
 mod spread;
 mod steps;
@@ -202,6 +205,8 @@ pub struct Lowerer<'a> {
 enum Carrier {
     Counter(usize),
     Machine(usize),
+    /// What a machine was when an iteration of a loop began.
+    Begun(usize, LoopId),
 }
 
 type Result<T> = std::result::Result<T, Obstacle>;

@@ -45,6 +45,35 @@ fn spread(terms: &Terms, term: TermId) -> Range {
     within(terms, term, &mut BTreeMap::new())
 }
 
+/// The least value of a term that the launch fixes, as a signed number.
+pub fn least(terms: &Terms, term: TermId) -> i128 {
+    spread(terms, term).0
+}
+
+/// Whether a sum that the launch fixes is that of the signed numbers of its parts: it does not wrap around. What is no sum is.
+pub fn is_exact(terms: &Terms, term: TermId) -> bool {
+    let Node::Sum { constant, parts } = terms.node(term) else {
+        return true;
+    };
+    let width = terms.width_of(term);
+    let signed = |bits: u128| Word::new(bits, width).signed();
+    let mut sum = (signed(*constant), signed(*constant));
+    for (part, factor) in parts {
+        let factor = signed(*factor);
+        let (low, high) = spread(terms, *part);
+        let (Some(a), Some(b)) = (low.checked_mul(factor), high.checked_mul(factor)) else {
+            return false;
+        };
+        let (Some(low), Some(high)) = (sum.0.checked_add(a.min(b)), sum.1.checked_add(a.max(b)))
+        else {
+            return false;
+        };
+        sum = (low, high);
+    }
+    let (low, high) = all(width);
+    sum.0 >= low && sum.1 <= high
+}
+
 /// All signed numbers of a width.
 fn all(width: u16) -> Range {
     let half = 1_i128 << (width.clamp(1, 127) - 1);
@@ -140,6 +169,18 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
                 let high = high.checked_mul(1_i128.checked_shl(by.min(100))?)?;
                 let grows = width == SIZE_BITS && high > all(width).1;
                 Some((0, if grows { MOST } else { high }))
+            }
+            // Towards 0, by a number above 0.
+            Binary::DivideSigned if terms.signed(*b).is_some_and(|by| by > 0) => {
+                let (low, high) = within(terms, *a, known);
+                let by = terms.signed(*b)?;
+                Some((low.checked_div(by)?, high.checked_div(by)?))
+            }
+            // With the sign of the dividend.
+            Binary::RemainderSigned if terms.signed(*b).is_some_and(|by| by > 0) => {
+                let (low, high) = within(terms, *a, known);
+                let most = terms.signed(*b)?.checked_sub(1)?;
+                Some((low.min(0).max(-most), high.max(0).min(most)))
             }
             // What a division by 0 gives is unspecified.
             Binary::DivideUnsigned | Binary::DivideSigned => {
@@ -290,5 +331,38 @@ mod tests {
         assert_eq!(upper(3 << 30), (0, (3 * MOST) >> 2));
         let (low, high) = upper(u128::from(u64::MAX) - (3 << 30) + 1);
         assert_eq!((low, high), ((-3 * (1 << 30) * MOST) >> 32, 0));
+    }
+
+    #[test]
+    fn quotients_of_what_may_be_negative_are_near_0() {
+        let by = |operation: Binary, divisor: u128| {
+            of(move |t, n| {
+                let less = t.sum(0, &[(n, (1 << 32) - 1)], 32);
+                let divisor = t.constant(divisor, 32);
+                t.binary(operation, &less, &divisor)
+            })
+        };
+        assert_eq!(by(Binary::DivideSigned, 128), (-(MOST / 128), 0));
+        assert_eq!(by(Binary::RemainderSigned, 128), (-127, 0));
+        // Read as signed numbers, these divisors are below 0, and 0.
+        let all = (-(1 << 31), (1 << 31) - 1);
+        for divisor in [(1 << 32) - 128, 0] {
+            assert_eq!(by(Binary::DivideSigned, divisor), all);
+        }
+    }
+
+    #[test]
+    fn sums_are_exact_where_they_cannot_wrap_around() {
+        let mut terms = Terms::default();
+        let [n, m] = [0, 4].map(|offset| terms.atom(Atom::Parameter { offset }, 32));
+        let minus = (1 << 32) - 1;
+        let difference = terms.sum(0, &[(n, 1), (m, minus)], 32);
+        assert!(is_exact(&terms, difference));
+        // Up to 2^31 + 5.
+        let far = terms.sum(7, &[(n, 1), (m, 1)], 32);
+        assert!(!is_exact(&terms, far));
+        let product = terms.binary(Binary::Multiply, &difference, &n);
+        let less = terms.sum(0, &[(product, 1), (m, minus)], 32);
+        assert!(!is_exact(&terms, less));
     }
 }
