@@ -10,9 +10,10 @@ use super::Found;
 use super::order::whole_line;
 use super::walk::Place;
 
-/// The same edits, each at all statements of a line.
+/// The same edits, each at all statements of a line. What is new may be meant for one role alone: such an edit is there in
+/// both ways.
 pub(super) fn everywhere(found: &Found<'_>, edits: Vec<Edit>) -> Vec<Edit> {
-    let all = edits.into_iter().map(|edit| {
+    let all = edits.into_iter().flat_map(|edit| {
         let mut replaced = edit.replaced.clone();
         for (span, by) in &edit.replaced {
             let Some(place) = owner(found, *span) else {
@@ -30,7 +31,12 @@ pub(super) fn everywhere(found: &Found<'_>, edits: Vec<Edit>) -> Vec<Edit> {
             }
         }
         replaced.sort_by_key(|(span, _)| span.start);
-        Edit { replaced, ..edit }
+        let new = edit.replaced.iter().all(|(span, _)| span.start == span.end);
+        let more = replaced.len() > edit.replaced.len();
+        let alone = (new && more).then(|| edit.clone());
+        [Some(Edit { replaced, ..edit }), alone]
+            .into_iter()
+            .flatten()
     });
     all.collect()
 }
