@@ -333,3 +333,36 @@ fn a_loop_up_to_one_less_than_what_is_tested() {
     let hangs = rounds("");
     assert!(hangs.starts_with("REFUTED at computed = "), "{hangs}");
 }
+
+/// A CTA works on a block of a sequence, of which both ends are numbers behind its beginning. Whether one lies in front of the
+/// other is no choice of the launch, as long as neither wraps around.
+#[test]
+fn ends_of_one_block_are_in_order() {
+    let block = |comparison: &str| {
+        let folder = Folder::new();
+        folder.file(
+            "kernel.ptx",
+            format!(
+                ".version 8.7\n.target sm_90\n.address_size 64\n.visible .entry kernel()\n.reqntid 32\n{{\n\
+                 .shared .align 8 .b64 bar[2];\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n\
+                 mov.u32 %r1, %ctaid.x;\nshl.b32 %r2, %r1, 7;\nmov.u32 %r3, bar;\nmov.u32 %r9, %tid.x;\n\
+                 setp.eq.u32 %p3, %r9, 0;\n@%p3 mbarrier.init.shared.b64 [%r3], 1;\nbar.sync 0;\n\
+                 or.b32 %r4, %r2, 64;\nadd.s32 %r5, %r2, 128;\nsetp.{comparison}.s32 %p1, %r4, %r5;\n\
+                 and.pred %p4, %p1, %p3;\n@%p4 mbarrier.arrive.shared.b64 _, [%r3];\n\
+                 WAIT:\nmbarrier.try_wait.parity.shared.b64 %p2, [%r3], 0;\n@!%p2 bra WAIT;\nret;\n}}\n"
+            ),
+        );
+        folder.run(&["check", "kernel.ptx", "--recovery", "graph"])
+    };
+    let shown = block("lt");
+    assert!(
+        shown.contains("deadlock: PROVED for every schedule"),
+        "{shown}"
+    );
+    assert!(shown.contains("ctaid_x lies in 0..=16777214"), "{shown}");
+    let shown = block("ge");
+    assert!(
+        shown.contains("deadlock: REFUTED nobody arrives at bar"),
+        "{shown}"
+    );
+}

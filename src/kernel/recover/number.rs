@@ -32,6 +32,11 @@ pub struct Number {
 pub type Range = (i128, i128);
 
 impl Number {
+    /// What divides the factors of all parts; 0 if there are none.
+    fn divisor(&self) -> i128 {
+        self.parts.values().copied().fold(0, greatest_divisor)
+    }
+
     pub fn constant(constant: i128) -> Self {
         Self {
             constant,
@@ -334,15 +339,26 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// `number >= 0`, decided where it is a constant.
+    /// `number >= 0`, decided where it is a constant. What divides all of its parts is divided out: `64 * x - 65 >= 0` is
+    /// `x - 2 >= 0`, as `x` is an integer.
     pub fn at_least_zero(number: Number) -> Self {
+        let number = match number.divisor() {
+            divisor @ 2.. => number.divided(divisor).unwrap_or(number),
+            _ => number,
+        };
         match number.as_constant() {
             Some(constant) => Self::Constant(constant >= 0),
             None => Self::AtLeastZero(number),
         }
     }
 
+    /// `number == 0`. It is 0 nowhere if its constant is no multiple of what divides all of its parts.
     pub fn zero(number: Number) -> Self {
+        let number = match number.divisor() {
+            divisor @ 2.. if number.constant % divisor != 0 => return Self::Constant(false),
+            divisor @ 2.. => number.divided(divisor).unwrap_or(number),
+            _ => number,
+        };
         match number.as_constant() {
             Some(constant) => Self::Constant(constant == 0),
             None => Self::Zero(number),

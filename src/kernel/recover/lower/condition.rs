@@ -81,7 +81,10 @@ impl Lowerer<'_> {
         };
         let launch = is_launch(a, &self.arena.terms) && is_launch(b, &self.arena.terms);
         let fixed = [a, b].map(|term| self.arena.terms.value(term).is_some());
-        self.narrows = !launch || fixed.contains(&true);
+        // Where two differ by a number, as the ends of one block of a sequence do, all that can matter is whether one of them wraps
+        // around. That is no choice of the launch: they are taken not to.
+        let [one, other] = [a, b].map(|term| self.arena.terms.linear(term).1);
+        self.narrows = !launch || fixed.contains(&true) || one == other;
         let numbers = if launch {
             (plain(self, a), plain(self, b))
         } else {
