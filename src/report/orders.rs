@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
+use crate::certificate::order;
 use crate::certificate::order::artefact::About;
 use crate::certificate::order::artefact::Link;
 use crate::certificate::order::artefact::Order;
 use crate::certificate::order::artefact::Weight;
-use crate::certificate::order::quotients;
 use crate::certificate::order::rule::Rule;
 use crate::protocol::Expr;
 use crate::protocol::Protocol;
@@ -19,15 +19,8 @@ use crate::protocol::VarId;
 
 /// The proof, one sentence per line.
 pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
-    let protocol = &quotients::named(protocol);
-    let rule = Rule::new(
-        protocol,
-        &order.unguarded,
-        &order.ends,
-        &order.unfilled,
-        &order.again,
-        &order.seats,
-    );
+    let protocol = &order::named(protocol);
+    let rule = Rule::new(protocol, order);
     let Ok(rule) = rule else {
         return Vec::new();
     };
@@ -126,6 +119,19 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
                 format!("Before {words}, the generation before has completed: {own}"),
                 &chain.links[..],
                 "this is what has been waited for".to_owned(),
+            ),
+            About::Initialised(..) => (
+                format!("Before {words}, its mbarrier has been initialised: {own}"),
+                &chain.links[..],
+                "it has been initialised by then".to_owned(),
+            ),
+            About::Apart(_, _, _, by) => (
+                format!(
+                    "While {words} is pending, nobody registers with another count: {}",
+                    rule.classes[rule.member(by)].name
+                ),
+                &chain.links[..],
+                format!("{own} has gone on by then"),
             ),
             About::NotLapped(..) => {
                 let Some((first, rest)) = chain.links.split_first() else {

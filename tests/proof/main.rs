@@ -27,6 +27,7 @@ mod nested;
 mod order;
 mod order_again;
 mod order_ends;
+mod order_parts;
 mod order_seats;
 mod pools_brief;
 mod races;

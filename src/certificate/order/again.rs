@@ -50,7 +50,9 @@ pub(super) fn share_out(
         let of = (again.class, again.site);
         let mut arrivals = lanes
             .iter_mut()
-            .filter(|lane| protocol.objects[lane.object].kind == ObjectKind::Named)
+            .filter(|lane| {
+                protocol.objects[lane.object].kind == ObjectKind::Named && lane.count.is_none()
+            })
             .flat_map(|lane| lane.arrivals.iter_mut());
         // One that was moved before is not found again.
         let arrival = arrivals.find(|arrival| **arrival == of).ok_or_else(none)?;

@@ -39,6 +39,19 @@ pub struct Order {
     /// Who takes part in some of the generations of a named barrier only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seats: Vec<Seat>,
+    /// Elements of named barriers whose registrations are kept apart by their counts: see `apart.rs`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub apart: Vec<Element>,
+}
+
+/// An element of a named barrier.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Element {
+    /// The object, by position.
+    pub object: usize,
+    /// Its indices.
+    pub index: Vec<i64>,
 }
 
 /// Which generations of a named barrier the members of a class or shadow take part in: see `seats.rs`.
@@ -161,6 +174,11 @@ pub enum About {
     InTurn(usize, usize),
     /// The generation after the awaited one needs an arrival that comes after the wait.
     NotLapped(usize, usize),
+    /// Before an mbarrier is used, it has been initialised.
+    Initialised(usize, usize),
+    /// While a registration is pending, nobody registers at the same element with another count: class and operation, and the
+    /// lane and the class of those who would.
+    Apart(usize, usize, usize, usize),
 }
 
 /// A step of a chain.

@@ -134,14 +134,28 @@ fn few<T>(mut all: Cases<T>) -> Result<Cases<T>, Unsupported> {
     }
 }
 
-/// Not if one of the facts, or two of them together, say that a number below 0 is at least 0.
+/// Not if one of the facts, or two of them together, say that a number below 0 is at least 0: of `p + a >= 0` and `b - p >= 0`, where
+/// `a + b` is below 0. Facts are reduced before, as `3 - 8 * i >= 0` to `-i >= 0`.
 pub(super) fn possible(facts: &[Polynomial]) -> bool {
-    let below = |fact: &Polynomial| fact.value().is_some_and(|value| value < 0);
-    let contrary = |(at, fact): (usize, &Polynomial)| {
-        let mut others = facts.iter().take(at);
-        others.any(|other| fact.plus(1, other).is_ok_and(|sum| below(&sum)))
+    let mut least: HashMap<Polynomial, i128> = HashMap::new();
+    for fact in facts {
+        // What cannot be reduced says nothing here.
+        let Some((part, number)) = fact.reduced() else {
+            continue;
+        };
+        if part.value() == Some(0) && number < 0 {
+            return false;
+        }
+        let known = least.entry(part).or_insert(number);
+        *known = number.min(*known);
+    }
+    let contrary = |(part, number): (&Polynomial, &i128)| {
+        let other = Polynomial::default().plus(-1, part).ok();
+        let other = other.and_then(|other| least.get(&other));
+        let sum = other.and_then(|other| number.checked_add(*other));
+        sum.is_some_and(|sum| sum < 0)
     };
-    !facts.iter().any(below) && !facts.iter().enumerate().any(contrary)
+    !least.iter().any(contrary)
 }
 
 /// When a condition is true, or false: in one of these cases.

@@ -19,9 +19,11 @@ use crate::certificate::program::Unsupported;
 
 impl Rule<'_> {
     /// Everything that needs a chain.
-    pub fn ordered(&self) -> Vec<About> {
-        let mut all = Vec::new();
+    pub fn ordered(&self) -> Result<Vec<About>, Unsupported> {
+        let mut all = self.ordered_apart()?;
         for lane in &self.lanes {
+            let uses = lane.uses.iter();
+            all.extend(uses.map(|(class, site)| About::Initialised(*class, *site)));
             for &(class, site) in &lane.waits {
                 if matches!(self.site(class, site).kind, Kind::WaitParity { .. }) {
                     all.push(About::NotBehind(class, site));
@@ -34,7 +36,7 @@ impl Rule<'_> {
             let arrivals = lane.arrivals.iter();
             all.extend(arrivals.map(|(class, site)| About::InTurn(*class, *site)));
         }
-        all
+        Ok(all)
     }
 
     /// The lane of an operation.
@@ -42,7 +44,10 @@ impl Rule<'_> {
         let at = (class, site);
         let mut lanes = self.lanes.iter();
         lanes
-            .position(|lane| lane.arrivals.contains(&at) || lane.waits.contains(&at))
+            .position(|lane| {
+                let all = [&lane.arrivals, &lane.waits, &lane.uses];
+                all.iter().any(|of| of.contains(&at))
+            })
             .ok_or_else(|| Unsupported::whole("an operation at no lane"))
     }
 
@@ -141,6 +146,41 @@ impl Rule<'_> {
                 }
                 (walk, rest)
             }
+            About::Initialised(_, site) => {
+                let name = format!("initialised_c{class}_s{site}");
+                let what = format!(
+                    "before {}, its mbarrier has been initialised",
+                    self.words(class, site)
+                );
+                let start = self.scene.at(this, site)?.into_iter();
+                let start = start.map(|at| (at, self.member(class), Polynomial::default()));
+                (Walk::new(self, name, what, start.collect()), links)
+            }
+            About::Apart(_, site, other, by) => {
+                let name = format!("apart_c{class}_s{site}_l{other}_by{by}");
+                let what = format!(
+                    "nobody registers with another count while {} is pending",
+                    self.words(class, site)
+                );
+                let Some(there) = self.lanes.get(other) else {
+                    return Err(Unsupported::whole("a lane that does not exist"));
+                };
+                let mut walk = Walk::new(self, name, what, Vec::new());
+                for at in self.scene.at(this, site)? {
+                    // The number of its wait, and that of its next registration at the other lane.
+                    for (at, target) in at.done(lane.waits_of(class))? {
+                        for (at, arrival) in at.done(there.arrivals_of(class))? {
+                            let step = Step {
+                                scene: at.scene,
+                                arrival,
+                                target: target.clone(),
+                            };
+                            walk.arrive(step, there, by)?;
+                        }
+                    }
+                }
+                (walk, links)
+            }
         };
         for link in links {
             let Some(next) = self.lanes.get(link.lane) else {
@@ -179,12 +219,28 @@ impl Rule<'_> {
         let (class, lane_at) = self.begins(about)?;
         let lane = &self.lanes[lane_at];
         let mut walk = self.walked(about, links, lags)?;
+        if let About::Initialised(..) = about {
+            let by = self.initialising(lane)?;
+            let inits: Vec<usize> = lane.inits.iter().map(|(_, site)| *site).collect();
+            for (at, of, _) in std::mem::take(&mut walk.places) {
+                if of != by {
+                    return Err(Unsupported::whole("a chain that ends elsewhere"));
+                }
+                // Each is done once at most.
+                for site in &inits {
+                    for (at, done) in at.done(std::iter::once(*site))? {
+                        walk.claim(&at.scene, fits(done.less(1))?);
+                    }
+                }
+            }
+            return Ok(walk.claims);
+        }
         for (at, of, target) in std::mem::take(&mut walk.places) {
             // For a wait that is not lapped the target is the wait itself, by its number; otherwise
             // an arrival that somebody has waited for.
             let number = match about {
-                About::NotLapped(..) if of == class => vec![(at, target)],
-                About::NotLapped(..) => {
+                About::NotLapped(..) | About::Apart(..) if of == class => vec![(at, target)],
+                About::NotLapped(..) | About::Apart(..) => {
                     return Err(Unsupported::whole("a chain that ends elsewhere"));
                 }
                 _ => {
@@ -299,6 +355,9 @@ impl<'r, 'p> Walk<'r, 'p> {
                     continue;
                 }
                 at.scene.know_equal(&number, &step.arrival)?;
+                if !at.scene.possible() {
+                    continue;
+                }
                 let class = self.rule.member(class);
                 self.places.push((at, class, step.target.clone()));
             }

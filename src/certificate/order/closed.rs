@@ -257,7 +257,21 @@ pub fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<Polynomial
     Ok(None)
 }
 
-/// That bits are the same in every case: a case in which they are not by their form is none.
+/// A multiple of the size of a lane, and what is left: where that is 0, a number is so many times the size.
+/// By its form it may be any number, as `K * i - i` where `K` is 1.
+pub fn left(apart: &Polynomial, size: &Polynomial) -> Result<(i128, Polynomial), Unsupported> {
+    let number = apart.number_in();
+    let rounds = match size.value() {
+        Some(size @ 1..) if number.checked_rem(size) == Some(0) => number.checked_div(size),
+        _ => None,
+    };
+    let rounds = rounds.unwrap_or(0);
+    let back = fits(Polynomial::default().plus(rounds, size))?;
+    Ok((rounds, fits(apart.plus(-1, &back))?))
+}
+
+/// That bits are the same in every case. Where they are not by their form, what they are remainders of has to be the same
+/// number; or the case is none.
 fn same_bits(
     scene: &Scene,
     left: &Cases<Bit>,
@@ -267,10 +281,30 @@ fn same_bits(
     for ((facts, a), (more, b)) in left.iter().cartesian_product(right) {
         if !same_bit(a, b)? {
             let there = scene.with([facts.clone(), more.clone()].concat());
-            all.push(there.shows(Polynomial::number(-1)));
+            match same_if_0(a, b)? {
+                Some(apart) => {
+                    all.push(there.shows(apart.clone()));
+                    all.push(there.shows(fits(Polynomial::default().plus(-1, &apart))?));
+                }
+                None => all.push(there.shows(Polynomial::number(-1))),
+            }
         }
     }
     Ok(all)
+}
+
+/// A number such that two bits are the same where it is 0: `x div m` and `y div m` are `c` apart where `x - y = c * m`.
+fn same_if_0(a: &Bit, b: &Bit) -> Result<Option<Polynomial>, Unsupported> {
+    let sums = fits(a.sum.plus(-1, &b.sum))?;
+    Ok(match (&a.quotient, &b.quotient) {
+        (None, None) => Some(sums),
+        (Some((x, m)), Some((y, n))) if m == n => {
+            let (rounds, rest) = left(&fits(x.plus(-1, y))?, m)?;
+            let apart = fits(sums.plus(1, &Polynomial::number(rounds)))?;
+            apart.is_even().then_some(rest)
+        }
+        _ => None,
+    })
 }
 
 /// That a parity is that of the rounds that an arrival's number makes: of `number div size`.

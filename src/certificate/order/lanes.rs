@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::artefact::Element;
 use super::artefact::Seat;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
@@ -21,6 +22,8 @@ use crate::protocol::Protocol;
 pub struct Lane {
     /// The object, by position.
     pub object: usize,
+    /// Which count, of a named barrier whose registrations are apart by their counts: see `apart.rs`.
+    pub count: Option<i64>,
     /// Which index moves.
     pub moving: Option<usize>,
     /// How many elements.
@@ -38,6 +41,10 @@ pub struct Lane {
     pub unfilled: Vec<(usize, usize)>,
     /// Who takes part in some generations only: see `seats.rs`.
     pub seats: Vec<Seat>,
+    /// The operations that initialise its elements, and all others there, where it is initialised explicitly: see `initial.rs`.
+    pub inits: Vec<(usize, usize)>,
+    /// See `inits`.
+    pub uses: Vec<(usize, usize)>,
 }
 
 impl Lane {
@@ -89,8 +96,9 @@ fn of(uses: &[(usize, usize)], class: usize) -> impl Iterator<Item = usize> {
 pub fn lanes(
     protocol: &Protocol,
     classes: &[Class],
+    apart: &[Element],
 ) -> Result<(Vec<Lane>, Vec<usize>), Unsupported> {
-    let mut lanes = of_uses(protocol, classes)?;
+    let mut lanes = of_uses(protocol, classes, apart)?;
     let shadows = shadows(&mut lanes, classes);
     for lane in &mut lanes {
         let arriving = lane.arriving();
@@ -166,7 +174,11 @@ pub(super) fn shadow(shadows: &mut Vec<usize>, class: usize, number: usize) -> u
 }
 
 /// The lanes, with deliveries that are among no arrivals.
-fn of_uses(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsupported> {
+fn of_uses(
+    protocol: &Protocol,
+    classes: &[Class],
+    apart: &[Element],
+) -> Result<Vec<Lane>, Unsupported> {
     let mut moving: Vec<Vec<bool>> = protocol
         .objects
         .iter()
@@ -177,9 +189,15 @@ fn of_uses(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsuppor
             moving[site.object.0][at] |= !matches!(index, Expr::Int(_));
         }
     }
-    let mut lanes: BTreeMap<(usize, Vec<Option<i64>>), Lane> = BTreeMap::new();
+    let mut lanes: BTreeMap<(usize, Vec<Option<i64>>, Option<i64>), Lane> = BTreeMap::new();
     for (class, site, this) in uses(classes) {
         let object = &protocol.objects[this.object.0];
+        if let (Kind::Acquire { .. } | Kind::Release { .. }, ObjectKind::Pool { .. }) =
+            (&this.kind, &object.kind)
+        {
+            continue;
+        }
+        let count = count(&classes[class], site, apart)?;
         let moves: Vec<usize> = (0..this.index.len())
             .filter(|at| moving[this.object.0][*at])
             .collect();
@@ -196,9 +214,10 @@ fn of_uses(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsuppor
             });
         let moves = moves.first().copied();
         let lane = lanes
-            .entry((this.object.0, fixed.collect()))
+            .entry((this.object.0, fixed.collect(), count))
             .or_insert_with(|| Lane {
                 object: this.object.0,
+                count,
                 moving: moves,
                 size: moves.map_or(Expr::Int(1), |at| object.extents[at].clone()),
                 arrivals: Vec::new(),
@@ -207,25 +226,28 @@ fn of_uses(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsuppor
                 bringing: Vec::new(),
                 unfilled: Vec::new(),
                 seats: Vec::new(),
+                inits: Vec::new(),
+                uses: Vec::new(),
             });
+        if let ObjectKind::Mbarrier {
+            explicit_init: true,
+            ..
+        } = &object.kind
+        {
+            match this.kind {
+                Kind::Init => {
+                    lane.inits.push((class, site));
+                    continue;
+                }
+                _ => lane.uses.push((class, site)),
+            }
+        }
         match (&this.kind, &object.kind) {
-            (
-                Kind::Arrive { .. },
-                ObjectKind::Mbarrier {
-                    explicit_init: false,
-                    ..
-                },
-            )
+            (Kind::Arrive { .. }, ObjectKind::Mbarrier { .. })
             | (Kind::Register { .. }, ObjectKind::Named | ObjectKind::Barrier { .. }) => {
                 lane.arrivals.push((class, site));
             }
-            (
-                Kind::WaitParity { .. },
-                ObjectKind::Mbarrier {
-                    explicit_init: false,
-                    ..
-                },
-            )
+            (Kind::WaitParity { .. }, ObjectKind::Mbarrier { .. })
             | (Kind::Await, ObjectKind::Named | ObjectKind::Barrier { .. }) => {
                 lane.waits.push((class, site));
             }
@@ -237,6 +259,44 @@ fn of_uses(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsuppor
         }
     }
     Ok(lanes.into_values().collect())
+}
+
+/// The count of an operation at an element whose registrations are apart by their counts (`apart.rs`): that of its registration.
+fn count(this: &Class, site: usize, apart: &[Element]) -> Result<Option<i64>, Unsupported> {
+    let sites = &this.flow.sites;
+    let of = &sites[site];
+    let named = |element: &Element| {
+        let index = element.index.iter().map(|at| Expr::Int(*at));
+        element.object == of.object.0 && index.eq(of.index.iter().cloned())
+    };
+    if !apart.iter().any(named) {
+        // An index that is no number may be that of any element.
+        let moves = apart.iter().any(|element| element.object == of.object.0)
+            && of.index.iter().any(|at| !matches!(at, Expr::Int(_)));
+        return match moves {
+            true => Err(Unsupported::at(
+                of.span,
+                "such an index beside counts apart",
+            )),
+            false => Ok(None),
+        };
+    }
+    let refuse = || Unsupported::at(of.span, "such an operation with counts apart");
+    let first = match of.kind {
+        Kind::Register { .. } => site,
+        Kind::Await => site.checked_sub(1).ok_or_else(refuse)?,
+        _ => return Err(refuse()),
+    };
+    let (register, wait) = (&sites[first], sites.get(exact::next(first)));
+    let half = wait.is_some_and(|wait| {
+        matches!(wait.kind, Kind::Await) && wait.stmt == register.stmt && wait.path == register.path
+    });
+    match &register.kind {
+        Kind::Register {
+            count: Expr::Int(count),
+        } if half => Ok(Some(*count)),
+        _ => Err(refuse()),
+    }
 }
 
 /// The operations at the same element that a member does without waiting in between, under the same conditions.

@@ -77,22 +77,28 @@
 //!
 //! # Side conditions
 //!
-//! Refused with the construct named: semaphores, pools, explicit initialisation, patterns, grids
+//! Refused with the construct named: semaphores, pools that may run short, patterns, grids
 //! that need not fit, arrivals of a member that count differently, two indices that move.
+//! Explicit initialisation is left out where it comes before every use (`initial.rs`), and operations
+//! on a pool where it never keeps anybody waiting (`pools.rs`).
 //! Everything is stated as inequalities between polynomials ([`polynomial`]) over parameters and
 //! iteration numbers, and shown by multipliers ([`positivity`]).
 
 mod again;
+mod apart;
 pub mod artefact;
 mod bytes;
 pub mod cases;
 mod chains;
 mod closed;
+pub mod conditions;
 mod counts;
 pub mod ends;
 pub mod guards;
+mod initial;
 pub mod lanes;
 pub mod polynomial;
+mod pools;
 pub mod positivity;
 pub mod quotients;
 pub mod ranks;
@@ -171,21 +177,53 @@ pub fn proves(protocol: &Protocol, property: Property) -> bool {
 ///
 /// Names the first construct that the rule does not cover, or what does not fit in the artefact.
 pub fn claims(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsupported> {
-    claims_of_named(&quotients::named(protocol), order)
+    claims_of_named(&names(protocol), order)
 }
 
-/// The same, where quotients are named already.
-fn claims_of_named(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsupported> {
-    let rule = Rule::new(
-        protocol,
-        &order.unguarded,
-        &order.ends,
-        &order.unfilled,
-        &order.again,
-        &order.seats,
-    )?;
+/// The protocol that the rule is about: with parameters for quotients and for conditions.
+pub fn named(protocol: &Protocol) -> Protocol {
+    names(protocol).named
+}
+
+/// A protocol with names, and how it comes about.
+struct Names {
+    /// With parameters for bounds alone.
+    bounds: Protocol,
+    /// The quotients whose parameters stand elsewhere as well.
+    elsewhere: Vec<quotients::Quotient>,
+    /// With all parameters.
+    named: Protocol,
+    /// Whether some take the place of conditions.
+    conditions: bool,
+}
+
+fn names(protocol: &Protocol) -> Names {
+    let bounds = quotients::named(protocol);
+    let (named, elsewhere) = quotients::elsewhere(protocol, &bounds);
+    let conditions = conditions::named(&named);
+    Names {
+        bounds,
+        elsewhere,
+        conditions: conditions.is_some(),
+        named: conditions.unwrap_or(named),
+    }
+}
+
+/// The same, of a protocol with names.
+fn claims_of_named(names: &Names, order: &Order) -> Result<Vec<Claim>, Unsupported> {
+    let protocol = &names.named;
+    let rule = Rule::new(protocol, order)?;
     let mut all = rule.declarations()?;
     all.extend(rule.programs()?);
+    if names.conditions || !names.elsewhere.is_empty() {
+        // What is evaluated has to mean something also where a parameter takes its place.
+        let unnamed = Rule::new(&names.bounds, &Order::default())?;
+        all.extend(unnamed.evaluated()?);
+        all.extend(unnamed.dividends(&names.elsewhere)?);
+    }
+    all.extend(rule.pools()?);
+    all.extend(rule.initialised()?);
+    all.extend(rule.apart()?);
     all.extend(rule.counts()?);
     all.extend(rule.arrivals()?);
     for (nth, lane) in rule.lanes.iter().enumerate() {
@@ -197,7 +235,7 @@ fn claims_of_named(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Uns
     }
     all.extend(rule.last()?);
     all.extend(rule.unfilled()?);
-    for about in rule.ordered() {
+    for about in rule.ordered()? {
         let chain = order.chains.iter().find(|chain| chain.about == about);
         let links = chain.map_or(&[][..], |chain| &chain.links);
         all.extend(rule.chain(about, links, &order.lags)?);
@@ -252,9 +290,12 @@ pub fn weight_of(weight: &Weight, protocol: &Protocol) -> Result<Polynomial, Uns
 ///
 /// As for [`claims`].
 pub fn obligations(protocol: &Protocol, order: &Order) -> Result<Vec<Obligation>, Unsupported> {
-    let protocol = &quotients::named(protocol);
-    let claims = claims_of_named(protocol, order)?;
-    Ok(claims.iter().map(|c| obligation(protocol, c)).collect())
+    let names = names(protocol);
+    let claims = claims_of_named(&names, order)?;
+    Ok(claims
+        .iter()
+        .map(|claim| obligation(&names.named, claim))
+        .collect())
 }
 
 fn obligation(protocol: &Protocol, claim: &Claim) -> Obligation {
@@ -302,7 +343,9 @@ impl About {
         match self {
             About::NotBehind(class, site)
             | About::InTurn(class, site)
-            | About::NotLapped(class, site) => (class, site),
+            | About::NotLapped(class, site)
+            | About::Initialised(class, site)
+            | About::Apart(class, site, ..) => (class, site),
         }
     }
 }

@@ -61,6 +61,33 @@ impl Polynomial {
         }
     }
 
+    /// The part with unknowns, divided by what divides all of its coefficients, and the number divided by that and rounded down: the
+    /// sum of both is at least 0 wherever this is, since a part with unknowns is an integer.
+    pub fn reduced(&self) -> Option<(Polynomial, i128)> {
+        let (mut number, mut divisor) = (0, 0);
+        for (monomial, times) in self.terms() {
+            match monomial[..] {
+                [] => number = times,
+                _ => divisor = common(divisor, times)?,
+            }
+        }
+        let divisor = divisor.checked_abs()?;
+        if divisor == 0 {
+            return Some((Polynomial::default(), number));
+        }
+        let mut part = BTreeMap::new();
+        for (monomial, times) in self.terms().filter(|(monomial, _)| !monomial.is_empty()) {
+            part.insert(monomial.clone(), times.checked_div(divisor)?);
+        }
+        let number = number.checked_div_euclid(divisor)?;
+        Some((Polynomial(Arc::new(part)), number))
+    }
+
+    /// The summand without unknowns.
+    pub fn number_in(&self) -> i128 {
+        self.0.get(&Vec::new()).copied().unwrap_or(0)
+    }
+
     /// Whether all coefficients are even, so that every value is.
     pub fn is_even(&self) -> bool {
         self.0.values().all(|times| times % 2 == 0)

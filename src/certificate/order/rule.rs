@@ -1,10 +1,9 @@
 //! The obligations of the order rule.
 
 use super::again;
-use super::artefact::Again;
 use super::artefact::Behind;
 use super::artefact::End;
-use super::artefact::Seat;
+use super::artefact::Order;
 use super::cases::Bit;
 use super::cases::Env;
 use super::cases::fits;
@@ -15,6 +14,8 @@ use super::lanes;
 use super::lanes::Lane;
 use super::polynomial::Polynomial;
 use super::positivity::Sequent;
+use super::quotients;
+use super::quotients::Quotient;
 use super::scene;
 use super::scene::At;
 use super::scene::Scene;
@@ -62,21 +63,14 @@ pub struct Rule<'p> {
 }
 
 impl<'p> Rule<'p> {
-    /// Splits a protocol into classes and lanes, with these waits counted under any condition, and these
-    /// at the ends of programs looked at alone, with these arrivals unfilled, and these numbered by themselves, and with
-    /// these seats.
+    /// Splits a protocol into classes and lanes, with some waits counted under any condition, and those
+    /// at the ends of programs looked at alone, with arrivals that are unfilled, and some numbered by themselves, with
+    /// seats, and with registrations apart by their counts, all as the artefact says.
     ///
     /// # Errors
     ///
     /// Names the first construct that the rule does not cover.
-    pub fn new(
-        protocol: &'p Protocol,
-        unguarded: &[(usize, usize)],
-        ends: &[End],
-        unfilled: &[(usize, usize)],
-        registrations: &[Again],
-        seats: &[Seat],
-    ) -> Result<Rule<'p>, Unsupported> {
+    pub fn new(protocol: &'p Protocol, order: &Order) -> Result<Rule<'p>, Unsupported> {
         if let Some(pattern) = protocol.patterns.first() {
             return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
         }
@@ -92,9 +86,9 @@ impl<'p> Rule<'p> {
             return Err(Unsupported::whole("copies that share objects"));
         }
         let mut classes = class::classes(protocol, &[])?;
-        let guards = guards::unguard(&mut classes, unguarded)?;
-        let (mut lanes, mut shadows) = lanes::lanes(protocol, &classes)?;
-        again::share_out(protocol, &classes, &mut lanes, &mut shadows, registrations)?;
+        let guards = guards::unguard(&mut classes, &order.unguarded)?;
+        let (mut lanes, mut shadows) = lanes::lanes(protocol, &classes, &order.apart)?;
+        again::share_out(protocol, &classes, &mut lanes, &mut shadows, &order.again)?;
         let mut scene = Scene::new(protocol)?;
         if let Some(extent) = copies.extent {
             // Without a copy there is nobody, and nothing to show.
@@ -109,9 +103,9 @@ impl<'p> Rule<'p> {
             guards,
             ends: Vec::new(),
         };
-        rule.seat(seats)?;
-        rule.leave_unfilled(unfilled)?;
-        rule.leave_out(ends)?;
+        rule.seat(&order.seats)?;
+        rule.leave_unfilled(&order.unfilled)?;
+        rule.leave_out(&order.ends)?;
         Ok(rule)
     }
 
@@ -242,8 +236,8 @@ impl<'p> Rule<'p> {
         Ok(())
     }
 
-    /// What programs evaluate is well defined, and variables have their closed forms.
-    pub fn programs(&self) -> Result<Vec<Claim>, Unsupported> {
+    /// What programs evaluate is well defined.
+    pub fn evaluated(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (class, this) in self.classes.iter().enumerate() {
             for (nth, claim) in this.flow.evaluations.iter().enumerate() {
@@ -253,6 +247,39 @@ impl<'p> Rule<'p> {
                     self.defined(&scene, &claim.expr, &env, &name, &what, &mut all)?;
                 }
             }
+        }
+        Ok(all)
+    }
+
+    /// What is divided in these quotients is not negative where it is evaluated.
+    pub(super) fn dividends(&self, quotients: &[Quotient]) -> Result<Vec<Claim>, Unsupported> {
+        let mut all = Vec::new();
+        for (class, this) in self.classes.iter().enumerate() {
+            for (nth, claim) in this.flow.evaluations.iter().enumerate() {
+                for (over, under) in quotients {
+                    if !quotients::stands_in(&claim.expr, over, *under) {
+                        continue;
+                    }
+                    let what = format!(
+                        "no negative number is divided in `{}`",
+                        self.quote(claim.span)
+                    );
+                    let name = format!("dividend_c{class}_{nth}");
+                    for (scene, env) in self.scene.inside(this, &claim.path)? {
+                        for (scene, over) in scene.value(over, &env)? {
+                            push(&mut all, &name, what.clone(), &scene, over);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// What programs evaluate is well defined, and variables have their closed forms.
+    pub fn programs(&self) -> Result<Vec<Claim>, Unsupported> {
+        let mut all = self.evaluated()?;
+        for (class, this) in self.classes.iter().enumerate() {
             for (nth, claim) in this.flow.claims.iter().enumerate() {
                 let Expr::Binary(BinaryOp::Eq, a, b) = &claim.expr else {
                     return Err(Unsupported::at(claim.span, "such a closed form"));
@@ -390,13 +417,8 @@ impl<'p> Rule<'p> {
                     }
                     let apart = fits(x.plus(-1, number))?;
                     if moving && closed::rounds(&apart, &extent)?.is_none() {
-                        push(
-                            all,
-                            name,
-                            what.to_owned(),
-                            &at.scene,
-                            Polynomial::number(-1),
-                        );
+                        let (_, rest) = closed::left(&apart, &extent)?;
+                        equal(all, name, what, &at.scene, &rest)?;
                     }
                 }
             }

@@ -104,7 +104,7 @@ impl Scene {
         scene
     }
 
-    /// Not if two facts together say that a number below 0 is at least 0.
+    /// Not if two facts together say that a number below 0 is at least 0. Then there is nothing to be shown here.
     pub(super) fn possible(&self) -> bool {
         cases::possible(&self.facts)
     }
@@ -112,7 +112,13 @@ impl Scene {
     /// The value of an expression, by cases.
     pub fn value(&self, expr: &Expr, env: &Env) -> Result<Vec<(Scene, Polynomial)>, Unsupported> {
         let all = cases::value(expr, env)?.into_iter();
-        Ok(all.map(|(facts, x)| (self.with(facts), x)).collect())
+        let all = all.map(|(facts, x)| {
+            let same = facts.is_empty();
+            (self.with(facts), x, same)
+        });
+        // A case that contradicts what is known is none.
+        let all = all.filter(|(scene, _, same)| *same || scene.possible());
+        Ok(all.map(|(scene, x, _)| (scene, x)).collect())
     }
 
     /// The same where a class has members.
@@ -143,6 +149,9 @@ impl Scene {
                     scene.know(nth.clone());
                     let left = fits(trips.plus(-1, &nth))?;
                     scene.know(fits(left.less(1))?);
+                    if !scene.possible() {
+                        continue;
+                    }
                     let mut env = env.clone();
                     env.insert(this.var, nth);
                     inner.push((scene, env));
@@ -156,7 +165,10 @@ impl Scene {
                 // What is not understood is not known.
                 let ways = cases::holds(condition, &env, true).unwrap_or(vec![Facts::new()]);
                 for facts in ways {
-                    inner.push((scene.with(facts), env.clone()));
+                    let scene = scene.with(facts);
+                    if scene.possible() {
+                        inner.push((scene, env.clone()));
+                    }
                 }
             }
             all = inner;

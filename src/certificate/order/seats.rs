@@ -70,7 +70,12 @@ impl Rule<'_> {
             let named = self.protocol.objects[lane.object].kind == ObjectKind::Named;
             let arrives = lane.arrivals_of(seat.class).next().is_some();
             let again = lane.seats.iter().any(|other| other.class == seat.class);
-            if !named || !arrives || again || !(0..=MAX_FIRST).contains(&seat.first) {
+            if !named
+                || !arrives
+                || again
+                || lane.count.is_some()
+                || !(0..=MAX_FIRST).contains(&seat.first)
+            {
                 return Err(none());
             }
             lane.seats.push(*seat);

@@ -19,7 +19,7 @@ impl Search<'_> {
     pub(super) fn chains(&self, lags: &[Lag]) -> Result<Vec<Chain>, String> {
         let mut all: Vec<Chain> = Vec::new();
         let mut known: Vec<Vec<Link>> = Vec::new();
-        for about in self.rule.ordered() {
+        for about in self.rule.ordered().map_err(uncovered)? {
             let links = self.links(about, &known, lags)?;
             if links.is_empty() {
                 continue;
@@ -72,7 +72,7 @@ impl Search<'_> {
     /// Whether what a chain is about can be known by the member at its end.
     fn may_end(&self, about: About, links: &[Link]) -> bool {
         let rule = &self.rule;
-        let last = links.last().map_or(about.place().0, |link| link.class);
+        let last = links.last().map_or(begin(about), |link| link.class);
         self.ends_at(about, rule.member(last))
     }
 
@@ -83,7 +83,11 @@ impl Search<'_> {
             return false;
         };
         match about {
-            About::NotLapped(..) => end == class,
+            About::NotLapped(..) | About::Apart(..) => end == class,
+            About::Initialised(..) => {
+                let inits = &rule.lanes[lane].inits;
+                inits.first().is_some_and(|(by, _)| *by == end)
+            }
             _ => rule.lanes[lane].waits_of(end).next().is_some(),
         }
     }
@@ -91,7 +95,7 @@ impl Search<'_> {
     /// A chain that shows what has to be shown: one of the shortest, or one that has shown something else.
     fn links(&self, about: About, known: &[Vec<Link>], lags: &[Lag]) -> Result<Vec<Link>, String> {
         let rule = &self.rule;
-        let (class, lane) = rule.begins(about).map_err(uncovered)?;
+        let (_, lane) = rule.begins(about).map_err(uncovered)?;
         let first: Vec<Vec<Link>> = match about {
             About::NotLapped(..) => {
                 let first = |class: usize| vec![Link { lane, class }];
@@ -99,6 +103,7 @@ impl Search<'_> {
             }
             _ => vec![Vec::new()],
         };
+        let begin = begin(about);
         let distances = self.distances(about);
         // Whether the links of a chain hold is asked again for longer ones.
         let mut holds = BTreeMap::new();
@@ -106,7 +111,7 @@ impl Search<'_> {
             let mut chains = first.clone();
             for left in (0..length).rev() {
                 let near = |class: usize| distances[class].is_some_and(|links| links <= left);
-                chains = self.longer((about, class), &chains, lags, &near, &mut holds)?;
+                chains = self.longer((about, begin), &chains, lags, &near, &mut holds)?;
             }
             for chain in &chains {
                 if self.may_end(about, chain) {
@@ -129,6 +134,8 @@ impl Search<'_> {
             About::NotBehind(..) => "comes after the generation before has completed",
             About::InTurn(..) => "comes after the generation before its own has completed",
             About::NotLapped(..) => "is never lapped",
+            About::Initialised(..) => "comes after its mbarrier has been initialised",
+            About::Apart(..) => "is over before somebody registers there with another count",
         };
         Err(format!("it could not be shown that {words} {what}"))
     }
@@ -198,5 +205,13 @@ impl Search<'_> {
             }
         }
         Ok(all)
+    }
+}
+
+/// The class at which the links of a chain begin.
+fn begin(about: About) -> usize {
+    match about {
+        About::Apart(_, _, _, by) => by,
+        _ => about.place().0,
     }
 }

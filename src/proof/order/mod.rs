@@ -3,6 +3,7 @@
 //! Lags are tried out, chains are searched from short to long, and ranks are the least that rise wherever they have to
 //! (`ranks`). How much may be tried is limited by an amount of work, so that what is found does not depend on the machine.
 
+mod apart;
 mod chains;
 mod deviation;
 mod least;
@@ -25,6 +26,7 @@ use crate::certificate::argument::Argument;
 use crate::certificate::order;
 use crate::certificate::order::artefact::Again;
 use crate::certificate::order::artefact::Behind;
+use crate::certificate::order::artefact::Element;
 use crate::certificate::order::artefact::End;
 use crate::certificate::order::artefact::Lag;
 use crate::certificate::order::artefact::Order;
@@ -33,7 +35,6 @@ use crate::certificate::order::ends;
 use crate::certificate::order::guards;
 use crate::certificate::order::positivity::Proof;
 use crate::certificate::order::positivity::Sequent;
-use crate::certificate::order::quotients;
 use crate::certificate::order::rule::Claim;
 use crate::certificate::order::rule::Rule;
 use crate::certificate::program::Unsupported;
@@ -50,6 +51,9 @@ const LAGS: [(i64, i64); 6] = [(0, 0), (1, 0), (-1, 0), (2, 0), (0, 1), (0, 2)];
 /// How much work one search may take, so that it is the same one on every machine; some seconds of one.
 const WORK: u64 = 500_000_000;
 
+/// Why there is no other way to read a protocol.
+const TOGETHER: &str = "nobody meets by turns with different counts";
+
 /// How much work it is to make a hypothesis of something to be shown, in entries of a linear program.
 const FACT: usize = 50;
 
@@ -63,16 +67,16 @@ pub fn guess(
     if let Some(reason) = deviation::deviates(protocol) {
         return Guess::nothing(reason);
     }
-    let protocol = &quotients::named(protocol);
+    let unnamed = protocol;
+    let protocol = &order::named(protocol);
     // As it is written, with waits that are skipped counted, and without those that end programs.
-    let search = || {
-        // What is known of sequents holds in every way.
-        let prover = &Prover::new(WORK);
+    let way = |by_counts: bool, prover: &Prover| {
         let plain = |unguarded: &[(usize, usize)], parts: &Parts| {
             let rule = parts.rule(protocol, unguarded, &[]).map_err(uncovered)?;
             Ok::<_, String>(Search {
                 rule,
                 parts: parts.clone(),
+                unnamed,
                 protocol,
                 deadline,
                 cancel,
@@ -82,6 +86,13 @@ pub fn guess(
         };
         let mut parts = Parts::default();
         let mut search = plain(&[], &parts)?;
+        if by_counts {
+            parts.apart = search.apart();
+            if parts.apart.is_empty() {
+                return Err(TOGETHER.to_owned());
+            }
+            search = plain(&[], &parts)?;
+        }
         (parts.again, parts.seats) = search.seats()?;
         if !parts.again.is_empty() || !parts.seats.is_empty() {
             search = plain(&[], &parts)?;
@@ -117,6 +128,14 @@ pub fn guess(
         }
         Err(first)
     };
+    let search = || {
+        // What is known of sequents holds in every way.
+        let prover = &Prover::new(WORK);
+        way(false, prover).or_else(|first| match way(true, prover) {
+            Err(reason) if reason == TOGETHER => Err(first),
+            found => found,
+        })
+    };
     match fresh::context(search) {
         Ok(order) => Guess::Fitting(Argument::Order(order)),
         Err(reason) => Guess::nothing(reason),
@@ -132,23 +151,40 @@ struct Parts {
     again: Vec<Again>,
     /// Who takes part in some generations of a named barrier only.
     seats: Vec<Seat>,
+    /// Elements whose registrations are apart by their counts.
+    apart: Vec<Element>,
 }
 
 impl Parts {
+    /// What an argument begins with.
+    fn order(&self, unguarded: &[(usize, usize)], ends: &[End]) -> Order {
+        Order {
+            unguarded: unguarded.to_vec(),
+            ends: ends.to_vec(),
+            unfilled: self.unfilled.clone(),
+            again: self.again.clone(),
+            seats: self.seats.clone(),
+            apart: self.apart.clone(),
+            ..Order::default()
+        }
+    }
+
     fn rule<'p>(
         &self,
         protocol: &'p Protocol,
         unguarded: &[(usize, usize)],
         ends: &[End],
     ) -> Result<Rule<'p>, Unsupported> {
-        let (unfilled, again) = (&self.unfilled, &self.again);
-        Rule::new(protocol, unguarded, ends, unfilled, again, &self.seats)
+        Rule::new(protocol, &self.order(unguarded, ends))
     }
 }
 
 struct Search<'p> {
     rule: Rule<'p>,
     parts: Parts,
+    /// The protocol as it is written.
+    unnamed: &'p Protocol,
+    /// The same with parameters for quotients and conditions.
     protocol: &'p Protocol,
     deadline: Instant,
     cancel: Option<&'p AtomicBool>,
@@ -198,6 +234,9 @@ impl Search<'_> {
         for claims in [
             rule.declarations(),
             rule.programs(),
+            rule.pools(),
+            rule.initialised(),
+            rule.apart(),
             rule.counts(),
             rule.arrivals(),
             rule.last(),
@@ -207,17 +246,12 @@ impl Search<'_> {
         }
         let mut order = Order {
             lags: self.lags()?,
-            unguarded: unguarded.to_vec(),
-            ends: ends.to_vec(),
-            unfilled: self.parts.unfilled.clone(),
-            again: self.parts.again.clone(),
-            seats: self.parts.seats.clone(),
-            ..Order::default()
+            ..self.parts.order(unguarded, ends)
         };
         order.chains = self.chains(&order.lags)?;
         order.ranks = self.ranks(&order.lags)?;
         (self.tell)("looking for multipliers");
-        for claim in order::claims(self.protocol, &order).map_err(uncovered)? {
+        for claim in order::claims(self.unnamed, &order).map_err(uncovered)? {
             let proof = match self.shown(&claim.sequent)? {
                 Some(proof) => Some(proof),
                 None => self.shown_by_few(&claim.sequent)?,

@@ -66,8 +66,9 @@ impl Search<'_> {
         }))
     }
 
-    /// What weights may be sums of: 1, how often inner loops go around, and the sizes of lanes.
-    fn monomials(&self, sizes: bool) -> Result<Vec<Monomial>, String> {
+    /// What weights may be sums of: 1 and how often inner loops go around; and the sizes of lanes and how often all loops go
+    /// around, for who waits until others have gone through theirs.
+    fn monomials(&self, more: bool) -> Result<Vec<Monomial>, String> {
         let mut all = BTreeSet::from([Monomial::new()]);
         let mut add = |of: &Polynomial| {
             let over_parameters = |m: &&Monomial| {
@@ -81,8 +82,8 @@ impl Search<'_> {
             for (at, this) in class.flow.loops.iter().enumerate() {
                 // How often it goes around in one iteration of each loop around it.
                 let mut product = Polynomial::number(1);
-                let around = this.outer.iter().skip(1).rev();
-                for at in [at].iter().chain(around).take(this.outer.len()) {
+                let most = this.outer.len() + usize::from(more);
+                for at in [at].iter().chain(this.outer.iter().rev()).take(most) {
                     let trips = cases::value(&class.flow.loops[*at].trips, &Env::new());
                     let Some((_, trips)) = trips.ok().and_then(|mut cases| cases.pop()) else {
                         break;
@@ -92,7 +93,7 @@ impl Search<'_> {
                 }
             }
         }
-        if sizes {
+        if more {
             for lane in &self.rule.lanes {
                 for (_, size) in cases::value(&lane.size, &Env::new()).map_err(uncovered)? {
                     add(&size);

@@ -44,7 +44,10 @@ impl Search<'_> {
         for (nth, lane) in self.rule.lanes.iter().enumerate() {
             let named = self.protocol.objects[lane.object].kind == ObjectKind::Named;
             let several = lane.arrivals.len() > lane.arriving().len();
-            if named && (several || self.all_of(&self.rule.counted(nth)).is_err()) {
+            if named
+                && lane.count.is_none()
+                && (several || self.all_of(&self.rule.counted(nth)).is_err())
+            {
                 open.push(nth);
             }
         }
@@ -104,6 +107,7 @@ impl Search<'_> {
     fn with(&self, again: &[Again]) -> Result<Rule<'_>, String> {
         let parts = super::Parts {
             again: again.to_vec(),
+            apart: self.parts.apart.clone(),
             ..super::Parts::default()
         };
         parts.rule(self.protocol, &[], &[]).map_err(uncovered)

@@ -1,0 +1,85 @@
+//! Explicit initialisation: every use of an mbarrier comes after it, and there is one.
+//!
+//! An mbarrier with `init: explicit` is read as one that is there from the beginning, if
+//!
+//! 1. *(once)* of each of its elements there is one operation that initialises it, in no loop, of a class with at most one
+//!    member; all elements of a lane are initialised by the same class;
+//! 2. *(before)* a member that comes to a use of an element knows that all elements of its lane have been initialised
+//!    ([`super::artefact::About::Initialised`]): a chain, as those of the rule, leads to the member that initialises
+//!    them, at a place behind all of these operations. (Without links it is the member itself.)
+//!
+//! *Why this is sound.* Leave out the operations that initialise, and let every mbarrier be there from the beginning. This protocol
+//! is free of deadlock by the rule, and its states are tidy. Take a run of the protocol, and the first step in it that
+//! uses an element before that is initialised. What comes before is a run of the protocol without them: an element is first
+//! used when it has been initialised, once (1), so it is found as the declaration would leave it. In its last
+//! state, which is tidy, what has been awaited is complete, so what chains show is so. By 2 the element has been initialised: a
+//! contradiction. So no run comes to such a step. To initialise blocks nobody, so a stuck state would be one of
+//! the protocol without them, too.
+
+use super::cases::Env;
+use super::cases::fits;
+use super::lanes::Lane;
+use super::polynomial::Polynomial;
+use super::rule::Claim;
+use super::rule::Rule;
+use super::rule::push;
+use crate::certificate::program::Unsupported;
+use crate::protocol::Expr;
+use crate::protocol::ObjectKind;
+
+impl Rule<'_> {
+    /// Elements that have to be initialised are so at most once, and all of them by one member.
+    pub fn initialised(&self) -> Result<Vec<Claim>, Unsupported> {
+        let mut all = Vec::new();
+        for (nth, lane) in self.lanes.iter().enumerate() {
+            let explicit = matches!(
+                self.protocol.objects[lane.object].kind,
+                ObjectKind::Mbarrier {
+                    explicit_init: true,
+                    ..
+                }
+            );
+            if !explicit || lane.uses.is_empty() {
+                continue;
+            }
+            let by = self.initialising(lane)?;
+            let object = &self.protocol.objects[lane.object];
+            let name = format!("initialised_l{nth}");
+            let what = format!("one member at most initialises `{}`", object.name);
+            for (scene, size) in self.scene.value(&self.classes[by].size, &Env::new())? {
+                let goal = fits(Polynomial::number(1).plus(-1, &size))?;
+                push(&mut all, &name, what.clone(), &scene, goal);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The class that initialises the elements of a lane, each by one operation in no loop.
+    pub(super) fn initialising(&self, lane: &Lane) -> Result<usize, Unsupported> {
+        let object = &self.protocol.objects[lane.object];
+        let refuse = |what| Err(Unsupported::at(object.span, what));
+        let Some((by, _)) = lane.inits.first() else {
+            return refuse("an mbarrier that nobody initialises");
+        };
+        let mut elements: Vec<i64> = Vec::new();
+        for (class, site) in &lane.inits {
+            let this = self.site(*class, *site);
+            if class != by || !this.path.loops.is_empty() {
+                return refuse("an mbarrier that is initialised more than once");
+            }
+            match lane.moving.map(|at| &this.index[at]) {
+                Some(Expr::Int(element)) => elements.push(*element),
+                Some(_) => return refuse("an mbarrier that is initialised at such an index"),
+                None => elements.push(0),
+            }
+        }
+        elements.sort_unstable();
+        let Expr::Int(size) = lane.size else {
+            return refuse("mbarriers without a fixed number that are initialised");
+        };
+        match (0..size).eq(elements) {
+            true => Ok(*by),
+            false => refuse("mbarriers that are not each initialised once"),
+        }
+    }
+}

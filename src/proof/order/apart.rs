@@ -1,0 +1,67 @@
+//! Elements of named barriers that have registrations of different counts, not all by the same members.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::Search;
+use crate::certificate::cut::flow::Kind;
+use crate::certificate::order::artefact::Element;
+use crate::protocol::Expr;
+
+impl Search<'_> {
+    /// Those of which each count has one set of members that give it together.
+    pub(super) fn apart(&self) -> Vec<Element> {
+        let mut all = Vec::new();
+        for (nth, lane) in self.rule.lanes.iter().enumerate() {
+            let Some(index) = self.counts_differ(nth) else {
+                continue;
+            };
+            let element = Element {
+                object: lane.object,
+                index,
+            };
+            let parts = super::Parts {
+                apart: vec![element.clone()],
+                ..super::Parts::default()
+            };
+            let Ok(rule) = parts.rule(self.protocol, &[], &[]) else {
+                continue;
+            };
+            let mut own = (0..rule.lanes.len()).filter(|at| rule.lanes[*at].count.is_some());
+            if own.all(|at| self.all_of(&rule.counted(at)).is_ok()) {
+                all.push(element);
+            }
+        }
+        all
+    }
+
+    /// The indices of a lane with several counts, that are not as many as come to each generation.
+    fn counts_differ(&self, nth: usize) -> Option<Vec<i64>> {
+        let lane = &self.rule.lanes[nth];
+        let mut counts: BTreeMap<i64, BTreeSet<usize>> = BTreeMap::new();
+        let mut index = None;
+        for (class, site) in &lane.arrivals {
+            let this = &self.rule.classes.get(*class)?.flow.sites[*site];
+            let Kind::Register {
+                count: Expr::Int(count),
+            } = this.kind
+            else {
+                return None;
+            };
+            counts.entry(count).or_default().insert(*class);
+            let number = |at: &Expr| match at {
+                Expr::Int(at) => Some(*at),
+                _ => None,
+            };
+            index = Some(
+                this.index
+                    .iter()
+                    .map(number)
+                    .collect::<Option<Vec<i64>>>()?,
+            );
+        }
+        let several = counts.len() > 1;
+        let fails = several && self.all_of(&self.rule.counted(nth)).is_err();
+        index.filter(|_| fails)
+    }
+}
