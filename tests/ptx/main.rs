@@ -4,6 +4,7 @@
 mod support;
 
 mod again;
+mod believed;
 mod calls;
 mod carried;
 mod control;

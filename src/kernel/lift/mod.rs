@@ -13,11 +13,13 @@ use crate::recover::are_free;
 use crate::recover::behind_expectations;
 use crate::recover::by_warp;
 use crate::recover::come;
+use crate::recover::graph::Graph;
 use crate::recover::in_step;
 use crate::recover::in_time;
 use crate::recover::meet_alike;
 use crate::recover::parameters;
 use crate::recover::recycle;
+use crate::recover::refuse_unordered;
 use crate::recover::roles;
 use crate::recover::settle;
 use crate::recover::shared;
@@ -78,6 +80,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let kernel = numbered.as_ref().unwrap_or(kernel);
     let phased = with_phases(kernel, shape)?;
     let original = kernel;
+    refuse_unordered(original, &Graph::new(original))?;
     let assumption = phased.as_ref().and_then(|phased| phased.assumption);
     let kernel = phased.as_ref().map_or(kernel, |phased| &phased.kernel);
     let Roles {
@@ -178,10 +181,10 @@ fn uncompared(validation: Validation) -> Obstacle {
     }
 }
 
-/// The launches that were compared, by the values of the parameters; each values once.
+/// The launches that were compared and that a verdict is about, by the values of the parameters; each values once.
 fn launches(validation: &Validation, parameters: &[(u32, String)]) -> Vec<Launched> {
     let mut found: Vec<Launched> = Vec::new();
-    for compared in &validation.compared {
+    for compared in validation.compared.iter().filter(|one| one.is_covered) {
         let value = |(input, name): &(u32, String)| {
             let value = compared.values.get(*input as usize).copied().flatten()?;
             Some((name.clone(), value))

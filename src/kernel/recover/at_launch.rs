@@ -7,6 +7,7 @@ use std::fmt::Write;
 use crate::interpret::Launch;
 use crate::ir::Kernel;
 use crate::ir::Special;
+use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::Origin;
@@ -156,44 +157,95 @@ pub fn values(
     // An input that is a number over others comes behind them.
     for input in wanted {
         let at = *input as usize;
-        let value = match inputs.origins.get(at)? {
-            Origin::Term(term) => {
-                let constant = fixed(*term, launch, terms)?;
-                // A predicate is 0 or 1.
-                match terms.width_of(constant) {
-                    1 => i128::from(terms.truth(constant)?),
-                    _ => terms.signed(constant)?,
-                }
-            }
-            Origin::Trips {
-                relation,
-                phi,
-                first,
-                step,
-            } => trips((*relation, *phi, *first, *step), launch, terms)?,
-            Origin::Granted => launch.granted?.into(),
-            Origin::Handed { first } => match first {
-                None => launch.handed?.into(),
-                Some(first) => {
-                    let first = fixed(*first, launch, terms)?;
-                    match terms.truth(first)? {
-                        true => i128::from(launch.handed?).checked_add(1)?,
-                        false => 0,
-                    }
-                }
-            },
-            Origin::Number(number) => number.value(&|atomic| match atomic {
-                Atomic::Input(input) => values.get(*input as usize).copied().flatten(),
-                _ => None,
-            })?,
-        };
-        let (low, high) = inputs.all.get(at)?.range;
-        if value < low || value > high {
+        let value = value(inputs.origins.get(at)?, launch, terms, &values)?;
+        if !lies_in(value, inputs.all.get(at)?.range) {
             return None;
         }
         values[at] = Some(value);
     }
     Some(values)
+}
+
+/// Whether a launch is one of those that a verdict is about: no input lies outside of its range, whether it occurs or not, and
+/// nothing that inputs or these conditions are computed from is divided by 0.
+pub fn is_covered(
+    inputs: &Inputs,
+    conditions: &BTreeSet<TermId>,
+    launch: &Launch,
+    terms: &mut Terms,
+) -> bool {
+    let mut values = vec![None; inputs.all.len()];
+    for (at, (input, origin)) in inputs.all.iter().zip(&inputs.origins).enumerate() {
+        values[at] = value(origin, launch, terms, &values);
+        if values[at].is_some_and(|value| !lies_in(value, input.range)) {
+            return false;
+        }
+    }
+    let origins = inputs.origins.iter().flat_map(Origin::terms);
+    let all: BTreeSet<TermId> = origins.chain(conditions.iter().copied()).collect();
+    let divisors: BTreeSet<TermId> = all
+        .into_iter()
+        .flat_map(|term| terms.parts(term))
+        .filter_map(|part| match terms.node(part) {
+            Node::Binary(
+                Binary::DivideSigned
+                | Binary::DivideUnsigned
+                | Binary::RemainderSigned
+                | Binary::RemainderUnsigned,
+                _,
+                by,
+            ) => Some(*by),
+            _ => None,
+        })
+        .collect();
+    divisors.into_iter().all(|by| {
+        let by = fixed(by, launch, terms);
+        by.is_none_or(|by| terms.value(by) != Some(0))
+    })
+}
+
+fn lies_in(value: i128, (low, high): (i128, i128)) -> bool {
+    (low..=high).contains(&value)
+}
+
+/// The value of an input at a launch, where those before it have these.
+fn value(
+    origin: &Origin,
+    launch: &Launch,
+    terms: &mut Terms,
+    values: &[Option<i128>],
+) -> Option<i128> {
+    Some(match origin {
+        Origin::Term(term) => {
+            let constant = fixed(*term, launch, terms)?;
+            // A predicate is 0 or 1.
+            match terms.width_of(constant) {
+                1 => i128::from(terms.truth(constant)?),
+                _ => terms.signed(constant)?,
+            }
+        }
+        Origin::Trips {
+            relation,
+            phi,
+            first,
+            step,
+        } => trips((*relation, *phi, *first, *step), launch, terms)?,
+        Origin::Granted => launch.granted?.into(),
+        Origin::Handed { first } => match first {
+            None => launch.handed?.into(),
+            Some(first) => {
+                let first = fixed(*first, launch, terms)?;
+                match terms.truth(first)? {
+                    true => i128::from(launch.handed?).checked_add(1)?,
+                    false => 0,
+                }
+            }
+        },
+        Origin::Number(number) => number.value(&|atomic| match atomic {
+            Atomic::Input(input) => values.get(*input as usize).copied().flatten(),
+            _ => None,
+        })?,
+    })
 }
 
 /// In how many iterations a relation holds.

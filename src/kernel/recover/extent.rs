@@ -4,6 +4,7 @@ use crate::ir::Compute;
 use crate::ir::Operand;
 use crate::ir::OperationKind;
 use crate::ir::Space;
+use crate::ir::Special;
 use crate::meaning::Word;
 use crate::recover::addresses::Addresses;
 
@@ -69,6 +70,18 @@ impl Extents<'_> {
             return all(width);
         };
         match kind {
+            // Clocks and masks of lanes take every number of their width.
+            OperationKind::Special {
+                special:
+                    Special::Clock
+                    | Special::Other
+                    | Special::LaneMaskEqual
+                    | Special::LaneMaskLess
+                    | Special::LaneMaskLessEqual
+                    | Special::LaneMaskGreater
+                    | Special::LaneMaskGreaterEqual,
+                ..
+            } => all(width),
             OperationKind::Special { .. } => within(Some((0, SIZE)), width),
             OperationKind::Load {
                 space,

@@ -11,6 +11,7 @@ use crate::recover::branches::straighten;
 use crate::recover::bytes;
 use crate::recover::closed::close;
 use crate::recover::columns::Columns;
+use crate::recover::elected;
 use crate::recover::ends;
 use crate::recover::graph::Graph;
 use crate::recover::handed;
@@ -21,6 +22,7 @@ use crate::recover::lower::counter;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
 use crate::recover::number::Atomic;
+use crate::recover::ordered::refuse_unordered;
 use crate::recover::overwritten::refuse_stores;
 use crate::recover::own_phases;
 use crate::recover::parity;
@@ -94,13 +96,18 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool) -> Result<Vec<String>, Obs
     };
     let graph = Graph::new(kernel);
     ends::refuse_unchanging(kernel, &graph)?;
+    refuse_unordered(kernel, &graph)?;
     let slice = Slice::new(kernel, &graph);
     let ends = ends::assumption(kernel, &graph, &slice);
-    Ok(elsewhere
-        .map(str::to_owned)
-        .into_iter()
-        .chain(ends)
-        .collect())
+    let linear = kernel.bounds.required_threads.is_some_and(is_linear);
+    let elected = elected::assumption(kernel, &graph, &slice, linear);
+    let fixed = elsewhere.into_iter().chain(elected).map(str::to_owned);
+    Ok(fixed.chain(ends).collect())
+}
+
+/// Whether 32 threads in the order of their x index are a warp.
+fn is_linear([x, y, z]: [u32; 3]) -> bool {
+    x.is_multiple_of(32) || y == 1 && z == 1
 }
 
 /// Recovers the roles of a kernel. Where that fails, words that warps hand over to each other by mbarriers are looked for.
@@ -185,6 +192,8 @@ fn roles_with(
     inputs.assumptions.extend(elsewhere.map(str::to_owned));
     let ends = ends::assumption(kernel, &graph, &slice);
     inputs.assumptions.extend(ends);
+    let elected = elected::assumption(kernel, &graph, &slice, is_linear(shape.threads));
+    inputs.assumptions.extend(elected.map(str::to_owned));
     let leaves_out = |(block, decides): (&Block, &bool)| {
         !decides && matches!(block.end, Terminator::Switch { .. })
     };

@@ -97,6 +97,11 @@ fn each(roles: &[Role], with: &mut dyn FnMut(&Atomic)) {
 impl Parts {
     /// The roles over the parts; none where the whole, or what limits one of them, occurs otherwise.
     fn applied(&self, roles: &[Role], inputs: &mut Inputs) -> Option<Vec<Role>> {
+        // What differs from round to round is no number of the launch.
+        let moves = |atomic: &Atomic| matches!(atomic, Atomic::Index(_) | Atomic::Variable(_));
+        if Number::of(self.whole.clone()).mentions(&moves) {
+            return None;
+        }
         let mut behind = BTreeSet::from([self.limit]);
         Number::of(self.whole.clone()).each(&mut |atomic| {
             if let Atomic::Input(input) = atomic {

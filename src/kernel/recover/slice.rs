@@ -24,6 +24,7 @@ use crate::ir::Terminator;
 use crate::ir::VariableId;
 use crate::recover::addresses::Addresses;
 use crate::recover::graph::Graph;
+use crate::recover::live::Live;
 use crate::recover::operands::read;
 
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub struct Slice {
     pub scattered: BTreeSet<VariableId>,
     /// Loops without events all of whose ways out depend on memory that is read in the loop.
     pub memory_waits: BTreeMap<LoopId, Location>,
+    /// Which registers are read before they are assigned.
+    pub live: Live,
 }
 
 /// What is taken for the bytes of one write to a fixed place. One of more bytes counts as one to a computed place as well.
@@ -127,6 +130,7 @@ impl Slice {
             events: vec![false; kernel.blocks.len()],
             scattered: BTreeSet::new(),
             memory_waits: BTreeMap::new(),
+            live: Live::default(),
         };
         for (at, block) in kernel.blocks.iter().enumerate() {
             for (index, operation) in block.operations.iter().enumerate() {
@@ -242,6 +246,7 @@ impl Slice {
                 slice.memory_waits.insert(id, location);
             }
         }
+        slice.live = Live::new(kernel, graph, &slice.operations, &slice.branches);
         slice
     }
 

@@ -17,6 +17,10 @@ const STAYS: &str = "a CTA of a cluster does not end while others still use its 
 const COMMITTED: &str =
     "tensor work that a warp commits ends after the copies that the warp has issued before";
 
+/// Bytes of a copy come in pieces, one of which completes the phase. These come at once, and the count goes below 0.
+const AT_ONCE: &str =
+    "`mbarrier.complete_tx` delivers no more bytes at once than the phase still expects";
+
 const IN_TURN: &str =
     "arrivals behind `cp.async` copies come in the order in which a warp asks for them";
 const MIXED: &str = "a warp starts bulk copies, or commits tensor work, and makes this arrival come when its `cp.async` copies have \
@@ -64,6 +68,7 @@ pub fn assumptions(roles: &[Role]) -> impl Iterator<Item = &'static str> {
     let mut reaches = false;
     let mut commits_copies = false;
     let mut in_turn = false;
+    let mut at_once = false;
     for role in roles {
         let mut first: Option<&Object> = None;
         let (mut copies, mut commits) = (false, false);
@@ -71,6 +76,7 @@ pub fn assumptions(roles: &[Role]) -> impl Iterator<Item = &'static str> {
             reaches |= object_of(action).is_some_and(|object| object.rank != role.rank);
             copies |= matches!(action, Action::Copy { .. });
             commits |= matches!(action, Action::Commit { .. });
+            at_once |= matches!(action, Action::Complete { .. });
             if let Action::Commit {
                 object,
                 work: Work::Copies,
@@ -89,4 +95,5 @@ pub fn assumptions(roles: &[Role]) -> impl Iterator<Item = &'static str> {
         .into_iter()
         .chain(committed)
         .chain(in_turn.then_some(IN_TURN))
+        .chain(at_once.then_some(AT_ONCE))
 }

@@ -67,6 +67,8 @@ pub struct Compared {
     pub launch: String,
     /// What the inputs of the roles are there, by their numbers; `None` for one that does not occur.
     pub values: Vec<Option<i128>>,
+    /// Whether it is a launch that a verdict is about: see [`at_launch::is_covered`].
+    pub is_covered: bool,
 }
 
 /// Where a protocol differs from its kernel.
@@ -218,9 +220,13 @@ pub fn validate(
         }
         match unknown {
             None => {
+                let conditions = &arena.decided_by;
+                let is_covered =
+                    at_launch::is_covered(inputs, conditions, &launch, &mut arena.terms);
                 validation.compared.push(Compared {
                     launch: at_launch::shown(kernel, &launch, &chosen.words),
                     values: chosen.values,
+                    is_covered,
                 });
             }
             Some(reason) => {

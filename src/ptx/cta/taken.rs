@@ -20,6 +20,9 @@ const STAYS: &str = "a CTA of a cluster does not end while others still use its 
 const SIZED: &str = "bulk copies are of multiples of 16 bytes, and of less than 2^20";
 const COMMITTED: &str =
     "tensor work that a warp commits ends after the copies that the warp has issued before";
+/// Bytes of a copy come in pieces, one of which completes the phase. These come at once, and the count goes below 0.
+const AT_ONCE: &str =
+    "`mbarrier.complete_tx` delivers no more bytes at once than the phase still expects";
 const IN_TURN: &str =
     "arrivals behind `cp.async` copies come in the order in which a warp asks for them";
 const MIXED: &str = "a warp starts bulk copies, or commits tensor work, and makes this arrival come when its `cp.async` copies have \
@@ -45,7 +48,7 @@ fn behind_copies(statements: &[Statement], behind: &dyn Fn(usize) -> bool) -> us
 fn twice(
     statements: &[Statement],
     behind: &dyn Fn(usize) -> bool,
-    open: &mut Vec<Sum>,
+    open: &mut BTreeSet<Sum>,
 ) -> Option<usize> {
     for statement in statements {
         match &statement.action {
@@ -65,11 +68,10 @@ fn twice(
                 }
                 open.extend(other);
             }
-            Action::Commit(address, lanes) if *lanes > 1 && behind(statement.at) => {
-                if open.contains(address) {
-                    return Some(statement.at);
-                }
-                open.push(address.clone());
+            Action::Commit(address, lanes)
+                if *lanes > 1 && behind(statement.at) && !open.insert(address.clone()) =>
+            {
+                return Some(statement.at);
             }
             Action::Wait(..) | Action::WaitOwn(_) | Action::Sync(..) | Action::ClusterWait => {
                 open.clear();
@@ -109,6 +111,9 @@ pub(in crate::ptx) fn taken(
                         taken.insert(SIZED);
                     }
                 }
+                Action::CompleteTx(..) => {
+                    taken.insert(AT_ONCE);
+                }
                 Action::Commit(..) if opcode(s.at).starts_with("tcgen05") => {
                     commits = true;
                     others = true;
@@ -144,7 +149,7 @@ pub(in crate::ptx) fn taken(
         }
         if data {
             let behind = |at: usize| !opcode(at).starts_with("tcgen05");
-            let mut open = Vec::new();
+            let mut open = BTreeSet::new();
             if let Some(at) = twice(&program.statements, &behind, &mut open) {
                 return Err(Obstacle::new(at, TWICE));
             }

@@ -336,6 +336,13 @@ impl Checker<'_> {
                 Found::Nowhere => {}
                 Found::Elsewhere(location) => return refuse(EARLY, &location),
                 Found::Once(body) => {
+                    // What is read in another loop is read behind no wait of this one.
+                    match found(lines, is_read) {
+                        Found::Nowhere => {}
+                        Found::Once(reads) if reads.index == body.index => {}
+                        Found::Once(reads) => return refuse(EARLY, &place_of(reads.lines, 0)),
+                        Found::Elsewhere(location) => return refuse(EARLY, &location),
+                    }
                     let wait = actions(body.lines).find_map(|(line, action, _)| {
                         let ring = waited(action, body.index, full.stages, 0)?;
                         (ring == **full).then_some(line)

@@ -20,6 +20,7 @@ use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Phi;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// Choices one in the other that the next value of a counter may have.
 pub(super) const MAX_CHOICES: u32 = 8;
@@ -38,6 +39,8 @@ impl Lowerer<'_> {
     /// At the entry of a loop: what its phis mean.
     pub(super) fn begin(&mut self, own: &[u32], lines: &mut Vec<Line>) -> Result<()> {
         let mut assigned: BTreeMap<usize, ()> = BTreeMap::new();
+        // Machines that begin with what is not known.
+        let mut unknown: BTreeSet<usize> = BTreeSet::new();
         for phi in own {
             let variable = self.recurrences.of_phi[phi];
             let info = self.recurrences.variables[variable].clone();
@@ -62,10 +65,16 @@ impl Lowerer<'_> {
                     self.meanings.remove(*phi);
                     continue;
                 }
+                if unknown.contains(&machine) {
+                    self.meanings.remove(*phi);
+                    continue;
+                }
                 let number = self.variable(Carrier::Machine(machine));
                 if assigned.insert(machine, ()).is_none() {
                     if is_root {
                         let Some(value) = self.begun_with(&data.begins_with) else {
+                            // Nor is any other variable of the machine known.
+                            unknown.insert(machine);
                             self.meanings.remove(*phi);
                             continue;
                         };

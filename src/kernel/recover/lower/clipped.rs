@@ -59,10 +59,17 @@ impl Lowerer<'_> {
         if let Some(known) = self.inputs.clipped.get(&term) {
             return known.clone();
         }
+        // It is kept for other places, where conditions of this one need not hold.
+        let here = (
+            std::mem::take(&mut self.facts),
+            std::mem::take(&mut self.held),
+            std::mem::take(&mut self.began),
+        );
         let number = match self.shared(term) {
             Some(shared) => shared,
             None => self.greater_input(term),
         };
+        (self.facts, self.held, self.began) = here;
         self.inputs.clipped.insert(term, number.clone());
         number
     }

@@ -31,7 +31,7 @@ use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 
-const SIZES: &str = "numbers that the launch computes and that are not negative are at most 1,073,741,823, as sizes are";
+pub(super) const SIZES: &str = "numbers that the launch computes and that are not negative are at most 1,073,741,823, as sizes are";
 
 /// The largest step of a loop's counter that is tried as one that does not wrap around.
 const MOST_STEP: i128 = 1 << 16;

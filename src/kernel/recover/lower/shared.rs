@@ -10,6 +10,7 @@
 //! A difference of terms is one of integers only where neither wraps around, which has to follow from the ranges of its parts.
 
 use super::Lowerer;
+use super::number::SIZES;
 use super::spread::is_exact;
 use super::spread::least;
 use crate::meaning::Domain;
@@ -51,6 +52,8 @@ impl Lowerer<'_> {
             Of::Difference(a, b) => {
                 let a = self.bound(a, depth)?;
                 let b = self.natural(b)?;
+                // The ranges of products are those of sizes.
+                self.inputs.assumptions.insert(SIZES.to_owned());
                 Some(Number::maximum(Number::constant(0), a.minus(&b)?))
             }
         }
@@ -88,6 +91,8 @@ impl Lowerer<'_> {
         // Near it another one is compared.
         let exact = is_exact(&self.arena.terms, term) && is_exact(&self.arena.terms, base);
         let base = exact.then(|| self.above_0(base))?;
+        // The ranges of products are those of sizes.
+        self.inputs.assumptions.insert(SIZES.to_owned());
         let number = base.minus(&Number::constant(less))?;
         Some(Number::maximum(Number::constant(0), number))
     }

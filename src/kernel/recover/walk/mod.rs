@@ -1177,8 +1177,13 @@ impl Walker<'_> {
             start.position = path.position.in_loop();
             let mut phis: BTreeMap<RegisterId, Vec<u32>> = BTreeMap::new();
             for register in &assigned {
-                let Some(first) = path.state[register.0 as usize].clone() else {
-                    continue;
+                let first = match path.state[register.0 as usize].clone() {
+                    Some(first) => first,
+                    // Not assigned yet, and a round may read what one before has left.
+                    None if self.slice.live.at(header, *register) => {
+                        Value::Uniform(self.unknown(*register))
+                    }
+                    None => continue,
                 };
                 if kept.contains(register) {
                     continue;

@@ -1,0 +1,199 @@
+//! Which lane `elect.sync` elects.
+//!
+//! PTX says that it is one of the mask, and not which. It is taken to be the lowest. That matters only where an elected lane
+//! is also told apart from others by its number: `if (elected && lane == 0)`. Then the verdict says so.
+//!
+//! What depends on the outcome, and what on the number of a lane, is followed through registers and branches. The number of a
+//! warp, as `tid >> 5`, depends on no lane.
+//!
+//! Source: PTX ISA, "elect.sync".
+
+use std::collections::BTreeSet;
+
+use crate::ir::BlockId;
+use crate::ir::Compare;
+use crate::ir::Compute;
+use crate::ir::Kernel;
+use crate::ir::Operand;
+use crate::ir::Operation;
+use crate::ir::OperationKind;
+use crate::ir::RegisterId;
+use crate::ir::ShuffleMode;
+use crate::ir::Special;
+use crate::ir::Synchronization;
+use crate::ir::Terminator;
+use crate::ir::VoteMode;
+use crate::recover::graph::Graph;
+use crate::recover::operands::read;
+use crate::recover::slice::Slice;
+
+/// What is said where it matters.
+const LOWEST: &str = "`elect.sync` elects the lowest lane of its mask";
+
+/// Lanes of a warp.
+const LANES: u128 = 32;
+
+/// What depends on something: registers, and blocks that are executed by some lanes only.
+#[derive(Default, PartialEq, Clone)]
+struct Tainted {
+    registers: BTreeSet<RegisterId>,
+    blocks: BTreeSet<BlockId>,
+}
+
+/// The assumption, if it matters to an event which lane is elected.
+///
+/// `linear`: whether 32 threads in the order of their x index are a warp, so that `tid.x >> 5` is its number.
+pub fn assumption(
+    kernel: &Kernel,
+    graph: &Graph,
+    slice: &Slice,
+    linear: bool,
+) -> Option<&'static str> {
+    let of = |operation: &Operation| match &operation.kind {
+        OperationKind::Synchronization(Synchronization::Elect { .. }) => operation.kind.results(),
+        _ => Vec::new(),
+    };
+    let elected = tainted(kernel, graph, slice, &of, &|_| false);
+    if elected.registers.is_empty() {
+        return None;
+    }
+    let of = |operation: &Operation| match &operation.kind {
+        OperationKind::Special {
+            result,
+            special:
+                Special::Lane
+                | Special::ThreadIndex(_)
+                | Special::LaneMaskEqual
+                | Special::LaneMaskLess
+                | Special::LaneMaskLessEqual
+                | Special::LaneMaskGreater
+                | Special::LaneMaskGreaterEqual,
+        } => vec![*result],
+        // The number of the lane that is elected.
+        OperationKind::Synchronization(Synchronization::Elect { leader, .. }) => {
+            leader.iter().copied().collect()
+        }
+        _ => Vec::new(),
+    };
+    let ends = |operation: &Operation| linear && is_of_warps(operation);
+    let lanes = tainted(kernel, graph, slice, &of, &ends);
+    let meets = kernel.blocks.iter().enumerate().any(|(number, block)| {
+        let at = BlockId(u32::try_from(number).unwrap_or(u32::MAX));
+        let (by_elected, by_lane) = (elected.blocks.contains(&at), lanes.blocks.contains(&at));
+        let operations = block.operations.iter().zip(&slice.operations[number]);
+        let mut operations = operations.filter(|(_, matters)| **matters);
+        let meets = |registers: &[RegisterId]| {
+            let any = |of: &Tainted| registers.iter().any(|one| of.registers.contains(one));
+            (by_elected || any(&elected)) && (by_lane || any(&lanes))
+        };
+        let told = |operation: &Operation| {
+            let reads = read(operation);
+            let of_elected = reads.iter().any(|one| elected.registers.contains(one));
+            of_elected && tells_lanes(operation)
+        };
+        operations.any(|(operation, _)| told(operation) || meets(&read(operation)))
+            || slice.branches[number] && meets(&deciding(&block.end))
+    });
+    meets.then_some(LOWEST)
+}
+
+/// What depends on what some operations give. What `ends` says so of depends on it no more.
+fn tainted(
+    kernel: &Kernel,
+    graph: &Graph,
+    slice: &Slice,
+    sources: &dyn Fn(&Operation) -> Vec<RegisterId>,
+    ends: &dyn Fn(&Operation) -> bool,
+) -> Tainted {
+    let mut all = Tainted::default();
+    loop {
+        let before = all.clone();
+        for (number, block) in kernel.blocks.iter().enumerate() {
+            let at = BlockId(u32::try_from(number).unwrap_or(u32::MAX));
+            let branches = |by: &BlockId| {
+                let end = &kernel.blocks[by.0 as usize].end;
+                deciding(end).iter().any(|one| all.registers.contains(one))
+                    || all.blocks.contains(by)
+            };
+            if graph.deciders(at).iter().any(branches) {
+                all.blocks.insert(at);
+            }
+            let here = all.blocks.contains(&at);
+            let operations = block.operations.iter().zip(&slice.operations[number]);
+            for (operation, _) in operations.filter(|(_, matters)| **matters) {
+                all.registers.extend(sources(operation));
+                let reads = read(operation);
+                let depends = here || reads.iter().any(|one| all.registers.contains(one));
+                if depends && !ends(operation) {
+                    all.registers.extend(operation.kind.results());
+                }
+            }
+        }
+        if all == before {
+            return all;
+        }
+    }
+}
+
+/// Whether an operation gives all lanes of a warp the same, whichever the number of a thread is: it leaves out the number of the lane.
+fn is_of_warps(operation: &Operation) -> bool {
+    if operation.guard.is_some() {
+        return false;
+    }
+    match &operation.kind {
+        OperationKind::Compute {
+            compute, operands, ..
+        } => match (compute, operands.as_slice()) {
+            (Compute::ShiftRight { .. }, [_, Operand::Constant(by)]) => *by >= 5,
+            (Compute::Divide { .. }, [_, Operand::Constant(by)]) => *by > 0 && by % LANES == 0,
+            (Compute::And, [_, Operand::Constant(mask)]) => mask % LANES == 0,
+            (Compute::Compare(compare), [_, Operand::Constant(to)]) => match compare {
+                Compare::Less { .. } | Compare::GreaterEqual { .. } => to % LANES == 0,
+                Compare::LessEqual { .. } | Compare::Greater { .. } => to % LANES == LANES - 1,
+                Compare::Equal | Compare::NotEqual => false,
+            },
+            _ => false,
+        },
+        OperationKind::Synchronization(synchronization) => matches!(
+            synchronization,
+            Synchronization::Vote { .. }
+                | Synchronization::Reduce { .. }
+                | Synchronization::Shuffle {
+                    mode: ShuffleMode::Index,
+                    lane: Operand::Constant(_),
+                    ..
+                }
+        ),
+        _ => false,
+    }
+}
+
+/// Whether what an operation gives depends on which lanes have which numbers.
+fn tells_lanes(operation: &Operation) -> bool {
+    matches!(
+        &operation.kind,
+        OperationKind::Synchronization(
+            Synchronization::Shuffle { .. }
+                | Synchronization::Reduce { .. }
+                | Synchronization::Match { .. }
+                | Synchronization::Vote {
+                    mode: VoteMode::Ballot,
+                    ..
+                }
+        )
+    )
+}
+
+fn deciding(end: &Terminator) -> Vec<RegisterId> {
+    match end {
+        Terminator::Branch {
+            condition: Operand::Register(register),
+            ..
+        }
+        | Terminator::Switch {
+            index: Operand::Register(register),
+            ..
+        } => vec![*register],
+        _ => Vec::new(),
+    }
+}

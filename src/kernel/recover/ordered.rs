@@ -1,0 +1,170 @@
+//! Whether others see the initialisations of mbarriers.
+//!
+//! Everywhere else an initialisation is before what comes behind a meeting that it precedes. That is so if the meeting orders
+//! memory. A relaxed arrival at the cluster's barrier does not, unless the initialisations are fenced before it, as CUTLASS does
+//! by `fence.mbarrier_init`. A relaxed arrival or wait at an mbarrier does not either.
+//!
+//! Source: PTX ISA, "barrier.cluster", "mbarrier.arrive", "mbarrier.test_wait, mbarrier.try_wait", "fence".
+
+use std::collections::BTreeSet;
+
+use crate::ir::BlockId;
+use crate::ir::Guard;
+use crate::ir::Kernel;
+use crate::ir::Location;
+use crate::ir::MemoryOrder;
+use crate::ir::OperationKind;
+use crate::ir::RegisterId;
+use crate::ir::Scope;
+use crate::ir::Synchronization;
+use crate::recover::graph::Graph;
+use crate::recover::tree::Obstacle;
+use crate::recover::tree::refuse;
+
+const AT_THE_CLUSTER: &str = "an mbarrier may be initialised before this relaxed arrival with no `fence.mbarrier_init` between: other \
+                              CTAs need not see that";
+const AT_AN_MBARRIER: &str = "an mbarrier may be initialised behind a meeting, and arrivals or waits of the kernel are relaxed: others \
+                              need not see that";
+
+/// What a thread has done when it comes to a place, on some way.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Way {
+    reached: bool,
+    /// The guards of initialisations that no fence follows; `None` for one without a guard.
+    open: BTreeSet<Option<(RegisterId, bool)>>,
+    met: bool,
+}
+
+/// Refuses initialisations that others need not see although they have met.
+pub fn refuse_unordered(kernel: &Kernel, graph: &Graph) -> Result<(), Obstacle> {
+    let relaxed = operations(kernel).any(|(synchronization, _)| match synchronization {
+        Synchronization::ClusterArrive { order, .. }
+        | Synchronization::MbarrierArrive { order, .. }
+        | Synchronization::MbarrierTest { order, .. }
+        | Synchronization::MbarrierWait { order, .. } => *order == MemoryOrder::Relaxed,
+        _ => false,
+    });
+    if !relaxed {
+        return Ok(());
+    }
+    let once = assigned_once(kernel, graph);
+    let mut begins = vec![Way::default(); kernel.blocks.len()];
+    let Some(first) = begins.first_mut() else {
+        return Ok(());
+    };
+    first.reached = true;
+    let mut work = vec![BlockId(0)];
+    while let Some(block) = work.pop() {
+        let mut way = begins[block.0 as usize].clone();
+        passes(kernel, block, &once, &mut way)?;
+        for next in graph.successors(block) {
+            let begin = &mut begins[next.0 as usize];
+            let before = begin.clone();
+            begin.reached = true;
+            begin.met |= way.met;
+            begin.open.extend(&way.open);
+            if *begin != before {
+                work.push(*next);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn passes(
+    kernel: &Kernel,
+    block: BlockId,
+    once: &BTreeSet<RegisterId>,
+    way: &mut Way,
+) -> Result<(), Obstacle> {
+    let at_mbarriers = || {
+        operations(kernel).any(|(synchronization, _)| match synchronization {
+            Synchronization::MbarrierArrive { order, .. }
+            | Synchronization::MbarrierTest { order, .. }
+            | Synchronization::MbarrierWait { order, .. } => *order == MemoryOrder::Relaxed,
+            _ => false,
+        })
+    };
+    for operation in &kernel.blocks[block.0 as usize].operations {
+        let OperationKind::Synchronization(synchronization) = &operation.kind else {
+            continue;
+        };
+        let guard = operation.guard.map(key);
+        match synchronization {
+            Synchronization::MbarrierInit { .. } => {
+                if way.met && at_mbarriers() {
+                    return refuse(AT_AN_MBARRIER, &operation.location);
+                }
+                way.open.insert(guard);
+            }
+            Synchronization::FenceMbarrierInit => fence(guard, once, way),
+            Synchronization::Fence {
+                order,
+                scope,
+                proxy: false,
+            } if releases(*order) && *scope != Scope::Cta => fence(guard, once, way),
+            Synchronization::ClusterArrive {
+                order: MemoryOrder::Relaxed,
+                ..
+            } if !way.open.is_empty() => {
+                return refuse(AT_THE_CLUSTER, &operation.location);
+            }
+            Synchronization::BarrierSync { .. }
+            | Synchronization::ClusterWait { .. }
+            | Synchronization::MbarrierTest { .. }
+            | Synchronization::MbarrierWait { .. } => way.met = true,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A fence is behind what is done under its own guard, if that holds or not once and for all.
+fn fence(guard: Option<(RegisterId, bool)>, once: &BTreeSet<RegisterId>, way: &mut Way) {
+    match guard {
+        None => way.open.clear(),
+        Some((predicate, _)) if once.contains(&predicate) => {
+            way.open.remove(&guard);
+        }
+        Some(_) => {}
+    }
+}
+
+fn releases(order: MemoryOrder) -> bool {
+    matches!(
+        order,
+        MemoryOrder::Release | MemoryOrder::AcquireRelease | MemoryOrder::SequentiallyConsistent
+    )
+}
+
+fn key(guard: Guard) -> (RegisterId, bool) {
+    (guard.predicate, guard.negated)
+}
+
+fn operations(kernel: &Kernel) -> impl Iterator<Item = (&Synchronization, &Location)> {
+    let all = kernel.blocks.iter().flat_map(|block| &block.operations);
+    all.filter_map(|operation| match &operation.kind {
+        OperationKind::Synchronization(synchronization) => {
+            Some((synchronization, &operation.location))
+        }
+        _ => None,
+    })
+}
+
+/// The registers that are assigned once in every run: by one operation of the text, which no loop repeats.
+fn assigned_once(kernel: &Kernel, graph: &Graph) -> BTreeSet<RegisterId> {
+    let (mut once, mut again) = (BTreeSet::new(), BTreeSet::new());
+    for (block, at) in kernel.blocks.iter().zip(0..) {
+        let repeated = graph
+            .loops()
+            .any(|(_, natural)| natural.contains(BlockId(at)));
+        let operations = block.operations.iter();
+        for register in operations.flat_map(|operation| operation.kind.results()) {
+            if repeated || !once.insert(register) {
+                again.insert(register);
+            }
+        }
+    }
+    once.retain(|register| !again.contains(register));
+    once
+}

@@ -1,0 +1,116 @@
+//! Kernels of `tests/ptx/believed`. Of each, something was once believed that need not be so.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::program::Folder;
+
+/// The verdict for a kernel, up to what the proof is, with those of its assumptions that have these words.
+fn verdict(name: &str, words: &str) -> String {
+    let file = format!("{name}.ptx");
+    let path = Path::new("tests/ptx/believed").join(&file);
+    let folder = Folder::new();
+    folder.file(&file, fs::read(path).unwrap());
+    let shown = folder.run(&["check", "-v", &file]);
+    let line = shown.lines().find_map(|line| line.split_once("deadlock: "));
+    let (_, line) = line.unwrap_or_else(|| panic!("{shown}"));
+    let line = line.split(": all ").next().unwrap();
+    let (_, assumed) = shown.split_once("assumptions:").unwrap_or_default();
+    let assumed = assumed.lines().map(str::trim);
+    let assumed = assumed.filter(|one| one.contains(words));
+    let assumed: String = assumed.map(|one| format!("\n{one}")).collect();
+    line.to_owned() + &assumed
+}
+
+/// A word that is handed over is read between the wait and the release of its round, not in another loop.
+#[test]
+fn words_are_read_where_they_are_handed_over() {
+    insta::assert_snapshot!(verdict("handed_read_in_other_loop", "handed"), @"UNKNOWN line 69, `@!%p10 bra X0B`: how often this loop runs is not known: it changes in a loop in a way that is not followed");
+}
+
+/// A register that a loop assigns in one round only keeps that number in the others.
+#[test]
+fn registers_keep_what_an_earlier_round_has_left() {
+    insta::assert_snapshot!(verdict("assigned_once_in_loop", "register"), @"UNKNOWN line 37, `@%p6 bra skip`: a branch decides about synchronization, but %p6 is not known here: it changes in a loop (line 33, `setp.eq.u32 %p5,%r5,0`)");
+    insta::assert_snapshot!(verdict("assigned_once_in_loop_branch", "register"), @"UNKNOWN line 40, `@%p6 bra skip`: a branch decides about synchronization, but %p6 is not known here: it changes in a loop (line 34, `setp.ne.u32 %p5,%r5,0`)");
+}
+
+/// Relaxed arrivals do not show others that an mbarrier is initialised.
+#[test]
+fn initialisations_are_seen_behind_fences() {
+    insta::assert_snapshot!(verdict("relaxed_cluster_arrive", "fence"), @"UNKNOWN line 29: an mbarrier may be initialised before this relaxed arrival with no `fence.mbarrier_init` between: other CTAs need not see that");
+    insta::assert_snapshot!(verdict("fenced_relaxed_cluster_arrive", "fence"), @"PROVED for every schedule");
+    insta::assert_snapshot!(verdict("init_before_relaxed_arrive", "fence"), @"UNKNOWN line 27: an mbarrier may be initialised behind a meeting, and arrivals or waits of the kernel are relaxed: others need not see that");
+}
+
+/// Which lane is elected is said where it matters, and not where it does not.
+#[test]
+fn any_lane_may_be_elected() {
+    insta::assert_snapshot!(verdict("elect_leader", "elect.sync"), @r"
+    PROVED for every schedule
+    `elect.sync` elects the lowest lane of its mask
+    ");
+    insta::assert_snapshot!(verdict("elected_alone", "elect.sync"), @"PROVED for every schedule");
+}
+
+/// A counterexample is a launch that the verdict is about.
+#[test]
+fn counterexamples_lie_in_the_ranges() {
+    insta::assert_snapshot!(verdict("counterexample_outside_range", "p_m"), @r"
+    PROVED for every schedule
+    0 <= p_m <= 1073741823
+    ");
+    insta::assert_snapshot!(verdict("divide_by_zero", "0 < p_m"), @r"
+    PROVED for every p_n in 0..=1073741823, p_m in 0..=1073741823 and schedule, assuming 0 < p_m
+    0 < p_m
+    ");
+}
+
+/// Two lanes deliver 16 bytes each, and 16 are expected. On an H200 this hangs.
+#[test]
+fn bytes_that_are_completed_at_once() {
+    insta::assert_snapshot!(verdict("completed_at_once", "complete_tx"), @r"
+    PROVED for every schedule: by exhaustive search of 7 states of 1 input at 1 point
+    `mbarrier.complete_tx` delivers no more bytes at once than the phase still expects
+    ");
+}
+
+/// What a branch says of a number holds in that branch.
+#[test]
+fn numbers_of_one_branch_are_not_those_of_others() {
+    insta::assert_snapshot!(verdict("lesser_on_one_branch", "which launches"), @"UNKNOWN line 66, `@%p3 bra SMEND`: how often this loop runs is not known: `div.s32` of these values is not followed, or may wrap around (line 29, `div.s32 %r10, %r9, 128`)");
+}
+
+/// Index and phase that are copied from what a ring was do not begin at 0.
+#[test]
+fn what_a_ring_was_is_not_its_beginning() {
+    insta::assert_snapshot!(verdict("copied_machine", "which launches"), @"UNKNOWN line 71, `@%p5 bra TILE`: how often this loop runs is not known: `div.s32` of these values is not followed, or may wrap around (line 33, `div.s32 %r2, %r2, 128`)");
+}
+
+/// A difference of products may wrap around, and the verdict says that it does not.
+#[test]
+fn products_are_taken_for_sizes() {
+    insta::assert_snapshot!(verdict("product_wraps", "sizes"), @r"
+    PROVED for every computed_2 in 0..=1073741823, k in 0..=1073741823 and schedule
+    numbers that the launch computes and that are not negative are at most 1,073,741,823, as sizes are
+    ");
+}
+
+/// The predicate of a fence is another one than that of an initialisation a round before.
+#[test]
+fn fences_are_of_their_round() {
+    insta::assert_snapshot!(verdict("fence_of_another_round", "fence"), @"UNKNOWN line 40: an mbarrier may be initialised before this relaxed arrival with no `fence.mbarrier_init` between: other CTAs need not see that");
+}
+
+/// Which lane is elected is told by its number, too.
+#[test]
+fn the_elected_lane_has_a_number() {
+    insta::assert_snapshot!(verdict("elected_by_shuffle", "elect.sync"), @r"
+    PROVED for every schedule
+    `elect.sync` elects the lowest lane of its mask
+    ");
+    insta::assert_snapshot!(verdict("elected_number", "elect.sync"), @r"
+    PROVED for every schedule
+    `elect.sync` elects the lowest lane of its mask
+    ");
+}
