@@ -199,6 +199,24 @@ fn who_initialises_has_to_be_one() {
     refuses(&several);
 }
 
+/// Twice, by three members, in a loop, and outside of the extents.
+#[test]
+fn initialisation_without_a_use_is_refused() {
+    let ring = "for i in 0..N { wait empty (i + 1) % 2 arrive full }";
+    for role in [
+        format!("role a {{ init x[0] init x[0] {ring} }}"),
+        format!("role a {{ {ring} }} role more[w in 0..3] {{ init x[0] }}"),
+        "role a { for i in 0..N { init x[0] wait empty (i + 1) % 2 arrive full } }".to_owned(),
+        format!("role a {{ if N >= 1000 {{ init x[7] }} {ring} }}"),
+    ] {
+        refuses(&format!(
+            "protocol unused param N in 1.. mbarrier x[2] {{ arrivals: 1, init: explicit }}
+             mbarrier full {{ arrivals: 1 }} mbarrier empty {{ arrivals: 1 }} {role}
+             role b {{ for i in 0..N {{ wait full i % 2 arrive empty }} }}"
+        ));
+    }
+}
+
 #[test]
 fn an_argument_for_initialisation_is_needed() {
     let both = format!("{FULL} {FREE}");

@@ -39,11 +39,19 @@ impl Rule<'_> {
                     ..
                 }
             );
-            if !explicit || lane.uses.is_empty() {
+            if !explicit {
+                continue;
+            }
+            let object = &self.protocol.objects[lane.object];
+            if lane.uses.is_empty() {
+                // Nothing else shows that its element exists and is initialised once.
+                if !lane.inits.is_empty() {
+                    let what = "an mbarrier that is initialised and not used";
+                    return Err(Unsupported::at(object.span, what));
+                }
                 continue;
             }
             let by = self.initialising(lane)?;
-            let object = &self.protocol.objects[lane.object];
             let name = format!("initialised_l{nth}");
             let what = format!("one member at most initialises `{}`", object.name);
             for (scene, size) in self.scene.value(&self.classes[by].size, &Env::new())? {

@@ -173,6 +173,9 @@ pub(super) fn shadow(shadows: &mut Vec<usize>, class: usize, number: usize) -> u
     })
 }
 
+/// What tells lanes apart: the object, the indices that are numbers, and the count of registrations that are apart.
+type Key = (usize, Vec<Option<i64>>, Option<i64>);
+
 /// The lanes, with deliveries that are among no arrivals.
 fn of_uses(
     protocol: &Protocol,
@@ -189,7 +192,7 @@ fn of_uses(
             moving[site.object.0][at] |= !matches!(index, Expr::Int(_));
         }
     }
-    let mut lanes: BTreeMap<(usize, Vec<Option<i64>>, Option<i64>), Lane> = BTreeMap::new();
+    let mut lanes: BTreeMap<Key, Lane> = BTreeMap::new();
     for (class, site, this) in uses(classes) {
         let object = &protocol.objects[this.object.0];
         if let (Kind::Acquire { .. } | Kind::Release { .. }, ObjectKind::Pool { .. }) =
