@@ -518,6 +518,15 @@ fn inapplicable(refused: Unsupported) -> Rejection {
     ))
 }
 
+/// The protocol that a certificate is about.
+///
+/// # Errors
+///
+/// A text that is none.
+pub fn protocol(certificate: &Certificate) -> Result<Protocol, Rejection> {
+    load(&certificate.source, &certificate.narrowing)
+}
+
 fn load(source: &str, narrowing: &Narrowing) -> Result<Protocol, Rejection> {
     let refused = |problems: Vec<text::Diagnostic>| {
         let first = problems

@@ -7,8 +7,6 @@ use std::time::Instant;
 
 use crate::hunt;
 use crate::hunt::Hunter;
-use crate::protocol::Initial;
-use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::semantics::explore;
 use crate::semantics::explore::SearchEnd;
@@ -65,11 +63,5 @@ pub(super) fn label(
         return Some(true);
     }
     let all = found.end == SearchEnd::Exhausted && found.violation.is_none();
-    (all && cleared(tight)).then_some(false)
-}
-
-/// Whether all memory starts with values that the text gives. Otherwise only the small ones have been tried.
-fn cleared(protocol: &Protocol) -> bool {
-    let any = ObjectKind::Semaphore(Initial::Any);
-    protocol.objects.iter().all(|object| object.kind != any)
+    (all && !tight.has_open_starts()).then_some(false)
 }

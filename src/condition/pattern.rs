@@ -277,6 +277,7 @@ impl Tried {
 fn tried(protocol: &Protocol, place: usize, settings: &Settings<'_>) -> Vec<Tried> {
     let end = patience::deadline(settings.timeout / SHARE);
     let tight = protocol.tightened();
+    let all_starts = !protocol.has_open_starts();
     let none: &[PatternData] = &[];
     let mut all = Vec::new();
     for params in (0..=RADIUS).flat_map(|radius| grid::points(&tight, radius)) {
@@ -316,7 +317,9 @@ fn tried(protocol: &Protocol, place: usize, settings: &Settings<'_>) -> Vec<Trie
             let found = explore::explore(&instance, &options);
             let hangs = match (found.stuck.is_some(), found.end) {
                 (true, _) => Some(true),
-                (false, SearchEnd::Exhausted) if found.violation.is_none() => Some(false),
+                (false, SearchEnd::Exhausted) if all_starts && found.violation.is_none() => {
+                    Some(false)
+                }
                 _ => None,
             };
             let known = here

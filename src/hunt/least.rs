@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::protocol::Initial;
-use crate::protocol::ObjectKind;
 use crate::protocol::Property;
 use crate::semantics::explore::SearchEnd;
 use crate::semantics::inputs::Inputs;
@@ -199,8 +197,7 @@ impl Hunter<'_> {
         let names = names.map(|param| self.protocol.params[*param].name.as_str());
         let names = names.collect::<Vec<_>>().join(", ");
         let within = region.describe(self.protocol);
-        let open = ObjectKind::Semaphore(Initial::Any);
-        let starts = if self.protocol.objects.iter().any(|o| o.kind == open) {
+        let starts = if self.protocol.has_open_starts() {
             format!(" with initial values up to {LARGEST_START}")
         } else {
             String::new()

@@ -16,8 +16,6 @@ use super::Watch;
 use super::bounds;
 use super::grid;
 use super::schedules;
-use crate::protocol::Initial;
-use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::semantics::explore;
 use crate::semantics::explore::Accepts;
@@ -85,9 +83,7 @@ pub fn search(
         found.radius = Some(radius);
         if grid::covers_domain(protocol, radius) {
             // Memory that is not cleared may hold more than what is tried.
-            let open = ObjectKind::Semaphore(Initial::Any);
-            let open = protocol.objects.iter().any(|object| object.kind == open);
-            found.complete = !found.partly && !open;
+            found.complete = !found.partly && !protocol.has_open_starts();
             found.over = true;
             return;
         }
@@ -154,11 +150,9 @@ pub fn describe(protocol: &Protocol, search: &Search) -> String {
     match search.radius {
         None => "among the few that were tried".to_owned(),
         Some(radius) => {
-            let open = protocol.objects.iter();
-            let open = open.filter(|o| o.kind == ObjectKind::Semaphore(Initial::Any));
-            let start = match open.count() {
-                0 => String::new(),
-                _ => format!(", start values up to {LARGEST_START}"),
+            let start = match protocol.has_open_starts() {
+                false => String::new(),
+                true => format!(", start values up to {LARGEST_START}"),
             };
             format!("{}{start}", grid::describe(protocol, radius))
         }

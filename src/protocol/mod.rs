@@ -100,6 +100,12 @@ impl Protocol {
         head.filter_map(|line| Some(line.strip_prefix(ASSUMED)?.trim()))
             .filter(|words| !words.is_empty())
     }
+
+    /// Whether some memory is not cleared: a search that tries a few starts has not tried all.
+    pub fn has_open_starts(&self) -> bool {
+        let open = ObjectKind::Semaphore(Initial::Any);
+        self.objects.iter().any(|object| object.kind == open)
+    }
 }
 
 /// A parameter and the values it ranges over.

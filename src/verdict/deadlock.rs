@@ -31,9 +31,7 @@ use crate::proof;
 use crate::proof::Guess;
 use crate::proof::Layer;
 use crate::protocol::ATOMIC;
-use crate::protocol::Initial;
 use crate::protocol::LaunchOrder;
-use crate::protocol::ObjectKind;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
@@ -358,7 +356,10 @@ impl Strategy<'_> {
             .filter_map(|objective| match objective {
                 Objective::Param(id) => Some(self.protocol.params[id.0].name.clone()),
                 Objective::Entries => open_patterns.then(|| "entries".to_owned()),
-                Objective::Initial => self.has_open_starts().then(|| "initial values".to_owned()),
+                Objective::Initial => self
+                    .protocol
+                    .has_open_starts()
+                    .then(|| "initial values".to_owned()),
             })
             .collect();
         let smallest = if candidate.minimal {
@@ -555,14 +556,6 @@ impl Strategy<'_> {
             [] => String::new(),
             values => format!(" at {}", values.join(", ")),
         }
-    }
-
-    fn has_open_starts(&self) -> bool {
-        let open = ObjectKind::Semaphore(Initial::Any);
-        self.protocol
-            .objects
-            .iter()
-            .any(|object| object.kind == open)
     }
 
     fn decision(&self, verdict: Verdict, engine: &'static str, notes: Vec<String>) -> Decision {

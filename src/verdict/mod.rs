@@ -34,6 +34,11 @@ pub use points::Failing;
 pub use points::first_failing;
 pub use shared::Shared;
 
+/// Why a proof would say nothing: no parameter values are known that satisfy the domain and the assumptions.
+pub fn nothing_to_decide(protocol: &Protocol) -> Option<&'static str> {
+    Inputs::of(protocol, INPUTS).reason()
+}
+
 /// Decides a property of a protocol. `narrowing` is what has already been applied to it.
 ///
 /// # Errors

@@ -35,6 +35,8 @@ use super::shared::Shared;
 /// What a decision can be made again from.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+// There are few of these, each read or written once.
+#[expect(clippy::large_enum_variant)]
 pub enum Kept {
     /// Of a proof.
     Proved {

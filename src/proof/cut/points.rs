@@ -58,8 +58,10 @@ fn drawn(
                     return *value;
                 }
                 match &param.domain {
-                    Domain::AtLeast(lo) => lo + rng.random_range(0..=scale),
-                    Domain::Range(lo, hi) => rng.random_range(*lo..=(*hi).min(lo + scale)),
+                    Domain::AtLeast(lo) => lo.saturating_add(rng.random_range(0..=scale)),
+                    Domain::Range(lo, hi) => {
+                        rng.random_range(*lo..=(*hi).min(lo.saturating_add(scale)))
+                    }
                     Domain::Set(values) if values.is_empty() => 0,
                     Domain::Set(values) => values[rng.random_range(0..values.len())],
                 }

@@ -28,7 +28,8 @@ impl Search<'_> {
                     let kind = &self.classes[class].flow.sites[step.op.site].kind;
                     if matches!(kind, Kind::Acquire { .. }) {
                         let all = step.op.operand.saturating_mul(sample.sizes[class]);
-                        *taken.entry(&step.op.element).or_default() += all;
+                        let taken = taken.entry(&step.op.element).or_default();
+                        *taken = taken.saturating_add(all);
                     }
                 }
             }

@@ -94,9 +94,10 @@ fn watch(
                     *before += 1;
                     waiting[class] = Some((generation, step.op.operand));
                 }
-                let members = sample.sizes[class] * sample.copies_at(class, step);
-                there.0 += step.adds.arrivals * members;
-                there.1 += step.adds.bytes * members;
+                let members = sample.sizes[class].saturating_mul(sample.copies_at(class, step));
+                let all = |of: i64| of.saturating_mul(members);
+                there.0 = there.0.saturating_add(all(step.adds.arrivals));
+                there.1 = there.1.saturating_add(all(step.adds.bytes));
                 at[class] += 1;
                 moved = true;
             }

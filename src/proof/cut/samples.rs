@@ -171,7 +171,9 @@ fn expected_bytes(
         for op in ops {
             let kind = &classes[class].flow.sites[op.site].kind;
             if matches!(kind, Kind::Expect { .. }) && seen.insert(&op.element) {
-                *expected.entry(op.element.clone()).or_default() += op.operand * sizes[class];
+                let all = op.operand.saturating_mul(sizes[class]);
+                let expected: &mut i64 = expected.entry(op.element.clone()).or_default();
+                *expected = expected.saturating_add(all);
             }
         }
     }
@@ -276,8 +278,8 @@ impl Numbering<'_> {
                 generation = rounds + known.first;
                 let bytes = self.expected.get(&op.element).copied().unwrap_or(0);
                 needs = Some(Amounts {
-                    arrivals: generation * arrivals,
-                    bytes: generation * bytes,
+                    arrivals: generation.checked_mul(arrivals)?,
+                    bytes: generation.checked_mul(bytes)?,
                 });
             }
             Kind::WaitValue { .. } => {

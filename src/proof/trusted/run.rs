@@ -129,7 +129,8 @@ impl Member<'_, '_> {
     }
 
     fn add(&mut self, counter: Counter, more: i64) {
-        *self.counters.entry(counter).or_insert(0) += more;
+        let count = self.counters.entry(counter).or_insert(0);
+        *count = count.saturating_add(more);
     }
 
     fn value(&self, expr: &Expr) -> Option<i64> {

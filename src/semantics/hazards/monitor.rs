@@ -154,8 +154,8 @@ impl<'i> Monitor<'i> {
             }
             Reinitialized => Property::Uninitialized,
             OverRelease { .. } => Property::Resources,
-            TxOverflow => Property::TxMismatch,
-            SemaphoreOverflow | NotDefined | Unforeseen(_) => return None,
+            // The language has no largest number: what a search cannot count says nothing.
+            TxOverflow | SemaphoreOverflow | NotDefined | Unforeseen(_) => return None,
         };
         (property == self.property).then(|| Hazard::Undefined(violation.clone()))
     }

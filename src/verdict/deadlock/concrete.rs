@@ -257,12 +257,14 @@ impl Strategy<'_> {
                     Err(error) => return Ok(self.ill_defined(&IllDefined { params, error }, notes)),
                 }
             }
-            let starts = if self.has_open_starts() {
+            let starts = if self.protocol.has_open_starts() {
                 format!(", open initial values up to {LARGEST_START}")
             } else {
                 String::new()
             };
-            done = Some(format!("{}{starts}", grid::describe(tight, radius)));
+            if met.inputs > 0 {
+                done = Some(format!("{}{starts}", grid::describe(tight, radius)));
+            }
             if grid::covers_domain(tight, radius) {
                 complete = finite && undefined.is_none();
                 break;
@@ -333,7 +335,7 @@ impl Strategy<'_> {
     /// A small point at which the protocol has no meaning, where nothing else is open there: formulas do not look for such points.
     pub(super) fn without_meaning(&self, notes: &[String]) -> Option<Decision> {
         let mut patterns = self.protocol.patterns.iter();
-        if patterns.any(|pattern| pattern.definition.is_none()) || self.has_open_starts() {
+        if patterns.any(|pattern| pattern.definition.is_none()) || self.protocol.has_open_starts() {
             return None;
         }
         let tight = self.protocol.tightened();

@@ -234,7 +234,9 @@ impl Strategy<'_> {
                     Err(at) => return Ok(self.ill_defined(&at)),
                 }
             }
-            done = Some(grid::describe(tight, radius));
+            if met.inputs > 0 {
+                done = Some(grid::describe(tight, radius));
+            }
             if grid::covers_domain(tight, radius) {
                 complete = finite;
                 break;

@@ -14,6 +14,7 @@ use warplock::certificate::manifest::Rejection;
 use warplock::patience;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
+use warplock::verdict;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -134,7 +135,12 @@ impl Work {
         }
         let tell = |what: &str| self.progress.tell(self.number, what);
         patience::until(end, || {
-            manifest::check(&certificate, &self.solver, self.time, &tell)
+            let checked = manifest::check(&certificate, &self.solver, self.time, &tell)?;
+            // Everything holds of no values at all.
+            match verdict::nothing_to_decide(&manifest::protocol(&certificate)?) {
+                None => Ok(checked),
+                Some(reason) => Err(Rejection::Mismatch(reason.to_owned())),
+            }
         })
     }
 }

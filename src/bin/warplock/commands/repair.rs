@@ -235,6 +235,10 @@ impl Seen<'_> {
             "{file}: {property}: {verdict} {}\n",
             found.summary
         ));
+        let recovered = self.loaded.recovered.as_ref();
+        if recovered.is_some_and(|recovered| !recovered.exact) && !quiet {
+            out.push_str(&format!("  note: {}\n", check::INEXACT));
+        }
         if outcome.partial {
             out.push_str(&format!(
                 "no edit was found after which every property holds; after these {property} does:\n"

@@ -53,7 +53,10 @@ pub struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Say at which parameters each file hangs, as `warplock condition` does
-    #[arg(long, conflicts_with_all = ["property", "expect", "witness", "cache", "counterexamples"])]
+    #[arg(long, conflicts_with_all = [
+        "property", "expect", "witness", "cache", "counterexamples", "format", "jobs", "partition", "minimize",
+        "explain_proof", "kernel",
+    ])]
     pub condition: bool,
     /// What to decide.
     #[command(flatten)]
