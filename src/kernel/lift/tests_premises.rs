@@ -60,8 +60,8 @@ fn loops_that_may_go_on_for_ever_are_assumed_to_end() {
         // up to what lies in memory, and up to a product, which wraps around
         "ld.global.u32 %r5, [%rd1];\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.le.s32 %p3, %r4, %r5;\n@%p3 bra h;",
         "mul.lo.u32 %r5, %r3, %r3;\nor.b32 %r5, %r5, 255;\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 4;\nsetp.lt.u32 %p3, %r4, %r5;\n@%p3 bra h;",
-        // up to a mask of lanes, which is the largest number of its width for lane 0
-        "mov.u32 %r5, %lanemask_ge;\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.le.u32 %p3, %r4, %r5;\n@%p3 bra h;",
+        // up to a clock, which may be the largest number of its width
+        "setp.ne.u32 %p2, %r3, 54321;\n@%p2 bra out;\nmov.u32 %r5, %clock;\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.le.u32 %p3, %r4, %r5;\n@%p3 bra h;\nout:",
         // some iterations do not step
         "mov.u32 %r4, 0;\nh:\nsetp.eq.u32 %p4, %r4, %r3;\n@!%p4 add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, 9;\n@%p3 bra h;",
     ] {
