@@ -1,7 +1,7 @@
 //! What a reader with a checklist looks for in a protocol: counts that nobody reaches, barriers that nobody waits for,
 //! parities that do not follow the round.
 //!
-//! [`written`] looks at the text. [`counted`] adds up, at small parameter values, what all members do in a run that goes
+//! `written` looks at the text. `counted` adds up, at small parameter values, what all members do in a run that goes
 //! through to the end. What is never enough then is never enough in any run: such a finding is no claim about one schedule.
 //! Other findings are places worth looking at.
 
