@@ -14,6 +14,7 @@ mod data;
 mod errors;
 mod frameworks;
 mod graph;
+mod graph_data;
 mod graph_misuse;
 mod grids;
 mod guarded;

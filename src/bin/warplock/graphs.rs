@@ -11,6 +11,7 @@ use warplock_kernel::ir::Special;
 use warplock_kernel::ir::Synchronization;
 use warplock_kernel::lift::Lift;
 use warplock_kernel::lift::lift;
+use warplock_kernel::lift::lift_data;
 use warplock_kernel::mlir;
 use warplock_kernel::ptx;
 use warplock_kernel::recover;
@@ -96,7 +97,16 @@ pub fn read(input: &Input, options: &Kernels) -> Result<File, Failure> {
 
 /// The protocol of a kernel, or why it could not be recovered.
 pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, String>, Failure> {
-    let found = recovered(kernel, options)?;
+    let found = recovered(kernel, options, lift)?;
+    Ok(found.map(|(lifted, _)| lifted))
+}
+
+/// The same with what is read and written in shared memory. It decides races, and nothing else about data.
+pub fn with_accesses(
+    kernel: &Kernel,
+    options: &Kernels,
+) -> Result<Result<Lifted, String>, Failure> {
+    let found = recovered(kernel, options, lift_data)?;
     Ok(found.map(|(lifted, _)| lifted))
 }
 
@@ -108,10 +118,14 @@ struct Granted {
     leaves_open: bool,
 }
 
+/// Recovers a kernel of some shape, unless the time is over.
+type Lifts = fn(&Kernel, Shape, fn() -> bool) -> Result<Lift, Obstacle>;
+
 /// The protocol of a kernel, and what is taken for granted of it.
 fn recovered(
     kernel: &Kernel,
     options: &Kernels,
+    lift: Lifts,
 ) -> Result<Result<(Lifted, Granted), String>, Failure> {
     let bounds = &kernel.bounds;
     let Some(threads) = bounds
@@ -260,7 +274,7 @@ pub fn one_way(kernel: &Kernel, options: &Kernels) -> Option<(Lifted, bool)> {
     if asks_for_work {
         return None;
     }
-    let (lifted, granted) = recovered(kernel, options).ok()?.ok()?;
+    let (lifted, granted) = recovered(kernel, options, lift).ok()?.ok()?;
     // The path looks whether a test may be out of date. Here that would be taken for granted.
     if granted.looks_ahead {
         return None;

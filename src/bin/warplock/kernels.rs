@@ -39,6 +39,8 @@ enum Form<'e> {
     },
     Graph {
         source: &'e str,
+        /// Whether that is MLIR, whose reader leaves out what concerns data only.
+        is_mlir: bool,
         kernel: &'e warplock_kernel::ir::Kernel,
         kernels: &'e Kernels,
     },
@@ -47,6 +49,8 @@ enum Form<'e> {
 /// Without a graph nothing is known of writes over mbarriers and of loops that never end.
 const UNSEEN: &str =
     "what else the kernel does could not be looked at, because its text cannot be read as a graph";
+
+const NO_ACCESSES: &str = "what is read and written is not recovered from MLIR yet";
 
 /// Why instructions cannot be followed.
 struct Refused {
@@ -97,12 +101,53 @@ impl Entry<'_> {
         match &self.form {
             Form::Path { .. } => self.of_instructions(data),
             Form::Graph { .. } if data => Ok(Err(
-                "what is read and written is not recovered from the kernel IR yet".to_owned(),
+                "what a read sees is not recovered from the kernel IR yet".to_owned(),
             )),
             Form::Graph {
                 kernel, kernels, ..
             } => graphs::protocol(kernel, kernels),
         }
+    }
+
+    /// The protocol's text with what is read and written, of which races are decided: also from the graph, where the instructions
+    /// cannot be followed. Or why it could not be recovered.
+    pub fn races(&self) -> Result<Result<Lifted, String>, Failure> {
+        let refused = match &self.form {
+            Form::Graph { is_mlir: true, .. } => return Ok(Err(NO_ACCESSES.to_owned())),
+            Form::Graph {
+                kernel, kernels, ..
+            } => return graphs::with_accesses(kernel, kernels),
+            Form::Path { .. } => {
+                // The other way has the rest of the time.
+                let along = || self.along_instructions(true);
+                match patience::until(patience::middle(), along)? {
+                    Ok(lifted) => return Ok(Ok(lifted)),
+                    Err(refused) => refused,
+                }
+            }
+        };
+        let Form::Path {
+            function,
+            or_graph: Some(kernels),
+            graphs,
+            ..
+        } = &self.form
+        else {
+            return Ok(Err(refused.reason));
+        };
+        // Of what is undefined nothing can be said.
+        let kernel = graphs.kernel(function.name).ok();
+        let from_graph = kernel
+            .filter(|_| !refused.misuse)
+            .and_then(|kernel| graphs::with_accesses(kernel, kernels).ok()?.ok());
+        Ok(match from_graph {
+            Some(mut lifted) => {
+                let instead = Some(Instead::Refused(refused.reason));
+                lifted.recovery = Recovered::Graph { instead };
+                Ok(lifted)
+            }
+            None => Err(refused.reason),
+        })
     }
 
     /// The protocol of an entry that may be recovered in both ways.
@@ -376,6 +421,7 @@ impl Kernels {
             let entry = Entry {
                 form: Form::Graph {
                     source: &file.source,
+                    is_mlir: input.is_mlir(),
                     kernel,
                     kernels: &kernels,
                 },

@@ -27,11 +27,11 @@ use crate::ir::Space;
 
 /// A place in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Spot {
-    space: Space,
+pub(super) struct Spot {
+    pub space: Space,
     /// The CTA of shared memory.
-    cta: u32,
-    address: u64,
+    pub cta: u32,
+    pub address: u64,
 }
 
 impl Warp {
@@ -123,7 +123,7 @@ impl Warp {
         Ok(())
     }
 
-    fn spot(&self, space: Space, address: u64, lane: usize) -> Spot {
+    pub(super) fn spot(&self, space: Space, address: u64, lane: usize) -> Spot {
         let (space, address) = match space {
             Space::Generic => address::space_of(address),
             // Windows have 32 bits.

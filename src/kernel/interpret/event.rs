@@ -160,10 +160,56 @@ pub enum EventKind {
     CounterAdd {
         value: i64,
     },
+    /// Lanes read or write bytes of shared memory; only where the launch asks for it. Of an asynchronous write, it stands
+    /// directly before the event that starts it.
+    Access {
+        access: Access,
+        /// Which of the regions of the warp.
+        region: u32,
+    },
     /// What may synchronize and is not understood.
     Unsupported,
     /// The header of a loop is entered; only where the launch asks for it.
     LoopHeader(BlockId),
+}
+
+/// What is done to bytes of shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Access {
+    Read,
+    Write,
+    /// A copy writes them some time later.
+    Arrive,
+    /// Something is done that is not followed, to bytes that are not known.
+    Unfollowed,
+}
+
+/// Bytes of shared memory, sorted and joined.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Region {
+    /// The rank of the CTA in its cluster, the first byte in its window, and the one behind the last.
+    pub ranges: Vec<(u32, u64, u64)>,
+}
+
+impl Region {
+    /// The region of ranges in any order.
+    pub fn new(mut ranges: Vec<(u32, u64, u64)>) -> Self {
+        ranges.retain(|(_, from, to)| from < to);
+        ranges.sort_unstable();
+        let mut joined: Vec<(u32, u64, u64)> = Vec::new();
+        for (cta, from, to) in ranges {
+            match joined.last_mut() {
+                Some((at, _, end)) if *at == cta && from <= *end => *end = to.max(*end),
+                _ => joined.push((cta, from, to)),
+            }
+        }
+        Self { ranges: joined }
+    }
+
+    /// How many bytes it has.
+    pub fn bytes(&self) -> u64 {
+        self.ranges.iter().map(|(_, from, to)| to - from).sum()
+    }
 }
 
 /// Lanes that do the same to one object. An operation gives one event for every such group of lanes,

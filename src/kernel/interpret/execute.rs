@@ -36,6 +36,11 @@ impl Warp {
         control: Origins,
         world: &mut World,
     ) -> Result<Flow, Halt> {
+        if world.launch.accesses
+            && let Some(touch) = kind.touch()
+        {
+            self.touches(&touch, at, lanes, control, world)?;
+        }
         match kind {
             OperationKind::Compute {
                 compute,

@@ -46,6 +46,8 @@ pub struct Launch {
     pub look: bool,
     /// Whether entering the header of a loop is an event.
     pub loop_headers: bool,
+    /// Whether accesses to shared memory are events.
+    pub accesses: bool,
     /// What global memory holds at the beginning: addresses and bytes.
     pub memory: Vec<(u64, Vec<u8>)>,
     /// How many times cluster launch control answers each warp that a cluster was taken over, before it answers that none is
@@ -99,6 +101,7 @@ impl Launch {
             landing: Landing::default(),
             look: false,
             loop_headers: false,
+            accesses: false,
             memory: Vec::new(),
             granted: None,
             handed: None,

@@ -4,10 +4,12 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
+use super::event::Access;
 use super::event::Event;
 use super::event::EventKind;
 use super::event::Object;
 use super::event::Place;
+use super::event::Region;
 use super::fold::Folded;
 use super::fold::Part;
 use super::fold::fold;
@@ -110,10 +112,12 @@ impl Printer<'_> {
     /// The events by the numbers of their lines. Two warps with the same numbers do the same.
     fn numbered(&mut self, warp: &WarpTrace, cta: u32) -> Vec<u32> {
         let events = warp.events.iter();
-        events.map(|event| self.number(event, cta)).collect()
+        events
+            .map(|event| self.number(event, &warp.regions, cta))
+            .collect()
     }
 
-    fn number(&mut self, event: &Event, cta: u32) -> u32 {
+    fn number(&mut self, event: &Event, regions: &[Region], cta: u32) -> u32 {
         let mut text = String::new();
         if let Some(object) = event.object {
             text = self.trace.layout.describe(object);
@@ -124,7 +128,13 @@ impl Printer<'_> {
             }
             text.push_str(": ");
         }
-        text.push_str(&words(event.kind));
+        match event.kind {
+            EventKind::Access { access, region } => {
+                let region = regions.get(region as usize);
+                text.push_str(&self.access(access, region, cta));
+            }
+            kind => text.push_str(&words(kind)),
+        }
         if event.lanes != Lanes::MAX {
             let _ = write!(text, ", {}", lanes(event.lanes));
         }
@@ -146,6 +156,44 @@ impl Printer<'_> {
         self.lines.push(key.clone());
         self.numbers.insert(key, number);
         number
+    }
+
+    /// Which bytes are read or written.
+    fn access(&self, access: Access, region: Option<&Region>, cta: u32) -> String {
+        let what = match access {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Arrive => "write later",
+            Access::Unfollowed => "touch shared memory in a way that is not followed",
+        };
+        let mut text = what.to_owned();
+        let ranges = region.map_or(&[][..], |region| &region.ranges);
+        let mut rest = ranges;
+        while let Some((at, from, to)) = rest.first() {
+            // Ranges as long as the first, at equal distances.
+            let step = rest
+                .get(1)
+                .map_or(0, |(_, next, _)| next.saturating_sub(*from));
+            let regular = (0_u64..).zip(rest).take_while(|(number, range)| {
+                let more = number.saturating_mul(step);
+                **range == (*at, from.saturating_add(more), to.saturating_add(more))
+            });
+            let count = regular.count().max(1);
+            let address = u32::try_from(*from).unwrap_or(u32::MAX);
+            let object = Object::Shared { cta: *at, address };
+            let name = self.trace.layout.describe(object);
+            let comma = if rest.len() < ranges.len() { "," } else { "" };
+            let _ = write!(text, "{comma} {name}..+{}", to - from);
+            if *at != cta {
+                let _ = write!(text, " of cta {at}");
+            }
+            let count = if count > 2 { count } else { 1 };
+            if count > 1 {
+                let _ = write!(text, " {count} times, {step} apart");
+            }
+            rest = rest.get(count..).unwrap_or_default();
+        }
+        text
     }
 
     fn reasons(&self, places: &[Place]) -> String {
@@ -416,6 +464,7 @@ fn words(kind: EventKind) -> String {
             format!("wait {more} {value}")
         }
         EventKind::CounterAdd { value } => format!("add {value}"),
+        EventKind::Access { access, .. } => format!("{access:?}").to_lowercase(),
         EventKind::Unsupported => "something that is not understood".to_owned(),
         EventKind::LoopHeader(block) => format!("loop {}", block.0),
     }

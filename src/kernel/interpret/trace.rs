@@ -4,6 +4,7 @@ use super::address::Layout;
 use super::event::Event;
 use super::event::Object;
 use super::event::Place;
+use super::event::Region;
 use super::taint::Origins;
 use super::taint::Sets;
 use super::value::Lanes;
@@ -29,6 +30,8 @@ pub struct CtaTrace {
 #[derive(Debug, Clone, Default)]
 pub struct WarpTrace {
     pub events: Vec<Event>,
+    /// The bytes of its accesses, by the numbers in the events.
+    pub regions: Vec<Region>,
     /// The lanes that ran to an exit.
     pub exited: Lanes,
     /// Branches and guards that depend on what is not known, and that decide about events or exits.

@@ -15,6 +15,7 @@ mod operation;
 mod print;
 mod rename;
 mod synchronization;
+mod touch;
 
 pub use access::Write;
 pub use compute::Compare;
@@ -48,3 +49,4 @@ pub use synchronization::ShuffleMode;
 pub use synchronization::Synchronization;
 pub use synchronization::Token;
 pub use synchronization::VoteMode;
+pub use touch::Touch;

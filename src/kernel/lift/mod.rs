@@ -6,12 +6,14 @@ use crate::recover::Counted;
 use crate::recover::ENDED;
 use crate::recover::INITIALISED_TOGETHER;
 use crate::recover::Obstacle;
+use crate::recover::Registers;
 use crate::recover::Roles;
 use crate::recover::Shape;
 use crate::recover::Text;
 use crate::recover::are_free;
 use crate::recover::behind_expectations;
 use crate::recover::by_warp;
+use crate::recover::coarsen;
 use crate::recover::come;
 use crate::recover::graph::Graph;
 use crate::recover::in_step;
@@ -21,8 +23,10 @@ use crate::recover::parameters;
 use crate::recover::recycle;
 use crate::recover::refuse_unordered;
 use crate::recover::roles;
+use crate::recover::roles_with_accesses;
 use crate::recover::settle;
 use crate::recover::shared;
+use crate::recover::sketch::Action;
 use crate::recover::sketch::Role;
 use crate::recover::text;
 use crate::recover::together;
@@ -30,6 +34,7 @@ use crate::recover::vanished;
 use crate::recover::with_counters;
 use crate::recover::with_numbers;
 use crate::recover::with_phases;
+use crate::recover::without;
 use crate::recover::without_completed;
 use crate::recover::without_passed;
 use crate::validate::Validation;
@@ -154,6 +159,93 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         launches,
         looks_ahead: arena.looked_ahead,
         leaves_open,
+        validation,
+    })
+}
+
+/// Recovers the protocol of a kernel with what it reads and writes in shared memory. It decides races only: of fences, orders and
+/// scopes, which decide what a read sees, it says nothing.
+///
+/// What [`lift`] changes once the protocol has been compared is sound for deadlocks. Here nothing is changed but the
+/// places of mbarriers, so that each access stands in the text where it was compared.
+pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, Obstacle> {
+    let refused = |reason: &str| {
+        Err(Obstacle {
+            reason: reason.to_owned(),
+            location: Location::default(),
+        })
+    };
+    if with_counters(kernel)?.is_some() {
+        return refused("accesses of a kernel that waits for global memory are not followed");
+    }
+    if with_numbers(kernel)?.is_some() || with_phases(kernel, shape)?.is_some() {
+        return refused(
+            "accesses of a kernel that waits for the phases of its own arrivals are not followed",
+        );
+    }
+    refuse_unordered(kernel, &Graph::new(kernel))?;
+    let Roles {
+        all: mut roles,
+        mut inputs,
+        mut arena,
+        ..
+    } = roles_with_accesses(kernel, shape, over)?;
+    let alike = together(kernel, shape, over)?;
+    inputs
+        .assumptions
+        .extend(alike.into_iter().map(str::to_owned));
+    in_time(over)?;
+    let validation =
+        validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {
+            reason: format!(
+                "internal: the recovered protocol differs from the kernel: {difference}"
+            ),
+            location: difference.location(),
+        })?;
+    in_time(over)?;
+    if validation.compared.is_empty() {
+        return Err(uncompared(validation));
+    }
+    // What registers are asked for orders nothing.
+    for role in &mut roles {
+        without(&mut role.lines, &|action| {
+            matches!(action, Action::SetMaxRegisters { .. })
+        });
+    }
+    let mut other = roles.clone();
+    recycle(&mut other, &inputs, shape)?;
+    let ended = come(kernel, shape, &mut other)?;
+    if ended || other != roles {
+        return refused("accesses between several lives of an mbarrier are not followed");
+    }
+    let grid = shared(kernel, shape, &mut other, &mut inputs, &mut arena)?;
+    if grid.is_some() {
+        return refused("accesses of CTAs that wait for each other are not followed");
+    }
+    let alike = meet_alike(kernel, &roles, shape.warps());
+    let refutes = alike && without_passed(&mut other, shape.warps()) && other == roles;
+    let exact = refutes && are_free(&roles, &inputs, &arena.terms, None);
+    let registers = Registers {
+        counted: Counted::Still,
+        apart: false,
+    };
+    let ranges = vanished(&roles, &inputs, &arena.terms);
+    inputs.assumptions.extend(ranges);
+    coarsen(&mut roles);
+    let checked = validation.to_string();
+    let launches = match refutes && inputs.by_handed.is_empty() {
+        true => launches(&validation, &parameters(&roles, &inputs)),
+        false => Vec::new(),
+    };
+    let Text { text, lines } = text(kernel, shape, (&roles, None), &inputs, registers, &checked)?;
+    Ok(Lift {
+        text,
+        lines,
+        by_warp: None,
+        exact,
+        launches,
+        looks_ahead: arena.looked_ahead,
+        leaves_open: inputs.assumptions.contains(INITIALISED_TOGETHER),
         validation,
     })
 }

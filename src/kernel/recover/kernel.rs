@@ -12,6 +12,7 @@ use crate::recover::bytes;
 use crate::recover::closed::close;
 use crate::recover::columns::Columns;
 use crate::recover::elected;
+use crate::recover::elements::lay_out;
 use crate::recover::ends;
 use crate::recover::graph::Graph;
 use crate::recover::handed;
@@ -71,6 +72,9 @@ const OVERTAKEN: &str =
 /// Of branches through tables that are left out, as they decide nothing. Others are followed only by a known index.
 const INDEXED: &str = "the index of `brx.idx` is one of its list";
 
+/// What is taken for granted of the lanes of one warp among themselves.
+const IN_ORDER: &str = "lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them";
+
 /// Refuses operations that are not understood: `foo.bar [p]` may write at `p`, or wait for somebody.
 fn refuse_unknown(kernel: &Kernel) -> Result<(), Obstacle> {
     let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
@@ -112,7 +116,7 @@ fn is_linear([x, y, z]: [u32; 3]) -> bool {
 
 /// Recovers the roles of a kernel. Where that fails, words that warps hand over to each other by mbarriers are looked for.
 pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles, Obstacle> {
-    let first = roles_with(kernel, shape, over, None);
+    let first = roles_with(kernel, shape, over, None, false);
     if first.is_ok() {
         return first;
     }
@@ -121,11 +125,29 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     };
     // Where memory stops the first attempt, and not the second, what stops that one says more.
     let by_memory = |obstacle: &Obstacle| obstacle.reason.contains(FROM_MEMORY);
-    match (roles_with(kernel, shape, over, Some(handed)), first) {
+    match (roles_with(kernel, shape, over, Some(handed), false), first) {
         (Ok(roles), _) => Ok(roles),
         (Err(second), Err(first)) if by_memory(&first) && !by_memory(&second) => Err(second),
         (_, first) => first,
     }
+}
+
+/// As [`roles`], with the accesses to shared memory.
+pub fn roles_with_accesses(
+    kernel: &Kernel,
+    shape: Shape,
+    over: fn() -> bool,
+) -> Result<Roles, Obstacle> {
+    if shape.ctas() > 1 {
+        return Err(Obstacle {
+            reason: "accesses of the CTAs of a cluster are not followed".to_owned(),
+            location: Location::default(),
+        });
+    }
+    let mut roles = roles_with(kernel, shape, over, None, true)?;
+    roles.inputs.assumptions.insert(IN_ORDER.to_owned());
+    lay_out(kernel, &mut roles.all, &roles.inputs)?;
+    Ok(roles)
 }
 
 fn roles_with(
@@ -133,6 +155,7 @@ fn roles_with(
     shape: Shape,
     over: fn() -> bool,
     handed: Option<Handed>,
+    accesses: bool,
 ) -> Result<Roles, Obstacle> {
     let threads = shape
         .threads
@@ -160,6 +183,7 @@ fn roles_with(
     }
     let slice = match &handed {
         Some(handed) => Slice::with_stores(kernel, &graph, &handed.stores),
+        None if accesses => Slice::with_accesses(kernel, &graph),
         None => Slice::new(kernel, &graph),
     };
     let mut arena = Arena {
@@ -167,6 +191,7 @@ fn roles_with(
         over: Some(over),
         unwritten: Unwritten::new(kernel),
         wide_sizes: wide_sizes(kernel),
+        accesses,
         ..Arena::default()
     };
     let mut trees = trees(kernel, shape, (&graph, &slice), &mut arena, Purpose::Events)?;

@@ -14,12 +14,20 @@ pub fn read(operation: &Operation) -> Vec<RegisterId> {
         OperationKind::Synchronization(synchronization) => without_data(synchronization),
         kind => kind.operands(),
     };
-    let guard = operation.guard.iter().map(|guard| guard.predicate);
+    registers(operation, operands).collect()
+}
+
+/// The register of the guard and those among operands.
+pub fn registers(
+    operation: &Operation,
+    operands: Vec<Operand>,
+) -> impl Iterator<Item = RegisterId> {
+    let guard = operation.guard.into_iter().map(|guard| guard.predicate);
     let read = operands.into_iter().filter_map(|operand| match operand {
         Operand::Register(register) => Some(register),
         Operand::Constant(_) => None,
     });
-    guard.chain(read).collect()
+    guard.chain(read)
 }
 
 fn without_data(synchronization: &Synchronization) -> Vec<Operand> {

@@ -206,6 +206,8 @@ fn may_block(action: &Action) -> bool {
         | Action::Commit { .. }
         | Action::CounterAdd { .. }
         | Action::BarrierArrive { .. }
+        | Action::Access { .. }
+        | Action::Touch { .. }
         | Action::GiveBack { .. } => false,
         Action::Invalidate { .. }
         | Action::Wait { .. }

@@ -119,6 +119,10 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
                 Action::Copy { bytes: number, .. } | Action::Round { before: number, .. } => {
                     number.iter_mut().for_each(&mut *with);
                 }
+                Action::Access { place, .. } => with(&mut place.offset),
+                Action::Touch { elements, .. } => {
+                    elements.iter_mut().for_each(|one| with(&mut one.index));
+                }
                 Action::CounterWait { word, value, .. } | Action::CounterAdd { word, value } => {
                     with(&mut word.index);
                     with(value);

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
+use crate::interpret::Access;
 use crate::ir::Location;
 use crate::ir::VariableId;
+use crate::recover::buffer::Element;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
@@ -139,6 +142,18 @@ pub enum Action {
     HandedStore {
         place: Option<Object>,
         bytes: u32,
+    },
+    /// Bytes of shared memory are touched: those of these ranges, counted from a place. Those that a copy writes later stand
+    /// directly before the copy.
+    Access {
+        place: Object,
+        bytes: Rc<[(i128, i128)]>,
+        access: Access,
+    },
+    /// The same, as elements: each a buffer and the index in it.
+    Touch {
+        elements: Vec<Element>,
+        access: Access,
     },
     /// A mark: the arrival that follows may come before loads and stores of other lanes of its warp.
     Ahead,

@@ -26,6 +26,7 @@ use crate::recover::addresses::Addresses;
 use crate::recover::graph::Graph;
 use crate::recover::live::Live;
 use crate::recover::operands::read;
+use crate::recover::operands::registers;
 
 #[derive(Debug)]
 pub struct Slice {
@@ -41,6 +42,8 @@ pub struct Slice {
     pub memory_waits: BTreeMap<LoopId, Location>,
     /// Which registers are read before they are assigned.
     pub live: Live,
+    /// Per block, per operation: whether it may touch shared memory. Empty where accesses are not asked for.
+    pub accesses: Vec<Vec<bool>>,
 }
 
 /// What is taken for the bytes of one write to a fixed place. One of more bytes counts as one to a computed place as well.
@@ -96,6 +99,16 @@ impl Slice {
         Self::of(kernel, graph, &is_event, stores)
     }
 
+    /// The slice of the events and of the accesses to shared memory: what is read and written where, whatever the values.
+    pub fn with_accesses(kernel: &Kernel, graph: &Graph) -> Self {
+        let mut accesses: Vec<Vec<bool>> = Vec::new();
+        for block in &kernel.blocks {
+            let touches = |operation: &Operation| operation.kind.touch().is_some();
+            accesses.push(block.operations.iter().map(touches).collect());
+        }
+        Self::all_of(kernel, graph, &is_event, &BTreeSet::new(), accesses)
+    }
+
     /// The slice of what ties lanes together: what decides whether it is carried out, by which lanes and for which.
     pub fn of_lanes(kernel: &Kernel, graph: &Graph) -> Self {
         // Words are handed over at barriers.
@@ -115,6 +128,16 @@ impl Slice {
         wanted: &dyn Fn(&Operation) -> bool,
         stores: &BTreeSet<(BlockId, u32)>,
     ) -> Self {
+        Self::all_of(kernel, graph, wanted, stores, Vec::new())
+    }
+
+    fn all_of(
+        kernel: &Kernel,
+        graph: &Graph,
+        wanted: &dyn Fn(&Operation) -> bool,
+        stores: &BTreeSet<(BlockId, u32)>,
+        accesses: Vec<Vec<bool>>,
+    ) -> Self {
         let definitions = definitions(kernel);
         let mut local_stores = Vec::new();
         let mut shared_stores = Vec::new();
@@ -131,6 +154,7 @@ impl Slice {
             scattered: BTreeSet::new(),
             memory_waits: BTreeMap::new(),
             live: Live::default(),
+            accesses: Vec::new(),
         };
         for (at, block) in kernel.blocks.iter().enumerate() {
             for (index, operation) in block.operations.iter().enumerate() {
@@ -191,6 +215,17 @@ impl Slice {
             });
             slice.need(*at, &needed, kernel, graph, &definitions, &mut work);
         }
+        for (at, block) in kernel.blocks.iter().enumerate().take(accesses.len()) {
+            for operation in &block.operations {
+                let Some(touch) = operation.kind.touch() else {
+                    continue;
+                };
+                let needed: Vec<RegisterId> = registers(operation, touch.operands()).collect();
+                slice.events[at] = true;
+                slice.need(at, &needed, kernel, graph, &definitions, &mut work);
+            }
+        }
+        slice.accesses = accesses;
         for (block, index) in stores {
             let (at, index) = (block.0 as usize, *index as usize);
             let operation = &kernel.blocks[at].operations[index];

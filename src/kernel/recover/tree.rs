@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
+use crate::interpret::Access;
 use crate::ir::Location;
 use crate::ir::Synchronization;
 use crate::recover::handed::Handed;
@@ -180,6 +182,13 @@ pub enum EventKind {
         address: Option<TermId>,
         bytes: u32,
     },
+    /// Bytes of shared memory are touched: those of these ranges, counted from an address. A copy that writes them later
+    /// stands directly before the event that starts it.
+    Access {
+        base: TermId,
+        bytes: Rc<[(i128, i128)]>,
+        access: Access,
+    },
     /// A mark: the arrival that follows may come before loads and stores of other lanes.
     Ahead,
     SetMaxRegisters {
@@ -212,6 +221,7 @@ impl EventKind {
     pub fn terms_mut(&mut self) -> Vec<&mut TermId> {
         match self {
             Self::Init { object, count } => vec![object, count],
+            Self::Access { base, .. } => vec![base],
             Self::Invalidate { object }
             | Self::CopyArrive { object, .. }
             | Self::TryCancel { object, .. } => vec![object],
@@ -354,6 +364,8 @@ pub struct Arena {
     pub decided_by: BTreeSet<TermId>,
     /// What the launch multiplies by where loops change addresses of words of global memory: none where that is a constant.
     pub factors: BTreeSet<Option<TermId>>,
+    /// Whether accesses to shared memory are followed.
+    pub accesses: bool,
     /// A condition that is taken to hold, or to fail.
     pub given: Option<(TermId, bool)>,
 }

@@ -32,9 +32,11 @@ use crate::recover::sketch::Word;
 use crate::recover::sketch::counts;
 use crate::recover::transactions::few_bytes;
 use crate::recover::tree::Obstacle;
+use crate::recover::tree::refuse;
 use crate::recover::written::Names;
 use crate::recover::written::written;
 use crate::recover::written::written_condition;
+use crate::recover::written_data;
 use crate::recover::written_grid;
 
 /// How inputs, indices and variables are called in a role.
@@ -315,6 +317,7 @@ impl Writer<'_> {
         let grid = self.names.grid;
         self.text
             .extend(grid.map(|grid| written_grid::words(grid, &self.names)));
+        self.text.push_str(&written_data::buffers(roles));
         self.pools();
     }
 
@@ -424,8 +427,28 @@ impl Writer<'_> {
         rank: u32,
         range: &dyn Fn(&Atomic) -> Option<Range>,
     ) -> Result<(), Obstacle> {
-        for line in lines {
+        let mut rest = lines;
+        while let Some((line, behind)) = rest.split_first() {
+            rest = behind;
             match line {
+                Line::Action {
+                    action: Action::Touch { elements, access },
+                    location,
+                } => {
+                    let object = match written_data::told(elements, *access, behind, location)? {
+                        Some(object) => {
+                            rest = behind.get(1..).unwrap_or_default();
+                            Some(self.object(object, range, location)?)
+                        }
+                        None => None,
+                    };
+                    let place = written_data::place(*access, location);
+                    for element in elements {
+                        let object = object.as_deref();
+                        let text = written_data::touch(element, *access, object, &self.names);
+                        self.line(depth, &text, Some(&place));
+                    }
+                }
                 Line::Action { action, location } => {
                     let Some(text) = self.action(action, rank, range, location)? else {
                         continue;
@@ -595,6 +618,9 @@ impl Writer<'_> {
             }
             Action::ClusterArrive => "arrive cluster_bar".to_owned(),
             Action::ClusterWait => "wait cluster_bar".to_owned(),
+            Action::Touch { .. } | Action::Access { .. } => {
+                return refuse("an access does not stand where its text would", location);
+            }
             Action::SetMaxRegisters { .. }
             | Action::Invalidate { .. }
             | Action::WaitOwn { .. }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::interpret::Access;
+use crate::interpret::Region;
 use crate::ir::Location;
 
 /// An mbarrier: the rank of its CTA in the cluster, and its place in the shared window of that.
@@ -40,6 +42,8 @@ pub enum Kind {
         count: i128,
         increase: bool,
     },
+    /// Bytes of shared memory are touched.
+    Access(Access, Region),
 }
 
 /// Something done, and where it stands.
@@ -47,6 +51,39 @@ pub enum Kind {
 pub struct Act {
     pub kind: Kind,
     pub location: Location,
+}
+
+/// Reads, and writes, directly behind each other as one of each: nobody else can tell their order.
+pub fn joined(acts: Vec<Act>) -> Vec<Act> {
+    let mut all: Vec<Act> = Vec::new();
+    let mut run: Vec<(Access, Region, Location)> = Vec::new();
+    let end = |run: &mut Vec<(Access, Region, Location)>, all: &mut Vec<Act>| {
+        for kind in [Access::Read, Access::Write] {
+            let of_kind = run.iter().filter(|(access, ..)| *access == kind);
+            let Some((.., location)) = of_kind.clone().next() else {
+                continue;
+            };
+            let ranges = of_kind.flat_map(|(_, region, _)| region.ranges.iter().copied());
+            all.push(Act {
+                kind: Kind::Access(kind, Region::new(ranges.collect())),
+                location: location.clone(),
+            });
+        }
+        run.clear();
+    };
+    for act in acts {
+        match act.kind {
+            Kind::Access(access @ (Access::Read | Access::Write), region) => {
+                run.push((access, region, act.location));
+            }
+            _ => {
+                end(&mut run, &mut all);
+                all.push(act);
+            }
+        }
+    }
+    end(&mut run, &mut all);
+    all
 }
 
 impl Kind {
@@ -104,6 +141,19 @@ impl fmt::Display for Act {
             Kind::SetMaxRegisters { count, increase } => {
                 let change = if *increase { "increase" } else { "decrease" };
                 write!(formatter, "{change} registers to {count}")
+            }
+            Kind::Access(access, region) => {
+                let what = match access {
+                    Access::Read => "read",
+                    Access::Write => "write",
+                    Access::Arrive => "write later",
+                    Access::Unfollowed => "touch in a way that is not followed",
+                };
+                formatter.write_str(what)?;
+                for (cta, from, to) in &region.ranges {
+                    write!(formatter, " [CTA {cta}, {from:#x}..{to:#x}]")?;
+                }
+                Ok(())
             }
         }?;
         match self.location.line {

@@ -6,7 +6,11 @@ use std::collections::BTreeSet;
 use super::act::Act;
 use super::act::Kind;
 use super::act::Target;
+use super::act::joined;
+use crate::interpret::Access;
 use crate::interpret::Layout;
+use crate::interpret::Region;
+use crate::recover::buffer::Element;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -43,7 +47,7 @@ enum Flow {
 pub fn expand(role: &Role, values: &[Option<i128>], layout: &Layout) -> Option<Vec<Act>> {
     let mut expander = Expander::new(values, Some((layout, Vec::new())));
     expander.block(&role.lines, 0)?;
-    expander.acts.map(|(_, acts)| acts)
+    expander.acts.map(|(_, acts)| joined(acts))
 }
 
 /// The ways that a role takes, and how many lines it goes through.
@@ -233,6 +237,28 @@ impl<'a> Expander<'a> {
                 barrier: self.value(barrier)?,
                 threads: self.value(threads)?,
             },
+            Action::Touch { elements, access } => {
+                let mut ranges = Vec::new();
+                for Element { buffer, index, .. } in elements {
+                    let slot = self.value(index)?;
+                    if !(0..buffer.slots).contains(&slot) {
+                        return None;
+                    }
+                    let (_, begin) = layout.address(buffer.variable)?;
+                    let begin = i128::from(begin) + buffer.base + slot * buffer.stride;
+                    for (from, to) in &buffer.ranges {
+                        let at = |byte: &i128| u64::try_from(begin + byte).ok();
+                        ranges.push((buffer.rank, at(from)?, at(to)?));
+                    }
+                }
+                let bytes: u64 = ranges.iter().map(|(_, from, to)| to - from).sum();
+                let region = Region::new(ranges);
+                // Elements have no byte in common.
+                let apart = bytes == region.bytes();
+                Kind::Access(if apart { *access } else { Access::Unfollowed }, region)
+            }
+            // Only elements have a text.
+            Action::Access { .. } => return None,
             // Marks.
             Action::Invalidate { .. }
             | Action::WaitOwn { .. }

@@ -165,6 +165,7 @@ pub fn validate(
             let places = answered.iter();
             launch.handed_over = places.map(|(block, index)| place(block, index)).collect();
         }
+        launch.accesses = arena.accesses;
         launch.by_mbarriers = by_mbarriers(inputs, arena);
         let unwritten = arena.unwritten.loads.iter();
         launch.unwritten = unwritten

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use super::act::Act;
 use super::act::Kind;
 use super::act::Target;
+use super::act::joined;
+use crate::interpret::Access;
 use crate::interpret::Event;
 use crate::interpret::EventKind;
 use crate::interpret::Launch;
 use crate::interpret::Object;
+use crate::interpret::Region;
 use crate::interpret::WarpTrace;
 use crate::ir::Kernel;
 
@@ -31,7 +34,8 @@ pub fn observe(kernel: &Kernel, launch: &Launch, warp: &WarpTrace) -> Result<Vec
     let mut kinds = Vec::new();
     let mut arrived: Arrived = BTreeMap::new();
     for event in &warp.events {
-        if !kinds_of(event, (threads, ctas), &mut arrived, &mut kinds) {
+        let shape = (threads, ctas);
+        if !kinds_of(event, shape, &warp.regions, &mut arrived, &mut kinds) {
             return Err(format!(
                 "an event at line {} is not followed",
                 line(event.place)
@@ -49,7 +53,7 @@ pub fn observe(kernel: &Kernel, launch: &Launch, warp: &WarpTrace) -> Result<Vec
             location: location.clone(),
         }));
     }
-    Ok(acts)
+    Ok(joined(acts))
 }
 
 fn target(event: &Event) -> Option<Target> {
@@ -93,6 +97,7 @@ fn lanes_of(event: &Event) -> impl Iterator<Item = usize> {
 fn kinds_of(
     event: &Event,
     (threads, ctas): (u32, u32),
+    regions: &[Region],
     arrived: &mut Arrived,
     out: &mut Vec<Kind>,
 ) -> bool {
@@ -148,7 +153,14 @@ fn kinds_of(
             out.push(Kind::CounterAdd(address, all));
         }
         EventKind::Copy { .. } if event.object.is_none() => {}
-        EventKind::Unsupported => return false,
+        EventKind::Access {
+            access: access @ (Access::Read | Access::Write | Access::Arrive),
+            region,
+        } => {
+            let region = regions.get(region as usize);
+            out.push(Kind::Access(access, region.cloned().unwrap_or_default()));
+        }
+        EventKind::Access { .. } | EventKind::Unsupported => return false,
         EventKind::ClusterLaunchTryCancel { multicast } => {
             let Some(at) = target(event) else {
                 return false;

@@ -1,14 +1,19 @@
 //! Protocols that are right agree with their kernels; every change of one is found.
 
+use std::rc::Rc;
+
 use super::Difference;
 use super::Validation;
 use super::validate;
+use crate::interpret::Access;
 use crate::ir::Kernel;
 use crate::recover::Roles;
 use crate::recover::Shape;
+use crate::recover::buffer::Buffer;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::roles;
+use crate::recover::roles_with_accesses;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
@@ -48,8 +53,12 @@ fn compare(
 /// A ring of three stages: one thread of warp 0 copies, warp 1 waits and arrives, for k / 64 rounds. Its last round
 /// is another one where a flag is set, and barriers and registers come at the end.
 fn ring() -> Kernel {
-    kernel(
-        ".param .u32 k, .param .u32 flag, .param .u64 from",
+    ring_of("mov.u32 %r15, %r5;", 1024, "")
+}
+
+/// `place` puts into `%r15` where a copy of so many bytes goes.
+fn ring_of(place: &str, bytes: u32, read: &str) -> Kernel {
+    let body =
         "mov.u32 %r1, %tid.x;
          ld.param.u32 %r2, [k];
          shr.u32 %r2, %r2, 6;
@@ -80,8 +89,8 @@ fn ring() -> Kernel {
          WAIT_EMPTY:
          mbarrier.try_wait.parity.shared.b64 %p4, [%r10], %r12;
          @!%p4 bra WAIT_EMPTY;
-         mbarrier.arrive.expect_tx.shared.b64 _, [%r11], 1024;
-         cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%d1], 1024, [%r11];
+         PLACE mbarrier.arrive.expect_tx.shared.b64 _, [%r11], BYTES;
+         cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r15], [%d1], BYTES, [%r11];
          add.u32 %r7, %r7, 1;
          setp.eq.u32 %p5, %r7, 3;
          selp.u32 %r7, 0, %r7, %p5;
@@ -100,7 +109,7 @@ fn ring() -> Kernel {
          add.u32 %r11, %r3, %r9;
          WAIT_FULL:
          mbarrier.try_wait.parity.shared.b64 %p4, [%r11], %r8;
-         @!%p4 bra WAIT_FULL;
+         @!%p4 bra WAIT_FULL; TAKE
          mbarrier.arrive.shared.b64 _, [%r10];
          add.u32 %r7, %r7, 1;
          setp.eq.u32 %p5, %r7, 3;
@@ -118,8 +127,20 @@ fn ring() -> Kernel {
          FEW:
          bar.sync 1, 32;
          END:
-         ret;",
-    )
+         ret;";
+    let body = body
+        .replace("PLACE", place)
+        .replace("BYTES", &bytes.to_string());
+    let parameters = ".param .u32 k, .param .u32 flag, .param .u64 from";
+    kernel(parameters, &body.replace("TAKE", read))
+}
+
+/// The same with a stage of 256 bytes for each mbarrier, which each lane of warp 1 reads 8 bytes of, and writes 4 of those.
+fn staged() -> Kernel {
+    let place = "shl.b32 %r14, %r7, 8; add.u32 %r15, %r5, %r14;";
+    let read = "and.b32 %r16, %r1, 31; shl.b32 %r16, %r16, 3; add.u32 %r15, %r15, %r16;
+         ld.shared.v2.u32 {%r17, %r18}, [%r15]; st.shared.u32 [%r15], %r1;";
+    ring_of(place, 256, &format!("{place} {read}"))
 }
 
 fn shown(validation: &Validation) -> String {
@@ -149,7 +170,15 @@ fn change(lines: &mut Vec<Line>, site: &mut usize) -> Option<String> {
         if taken(site) {
             return Some(format!("left out {:?}", lines.remove(at)));
         }
-        if !matches!(lines[at], Line::Let { .. } | Line::Assign { .. }) && taken(site) {
+        // What is read or written directly behind each other counts once.
+        let once = match &lines[at] {
+            Line::Action {
+                action: Action::Touch { access, .. },
+                ..
+            } => *access != Access::Arrive,
+            line => matches!(line, Line::Let { .. } | Line::Assign { .. }),
+        };
+        if !once && taken(site) {
             let twice = lines[at].clone();
             let what = format!("doubled {twice:?}");
             lines.insert(at, twice);
@@ -243,7 +272,30 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
             }
             false
         }
-        Action::ClusterArrive
+        Action::Touch { elements, access } => {
+            if taken(site) {
+                elements.pop();
+                return true;
+            }
+            if taken(site) {
+                *access = match access {
+                    Access::Read => Access::Write,
+                    _ => Access::Read,
+                };
+                return true;
+            }
+            elements.iter_mut().any(|element| {
+                if taken(site) {
+                    let mut buffer = Buffer::clone(&element.buffer);
+                    buffer.ranges[0].1 += 1;
+                    element.buffer = Rc::new(buffer);
+                    return true;
+                }
+                more(&mut element.index, 1, site)
+            })
+        }
+        Action::Access { .. }
+        | Action::ClusterArrive
         | Action::ClusterWait
         | Action::Invalidate { .. }
         | Action::Tried { .. }
@@ -279,7 +331,10 @@ fn more(number: &mut Number, by: i128, site: &mut usize) -> bool {
 
 /// Every change of the roles of a kernel; gives how many there are, and those that are not found.
 fn changes(kernel: &Kernel, shape: Shape) -> (usize, Vec<String>) {
-    let mut original = recovered(kernel, shape);
+    changes_of(kernel, shape, recovered(kernel, shape))
+}
+
+fn changes_of(kernel: &Kernel, shape: Shape, mut original: Roles) -> (usize, Vec<String>) {
     let roles = original.all.clone();
     let mut missed = Vec::new();
     let mut count = 0;
@@ -303,6 +358,17 @@ fn every_change_of_a_ring_is_found() {
     let (count, missed) = changes(&ring(), ONE);
     assert_eq!(missed, Vec::<String>::new());
     assert_eq!(count, 69);
+}
+
+#[test]
+fn every_change_of_an_access_is_found() {
+    let kernel = staged();
+    let mut roles = roles_with_accesses(&kernel, ONE, || false).unwrap();
+    let validation = compare(&kernel, ONE, &mut roles).unwrap();
+    insta::assert_snapshot!(shown(&validation), @"launches: 9, skipped: 0, events: 489, reason: None");
+    let (count, missed) = changes_of(&kernel, ONE, roles);
+    assert_eq!(missed, Vec::<String>::new());
+    assert_eq!(count, 89);
 }
 
 /// A cluster of two, tiles in steps of the grid, an even number of rounds that has a form of its own, and an

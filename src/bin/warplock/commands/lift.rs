@@ -65,7 +65,10 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
                     )),
                 );
             }
-            let protocol = patience::until(end, || entry.protocol(data))?;
+            let protocol = patience::until(end, || match data {
+                true => entry.races(),
+                false => entry.protocol(false),
+            })?;
             recovered = Some((entry.name().to_owned(), protocol));
             Ok(())
         })?;

@@ -45,6 +45,9 @@ pub struct Arguments {
     /// Let warps wait for each other, instead of passing every wait
     #[arg(long)]
     pub simulate: bool,
+    /// Show which bytes of shared memory are read and written
+    #[arg(long)]
+    pub data: bool,
     /// How source files are compiled.
     #[command(flatten)]
     pub compiler: Compiler,
@@ -132,6 +135,7 @@ fn launch(kernel: &Kernel, arguments: &Arguments) -> Result<Launch, Failure> {
     if arguments.simulate {
         launch.waits = Waits::Simulate;
     }
+    launch.accesses = arguments.data;
     for text in &arguments.set {
         set(&mut launch, kernel, text)?;
     }

@@ -20,6 +20,7 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
+use crate::recover::tree::Obstacle;
 use crate::recover::tree::Statement;
 
 /// Where a warp initialises an mbarrier without choosing a lane. The lanes write the same at once; what PTX says of
@@ -444,6 +445,22 @@ impl Lowerer<'_> {
                 push(Action::HandedStore {
                     place,
                     bytes: *bytes,
+                });
+            }
+            EventKind::Access {
+                base,
+                bytes,
+                access,
+            } => {
+                let place = self.object(*base, location).map_err(|obstacle| {
+                    let which = "which bytes of shared memory this is";
+                    let reason = obstacle.reason.replace("which mbarrier this is", which);
+                    Obstacle { reason, ..obstacle }
+                })?;
+                push(Action::Access {
+                    place,
+                    bytes: bytes.clone(),
+                    access: *access,
                 });
             }
             EventKind::Ahead => push(Action::Ahead),

@@ -51,6 +51,7 @@ impl Walker<'_> {
                     }
                 })?;
                 self.pass_barrier(*barrier, *threads, path);
+                path.order.meet(path.exited);
                 if let Some(
                     BarrierReduction::And { result, .. }
                     | BarrierReduction::Or { result, .. }
@@ -183,7 +184,12 @@ impl Walker<'_> {
                 if self.purpose == Purpose::Together {
                     return Ok(());
                 }
-                for (awaited, lanes) in self.looked_at(*address, *token, mask, path, location)? {
+                let awaited = self.looked_at(*address, *token, mask, path, location)?;
+                if self.follows_data() && awaited.len() > 1 {
+                    return refuse("lanes of a warp wait for different mbarriers", location);
+                }
+                self.ordered(mask, false, path, location)?;
+                for (awaited, lanes) in awaited {
                     *self.events += 1;
                     out.push(Statement::Event(Event {
                         kind: awaited.event(),
@@ -192,6 +198,7 @@ impl Walker<'_> {
                     }));
                 }
                 path.waited = self.waited_by(mask, path);
+                path.order.wait(mask, self.full & !path.exited);
             }
             Synchronization::MbarrierPending { result, .. }
             | Synchronization::Reduce { result, .. } => {
@@ -401,6 +408,7 @@ impl Walker<'_> {
             return Ok(());
         }
         self.in_order(mask, path, location)?;
+        self.ordered(mask, false, path, location)?;
         let values: Vec<Value> = operands
             .iter()
             .map(|operand| self.operand(*operand, 32, &path.state))
@@ -410,16 +418,25 @@ impl Walker<'_> {
             if mask >> lane & 1 == 1 {
                 let terms: Vec<TermId> = values.iter().map(|value| lane_of(value, lane)).collect();
                 match groups.iter_mut().find(|(other, _)| *other == terms) {
-                    Some((_, lanes)) => *lanes += 1,
-                    None => groups.push((terms, 1)),
+                    Some((_, lanes)) => *lanes |= 1 << lane,
+                    None => groups.push((terms, 1 << lane)),
                 }
             }
         }
         for (terms, lanes) in groups {
             *self.events += 1;
+            let kind = kind(&terms);
+            // The others say nothing of what was done before.
+            let tells = !matches!(
+                kind,
+                EventKind::Init { .. }
+                    | EventKind::Expect { .. }
+                    | EventKind::SetMaxRegisters { .. }
+            );
+            self.ordered(lanes, tells, path, location)?;
             out.push(Statement::Event(Event {
-                kind: kind(&terms),
-                lanes,
+                kind,
+                lanes: lanes.count_ones(),
                 location: location.clone(),
             }));
         }

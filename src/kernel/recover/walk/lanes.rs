@@ -83,6 +83,7 @@ impl Walker<'_> {
             && path.mask | path.exited == self.full
         {
             path.position.loose = 0;
+            path.order.meet(path.exited);
         }
     }
 

@@ -18,6 +18,7 @@ mod launch;
 mod once;
 mod operands;
 mod shared_words;
+mod touches;
 mod waits;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 pub use lanes::differs;
+use touches::Order;
 
 use crate::cfg::Loop;
 use crate::ir::BlockId;
@@ -138,6 +140,8 @@ struct Path {
     waited: Option<u32>,
     /// Between which barriers of all threads.
     position: Position,
+    /// Which lanes have touched shared memory, and waited.
+    order: Order,
 }
 
 struct Frame {
@@ -182,6 +186,10 @@ struct Walker<'a> {
     blocks: u32,
     /// While a spin loop is walked: what its test gives, and the waits that were met.
     spinning: Option<(bool, Vec<Look>)>,
+    /// The lanes whose tests were met in it.
+    tested: u32,
+    /// Lanes that have touched shared memory and ended, while others of the warp go on.
+    gone: u32,
     /// While a loop that looks at memory is walked: the looks that were met.
     looking: Option<Vec<counters::Look>>,
 }
@@ -230,6 +238,8 @@ pub fn walk(
         frames: Vec::new(),
         blocks: 0,
         spinning: None,
+        tested: 0,
+        gone: 0,
         looking: None,
     };
     let path = Path {
@@ -239,6 +249,7 @@ pub fn walk(
         condition: truth,
         waited: None,
         position: Position::default(),
+        order: Order::default(),
     };
     let mut statements = Vec::new();
     if !kernel.blocks.is_empty() {
@@ -312,6 +323,8 @@ impl Walker<'_> {
                 Terminator::Exit => {
                     if path.mask | path.exited == self.full {
                         out.push(Statement::Return);
+                    } else {
+                        self.gone |= path.order.touched & path.mask;
                     }
                     return Ok(None);
                 }
@@ -561,6 +574,8 @@ impl Walker<'_> {
         let before = path.state.clone();
         let one = self.region(then, join, path, &mut first, depth + 1)?;
         other.exited |= taken & !one.as_ref().map_or(0, |path| path.mask);
+        // What is done on this side is written behind what is done on the other one.
+        other.order.touched |= one.as_ref().map_or(0, |path| path.order.touched);
         let two = self.region(otherwise, join, other, &mut second, depth + 1)?;
         if frames
             != self
@@ -869,6 +884,7 @@ impl Walker<'_> {
         path.exited |= one.exited;
         path.waited = both(path.waited, one.waited);
         path.position = path.position.joined(&one.position);
+        path.order = path.order.joined(one.order);
         for (register, (a, b)) in one.state.into_iter().zip(&mut path.state).enumerate() {
             if a == *b {
                 continue;
@@ -924,6 +940,7 @@ impl Walker<'_> {
         path.exited |= two.exited;
         path.waited = both(path.waited, two.waited);
         path.position = path.position.joined(&two.position);
+        path.order = path.order.joined(two.order);
         path
     }
 
@@ -972,7 +989,12 @@ impl Walker<'_> {
             self.forget(&blocks, &mut path)?;
             return Ok(follow.map(|follow| (follow, path)));
         }
+        let accesses = |block: &BlockId| {
+            let accesses = self.slice.accesses.get(block.0 as usize);
+            accesses.is_some_and(|accesses| accesses.contains(&true))
+        };
         let spins = events.peek().is_some()
+            && !natural.blocks.iter().any(accesses)
             && events.all(|operation| {
                 matches!(
                     operation.kind,
@@ -1010,8 +1032,10 @@ impl Walker<'_> {
     ) -> Result<Path> {
         let mut start = path;
         for _ in 0..8 {
+            self.tested = 0;
             let (waits, left, again) =
                 self.try_spin(header, follow, &start, true, depth, location)?;
+            let tested = self.tested;
             if again.is_some() || left.is_none() {
                 return refuse(
                     "a loop of tests of an mbarrier goes on after one has passed",
@@ -1065,6 +1089,8 @@ impl Walker<'_> {
                 }
                 let mut left = left;
                 left.waited = self.waited_by(left.mask, &left);
+                let all = left.mask | (self.full & !left.exited);
+                left.order.wait(left.mask & tested, all);
                 return Ok(left);
             }
             start = joined;
@@ -1168,12 +1194,14 @@ impl Walker<'_> {
         let mut kept: BTreeSet<RegisterId> = BTreeSet::new();
         let mut by_lane: BTreeSet<RegisterId> = BTreeSet::new();
         let mut waited = path.waited;
+        let mut order = path.order;
         for _ in 0..12 {
             let id = *self.loops;
             *self.loops += 1;
             let mut start = path.clone();
             start.condition = self.terms.constant(1, 1);
             start.waited = waited;
+            start.order = order;
             start.position = path.position.in_loop();
             let mut phis: BTreeMap<RegisterId, Vec<u32>> = BTreeMap::new();
             for register in &assigned {
@@ -1245,6 +1273,9 @@ impl Walker<'_> {
             let ahead = both(waited, end.waited);
             let mut again = ahead != waited;
             waited = ahead;
+            let rounds = order.joined(end.order);
+            again |= rounds != order;
+            order = rounds;
             for (register, numbers) in &phis {
                 let Some(value) = end.state[register.0 as usize].clone() else {
                     continue;
@@ -1358,7 +1389,7 @@ impl Walker<'_> {
         for ((index, operation), relevant) in numbered.zip(&slice.operations[at.0 as usize]) {
             self.here = (at, index);
             self.meet(operation, path);
-            if !relevant {
+            if !relevant && !self.touches() {
                 continue;
             }
             let Some(guard) = operation.guard else {
@@ -1425,6 +1456,13 @@ impl Walker<'_> {
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         let location = &operation.location;
+        if self.touches() {
+            self.touch(operation, mask, path, out)?;
+            let (block, index) = self.here;
+            if !self.slice.operations[block.0 as usize][index as usize] {
+                return Ok(());
+            }
+        }
         match &operation.kind {
             OperationKind::Compute {
                 compute,

@@ -106,6 +106,7 @@ impl Walker<'_> {
         let groups = self.looked_at(address, token, mask, path, location)?;
         if let Some((passes, waits)) = &mut self.spinning {
             let passes = *passes;
+            self.tested |= mask;
             waits.extend(groups.into_keys().map(|look| (look, location.clone())));
             let term = self.terms.constant(u128::from(passes), 1);
             self.set(result, Value::Uniform(term), mask, path);
@@ -114,6 +115,13 @@ impl Walker<'_> {
         let Some((awaited, _)) = groups.first_key_value().filter(|_| groups.len() == 1) else {
             return refuse("lanes of a warp test different mbarriers", location);
         };
+        // Which lanes a wait that the test spares would be of is not followed.
+        if self.follows_data() {
+            return refuse(
+                "accesses to shared memory behind a test of an mbarrier outside of a loop are not followed",
+                location,
+            );
+        }
         let number = u32::try_from(self.tests.len()).unwrap_or(u32::MAX);
         self.tests.push(Test {
             awaited: *awaited,

@@ -1,0 +1,250 @@
+//! Which bytes of shared memory an operation reads or writes.
+//!
+//! Every operation is of one of three sorts: it certainly touches no shared memory, it touches bytes that are said here
+//! exactly, or it is [`Touch::Unfollowed`]. What is not listed is of the last sort, so that nothing is left out.
+
+use crate::ir::Completion;
+use crate::ir::Expected;
+use crate::ir::MemoryOrder;
+use crate::ir::Operand;
+use crate::ir::OperationKind;
+use crate::ir::Space;
+use crate::ir::Synchronization;
+
+/// What an operation does to what may be shared memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touch {
+    /// Each lane reads or writes so many bytes, from the address on, before it goes on.
+    Bytes {
+        space: Space,
+        address: Operand,
+        bytes: u64,
+        writes: bool,
+    },
+    /// A copy writes so many bytes, from the address on. It is done when it has told an mbarrier so.
+    Arriving {
+        space: Space,
+        address: Operand,
+        bytes: Operand,
+    },
+    /// Which bytes are touched, or until when, is not followed, for this reason.
+    Unfollowed(&'static str),
+}
+
+impl Touch {
+    /// What says which bytes are touched.
+    pub fn operands(&self) -> Vec<Operand> {
+        match self {
+            Self::Bytes { address, .. } => vec![*address],
+            Self::Arriving { address, bytes, .. } => vec![*address, *bytes],
+            Self::Unfollowed(_) => Vec::new(),
+        }
+    }
+}
+
+/// Opaque operations that read no memory, or none that may be shared. The names of matrix operations are followed by `.`.
+const ELSEWHERE: &[&str] = &[
+    "tex.",
+    "tld4.",
+    "txq.",
+    "suld.",
+    "suq.",
+    "movmatrix.",
+    "mma.",
+    "wmma.mma.",
+    "wgmma.mma_async.",
+    "multimem.ld_reduce.",
+    "tcgen05.ld.",
+    "tcgen05.st.",
+    "sust.",
+    "sured.",
+    "prefetch.",
+    "prefetchu.",
+    "applypriority.",
+    "cp.async.bulk.prefetch.",
+    "pmevent",
+    "brkpt",
+    "stacksave",
+    "stackrestore",
+    "alloca",
+    // Their accesses are operations of their own.
+    "atom.",
+];
+
+/// Whether an address of a space may be one of shared memory.
+fn may_be_shared(space: Space) -> bool {
+    matches!(space, Space::Shared | Space::Cluster | Space::Generic)
+}
+
+impl OperationKind {
+    /// What the operation does to shared memory, other than to mbarriers; `None` if that is nothing.
+    pub fn touch(&self) -> Option<Touch> {
+        match self {
+            Self::Compute { .. }
+            | Self::Special { .. }
+            | Self::AddressOf { .. }
+            | Self::ConvertAddress { .. }
+            | Self::MapAddress { .. }
+            | Self::CtaRank { .. } => None,
+            Self::Load {
+                results,
+                space,
+                address,
+                width,
+                order,
+                ..
+            } => simple(*space, *address, (results.len(), *width), *order, false),
+            Self::Store {
+                space,
+                address,
+                values,
+                width,
+                order,
+                ..
+            } => simple(*space, *address, (values.len(), *width), *order, true),
+            Self::Atomic { space, .. } => may_be_shared(*space).then_some(Touch::Unfollowed(
+                "an atomic operation on shared memory is not followed",
+            )),
+            Self::Opaque {
+                mnemonic,
+                pure,
+                write,
+                ..
+            } => {
+                let elsewhere = match write {
+                    Some(write) => !may_be_shared(write.space),
+                    None => *pure || ELSEWHERE.iter().any(|word| mnemonic.starts_with(word)),
+                };
+                (!elsewhere).then_some(Touch::Unfollowed(
+                    "which bytes of shared memory this reads or writes is not followed",
+                ))
+            }
+            Self::Unsupported { .. } => {
+                Some(Touch::Unfollowed("an instruction that is not understood"))
+            }
+            Self::Synchronization(synchronization) => synchronization.touch(),
+        }
+    }
+}
+
+/// A load or store of several values that lie behind each other.
+fn simple(
+    space: Space,
+    address: Operand,
+    (count, width): (usize, u16),
+    order: MemoryOrder,
+    writes: bool,
+) -> Option<Touch> {
+    if !may_be_shared(space) {
+        return None;
+    }
+    if order != MemoryOrder::Weak {
+        return Some(Touch::Unfollowed(
+            "an access to shared memory that is not weak is not followed",
+        ));
+    }
+    let count = u64::try_from(count).ok();
+    match count.and_then(|count| count.checked_mul(u64::from(width.div_ceil(8)))) {
+        Some(bytes) if width.is_multiple_of(8) => Some(Touch::Bytes {
+            space,
+            address,
+            bytes,
+            writes,
+        }),
+        _ => Some(Touch::Unfollowed("an access of no whole bytes")),
+    }
+}
+
+impl Synchronization {
+    fn touch(&self) -> Option<Touch> {
+        let unfollowed = |reason| Some(Touch::Unfollowed(reason));
+        match self {
+            Self::BulkCopy {
+                destination,
+                destination_space,
+                source_space,
+                bytes,
+                completion,
+                ..
+            } => {
+                if may_be_shared(*source_space) {
+                    return unfollowed("a copy out of shared memory is not followed");
+                }
+                if !may_be_shared(*destination_space) {
+                    return None;
+                }
+                let alone = matches!(
+                    completion,
+                    Completion::Mbarrier {
+                        multicast: None,
+                        pair: false,
+                        ..
+                    }
+                );
+                match bytes {
+                    Expected::Bytes(bytes) if alone => Some(Touch::Arriving {
+                        space: *destination_space,
+                        address: *destination,
+                        bytes: *bytes,
+                    }),
+                    Expected::Bytes(_) => {
+                        unfollowed("a copy to several CTAs of a cluster is not followed")
+                    }
+                    Expected::TensorMap => unfollowed(
+                        "how many bytes this copy writes is not known, as only the tensor map says it",
+                    ),
+                }
+            }
+            Self::Copy { .. } => unfollowed("`cp.async` is not followed"),
+            Self::StoreAsync { .. } => {
+                unfollowed("an asynchronous store to shared memory is not followed")
+            }
+            Self::Multiply => unfollowed("the operands of `wgmma` are not followed"),
+            Self::TensorWork { .. } => unfollowed("the operands of `tcgen05` are not followed"),
+            Self::TensorAllocate { .. } => {
+                unfollowed("the address that `tcgen05.alloc` writes is not followed")
+            }
+            Self::ClusterLaunchTryCancel { .. } => {
+                unfollowed("the answer of cluster launch control is not followed")
+            }
+            Self::BarrierSync { .. }
+            | Self::BarrierArrive { .. }
+            | Self::WarpSync { .. }
+            | Self::ClusterArrive { .. }
+            | Self::ClusterWait { .. }
+            | Self::MbarrierInit { .. }
+            | Self::MbarrierInvalidate { .. }
+            | Self::MbarrierExpect { .. }
+            | Self::MbarrierComplete { .. }
+            | Self::MbarrierArrive { .. }
+            | Self::MbarrierTest { .. }
+            | Self::MbarrierWait { .. }
+            | Self::MbarrierNumber { .. }
+            | Self::CounterLook { .. }
+            | Self::CounterAdd { .. }
+            | Self::MbarrierPending { .. }
+            | Self::CopyArrive { .. }
+            | Self::CommitGroup(_)
+            | Self::WaitGroup { .. }
+            | Self::MultiplyFence
+            | Self::TensorCommit { .. }
+            | Self::TensorDeallocate { .. }
+            | Self::TensorRelinquish { .. }
+            | Self::TensorWait { .. }
+            | Self::TensorFence { .. }
+            | Self::GridDependencyWait
+            | Self::GridDependencyLaunch
+            | Self::ClusterLaunchQuery { .. }
+            | Self::SetMaxRegisters { .. }
+            | Self::Fence { .. }
+            | Self::FenceMbarrierInit
+            | Self::Sleep
+            | Self::Elect { .. }
+            | Self::Shuffle { .. }
+            | Self::Vote { .. }
+            | Self::Match { .. }
+            | Self::Reduce { .. }
+            | Self::ActiveMask { .. } => None,
+        }
+    }
+}

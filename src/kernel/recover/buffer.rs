@@ -1,0 +1,35 @@
+//! Pieces of shared memory that accesses touch: see [`crate::recover::elements`].
+
+use std::rc::Rc;
+
+use crate::ir::VariableId;
+use crate::recover::number::Number;
+
+/// Elements of one sort, one in each slot.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Buffer {
+    pub name: String,
+    pub rank: u32,
+    pub variable: VariableId,
+    /// Where the first slot begins in the variable, in bytes, and how far the next one is.
+    pub base: i128,
+    pub stride: i128,
+    pub slots: i128,
+    /// The bytes of an element, from the beginning of its slot.
+    pub ranges: Vec<(i128, i128)>,
+}
+
+impl Buffer {
+    /// How many bytes an element has.
+    pub fn size(&self) -> i128 {
+        self.ranges.iter().map(|(from, to)| to - from).sum()
+    }
+}
+
+/// An element of a buffer, and how many bytes of it are touched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Element {
+    pub buffer: Rc<Buffer>,
+    pub index: Number,
+    pub bytes: i128,
+}

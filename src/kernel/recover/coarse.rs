@@ -1,0 +1,138 @@
+//! Fewer elements: pieces of shared memory that nobody has to tell apart are one.
+//!
+//! ```text
+//! warp 0: write a, write b     warp 1: read a     warp 2: read b
+//! ```
+//!
+//! Here `a` and `b` may be one element. Whoever writes has a byte in common with whoever else touches it, and two readers are in
+//! nobody's way. In general, pieces become one element only if any two accesses to it, one of them a write, have a piece in
+//! common, at the same index. So two accesses that are in conflict with few elements were so with many, and the other way
+//! round: neither a proof nor a counterexample changes. What a statement touches is no longer exact, so this comes after the
+//! comparison with the kernel.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use crate::interpret::Access;
+use crate::recover::buffer::Buffer;
+use crate::recover::buffer::Element;
+use crate::recover::lives::merge;
+use crate::recover::number::Number;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Role;
+use crate::recover::sketch::every_line;
+use crate::recover::sketch::every_line_mut;
+
+/// The pieces that some statement touches at one index, and whether it may write them.
+type Touched = (BTreeSet<Rc<Buffer>>, bool);
+
+/// Joins pieces, and then roles that are the same.
+pub fn coarsen(roles: &mut Vec<Role>) {
+    let mut touched: BTreeSet<Touched> = BTreeSet::new();
+    let mut all: BTreeSet<Rc<Buffer>> = BTreeSet::new();
+    for role in roles.iter() {
+        every_line(&role.lines, &mut |line| {
+            let Line::Action {
+                action: Action::Touch { elements, access },
+                ..
+            } = line
+            else {
+                return;
+            };
+            let mut at: BTreeMap<&Number, BTreeSet<Rc<Buffer>>> = BTreeMap::new();
+            for element in elements {
+                let pieces = at.entry(&element.index).or_default();
+                pieces.insert(element.buffer.clone());
+                all.insert(element.buffer.clone());
+            }
+            touched.extend(
+                at.into_values()
+                    .map(|pieces| (pieces, *access != Access::Read)),
+            );
+        });
+    }
+    let mut classes: Vec<Vec<Rc<Buffer>>> = Vec::new();
+    for buffer in all {
+        let fits = classes.iter().position(|class| {
+            class.first().is_some_and(|first| alike(first, &buffer))
+                && joins(class, &buffer, &touched)
+        });
+        match fits {
+            Some(class) => classes[class].push(buffer),
+            None => classes.push(vec![buffer]),
+        }
+    }
+    let joined: BTreeMap<Rc<Buffer>, Rc<Buffer>> = classes
+        .into_iter()
+        .flat_map(|class| {
+            let one = one_of(&class);
+            class
+                .into_iter()
+                .filter_map(move |buffer| Some((buffer, one.clone()?)))
+        })
+        .collect();
+    for role in roles.iter_mut() {
+        every_line_mut(&mut role.lines, &mut |line| {
+            if let Line::Action {
+                action: Action::Touch { elements, .. },
+                ..
+            } = line
+            {
+                replace(elements, &joined);
+            }
+        });
+    }
+    merge(roles);
+}
+
+/// Whether buffers have the same slots.
+fn alike(one: &Buffer, other: &Buffer) -> bool {
+    let slots = |buffer: &Buffer| (buffer.rank, buffer.variable, buffer.base, buffer.stride);
+    slots(one) == slots(other)
+}
+
+/// Whether a piece may be one element with others.
+fn joins(class: &[Rc<Buffer>], buffer: &Rc<Buffer>, touched: &BTreeSet<Touched>) -> bool {
+    let of_class: Vec<&Touched> = touched
+        .iter()
+        .filter(|(pieces, _)| class.iter().any(|piece| pieces.contains(piece)))
+        .collect();
+    let mut of_piece = touched.iter().filter(|(pieces, _)| pieces.contains(buffer));
+    of_piece.all(|(pieces, writes)| {
+        of_class
+            .iter()
+            .all(|(others, write)| !(*writes || *write) || !pieces.is_disjoint(others))
+    })
+}
+
+/// The buffer of all pieces of a class.
+fn one_of(class: &[Rc<Buffer>]) -> Option<Rc<Buffer>> {
+    let (first, rest) = class.split_first()?;
+    let mut one = Buffer::clone(first);
+    for buffer in rest {
+        one.ranges.extend(buffer.ranges.iter().copied());
+    }
+    one.ranges.sort_unstable();
+    Some(Rc::new(one))
+}
+
+/// Elements of the new buffers, each once, with the bytes of all its pieces that were touched.
+fn replace(elements: &mut Vec<Element>, joined: &BTreeMap<Rc<Buffer>, Rc<Buffer>>) {
+    let mut all: Vec<Element> = Vec::new();
+    for mut element in elements.drain(..) {
+        if let Some(one) = joined.get(&element.buffer) {
+            element.buffer = one.clone();
+        }
+        let same = all
+            .iter_mut()
+            .find(|other| other.buffer == element.buffer && other.index == element.index);
+        match same {
+            Some(other) => other.bytes += element.bytes,
+            None => all.push(element),
+        }
+    }
+    all.sort_by(|a, b| (&a.buffer, &a.index).cmp(&(&b.buffer, &b.index)));
+    *elements = all;
+}

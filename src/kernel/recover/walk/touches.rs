@@ -1,0 +1,311 @@
+//! What a path reads and writes in shared memory, and which of its lanes a tie to other warps speaks for.
+//!
+//! A role is one member, and its statements are in one order. The lanes of a warp are not: what a lane tells others, as by
+//! an arrival, says nothing of what other lanes have read or written, unless a `bar.warp.sync` or a barrier stands in between. In
+//! the same way, a wait of some lanes holds up these only. So each tie has to be of all lanes that have touched something, and
+//! each access behind a wait has to be of lanes that have waited; everything else is refused.
+//!
+//! Only `bar.warp.sync` and barriers order what lanes read and write. Shuffles and votes do not. Source: PTX ISA, "bar.warp.sync".
+
+use std::rc::Rc;
+
+use super::Path;
+use super::Result;
+use super::Walker;
+use super::both;
+use super::lane_of;
+use super::refuse;
+use crate::interpret::Access;
+use crate::ir::Location;
+use crate::ir::Operand;
+use crate::ir::Operation;
+use crate::ir::Space;
+use crate::ir::Touch;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::tree::Event;
+use crate::recover::tree::EventKind;
+use crate::recover::tree::Statement;
+
+/// Which lanes have done what since all lanes were last in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Order {
+    /// Those that have touched shared memory.
+    pub touched: u32,
+    /// Those that have made every wait, where others have not.
+    pub waited: Option<u32>,
+}
+
+impl Order {
+    /// Of a place where two ways meet.
+    pub fn joined(self, other: Self) -> Self {
+        Self {
+            touched: self.touched | other.touched,
+            waited: both(self.waited, other.waited),
+        }
+    }
+
+    /// Lanes wait, of all that are there.
+    pub fn wait(&mut self, lanes: u32, all: u32) {
+        if all & !lanes != 0 {
+            self.waited = both(self.waited, Some(lanes));
+        }
+    }
+
+    /// All lanes come together that have not ended.
+    pub fn meet(&mut self, exited: u32) {
+        self.touched &= exited;
+        self.waited = None;
+    }
+}
+
+/// Lanes with the addresses of which the first is so many bytes apart.
+struct Group {
+    first: TermId,
+    ranges: Vec<(i128, i128)>,
+    lanes: u32,
+}
+
+/// The most lanes' groups, times bytes: what a lane touches at once is at most this.
+const MOST_BYTES: u64 = 1 << 20;
+
+impl Walker<'_> {
+    /// Whether the operation that is walked may touch shared memory, and that is asked for.
+    pub(super) fn touches(&self) -> bool {
+        let (block, index) = self.here;
+        let accesses = self.slice.accesses.get(block.0 as usize);
+        accesses.is_some_and(|accesses| accesses.get(index as usize) == Some(&true))
+    }
+
+    /// Whether accesses are asked for.
+    pub(super) fn follows_data(&self) -> bool {
+        !self.slice.accesses.is_empty()
+    }
+
+    /// The events of what an operation reads or writes.
+    pub(super) fn touch(
+        &mut self,
+        operation: &Operation,
+        mask: u32,
+        path: &mut Path,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let location = &operation.location;
+        let (space, address, bytes, access) = match operation.kind.touch() {
+            None => return Ok(()),
+            Some(Touch::Unfollowed(reason)) => return refuse(reason, location),
+            Some(Touch::Bytes {
+                space,
+                address,
+                bytes,
+                writes,
+            }) => {
+                let access = if writes { Access::Write } else { Access::Read };
+                (space, address, bytes, access)
+            }
+            Some(Touch::Arriving {
+                space,
+                address,
+                bytes,
+            }) => {
+                if mask.count_ones() != 1 {
+                    return refuse("several lanes start a copy into shared memory", location);
+                }
+                let lane = mask.trailing_zeros() as usize;
+                let bytes = self.operand(bytes, 32, &path.state);
+                let bytes = self.terms.value(lane_of(&bytes, lane));
+                let Some(bytes) = bytes.and_then(|bytes| u64::try_from(bytes).ok()) else {
+                    return refuse("how many bytes this copy writes is not known", location);
+                };
+                (space, address, bytes, Access::Arrive)
+            }
+        };
+        if bytes == 0 || bytes > MOST_BYTES {
+            return refuse("how many bytes this touches is not known", location);
+        }
+        let Some(mask) = self.in_shared(space, address, mask, path, location)? else {
+            return Ok(());
+        };
+        let end = i128::from(bytes);
+        let address = self.operand(address, 32, &path.state);
+        let mut groups: Vec<Group> = Vec::new();
+        for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+            let at = lane_of(&address, lane);
+            let mut found = None;
+            for (number, group) in groups.iter().enumerate() {
+                // Places of one window lie less than 2^31 apart.
+                let apart = self.terms.difference(at, group.first);
+                if let Some(apart) = self.terms.signed(apart) {
+                    found = Some((number, apart));
+                    break;
+                }
+            }
+            match found {
+                Some((number, apart)) => {
+                    let group = &mut groups[number];
+                    group.ranges.push((apart, apart + end));
+                    group.lanes |= 1 << lane;
+                }
+                None => groups.push(Group {
+                    first: at,
+                    ranges: vec![(0, end)],
+                    lanes: 1 << lane,
+                }),
+            }
+        }
+        for group in groups {
+            self.ordered(group.lanes, access == Access::Arrive, path, location)?;
+            if access != Access::Arrive {
+                path.order.touched |= group.lanes;
+            }
+            *self.events += 1;
+            out.push(Statement::Event(Event {
+                kind: EventKind::Access {
+                    base: group.first,
+                    bytes: joined(group.ranges),
+                    access,
+                },
+                lanes: group.lanes.count_ones(),
+                location: location.clone(),
+            }));
+        }
+        Ok(())
+    }
+
+    /// Refuses what lanes do that have not waited as others have, and ties to other warps that leave lanes out.
+    pub(super) fn ordered(
+        &self,
+        lanes: u32,
+        tells: bool,
+        path: &Path,
+        location: &Location,
+    ) -> Result<()> {
+        if !self.follows_data() {
+            return Ok(());
+        }
+        if path.order.waited.is_some_and(|waited| lanes & !waited != 0) {
+            return refuse(
+                "some lanes of the warp have waited, and others that have not come here: a `bar.warp.sync` is missing",
+                location,
+            );
+        }
+        if tells && (path.order.touched | self.gone) & !lanes != 0 {
+            return refuse(
+                "lanes of the warp have read or written, and others tell that they are done: a `bar.warp.sync` is missing",
+                location,
+            );
+        }
+        Ok(())
+    }
+
+    /// The lanes whose addresses are of shared memory, `None` if there are none. It has to be certain of each.
+    fn in_shared(
+        &mut self,
+        space: Space,
+        address: Operand,
+        mask: u32,
+        path: &Path,
+        location: &Location,
+    ) -> Result<Option<u32>> {
+        if space != Space::Generic {
+            return Ok(Some(mask));
+        }
+        let address = self.operand(address, 64, &path.state);
+        let mut shared = 0;
+        for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+            match self.is_shared(lane_of(&address, lane)) {
+                Some(true) => shared |= 1 << lane,
+                Some(false) => {}
+                None => {
+                    return refuse(
+                        "whether this address is one of shared memory is not known",
+                        location,
+                    );
+                }
+            }
+        }
+        Ok((shared != 0).then_some(shared))
+    }
+
+    /// Whether a generic address is certainly of shared memory, or certainly not.
+    ///
+    /// It is a sum of one address and of numbers of 32 bits, each once or a few times. An address is that of a variable, or a
+    /// parameter of 8 bytes: the host cannot give one of shared memory. Anything else, such as what a loop carries or memory
+    /// holds in 64 bits, may be any address.
+    fn is_shared(&mut self, term: TermId) -> Option<bool> {
+        let (_, parts) = self.terms.linear(term);
+        let mut bases = Vec::new();
+        let mut windows = 0;
+        for (part, factor) in parts {
+            match self.terms.node(part).clone() {
+                Node::Atom(Atom::SharedWindow) if factor == 1 => windows += 1,
+                Node::Atom(Atom::Address { .. }) if factor == 1 => bases.push(false),
+                Node::Extend { term: inner, .. } => {
+                    if *self.terms.node(inner) == Node::Atom(Atom::SharedWindow) {
+                        return None;
+                    }
+                    let is_variable =
+                        matches!(self.terms.node(inner), Node::Atom(Atom::Shared { .. }));
+                    if is_variable && factor == 1 {
+                        bases.push(true);
+                    } else if self.terms.width_of(inner) > 32
+                        || self.mentions_shared(inner)
+                        || !is_few(factor)
+                    {
+                        return None;
+                    }
+                }
+                _ if factor == 1 && self.is_pointer(part) => bases.push(false),
+                _ => return None,
+            }
+        }
+        match (bases.as_slice(), windows) {
+            ([true], 1) => Some(true),
+            ([false], 0) => Some(false),
+            _ => None,
+        }
+    }
+
+    fn mentions_shared(&self, term: TermId) -> bool {
+        let atoms = self.terms.atoms(term);
+        let mut atoms = atoms.iter();
+        atoms.any(|atom| {
+            matches!(
+                atom,
+                Atom::Shared { .. } | Atom::SharedWindow | Atom::Address { .. } | Atom::Phi(_)
+            )
+        })
+    }
+
+    /// Whether a term is a parameter of 8 bytes.
+    fn is_pointer(&mut self, term: TermId) -> bool {
+        let parameters = self.kernel.parameters.iter();
+        let offsets: Vec<u32> = parameters
+            .filter(|parameter| parameter.size == 8)
+            .map(|parameter| parameter.offset)
+            .collect();
+        offsets
+            .into_iter()
+            .any(|offset| self.parameter(offset, 64) == term)
+    }
+}
+
+/// Whether a factor, modulo 2^64, is small.
+fn is_few(factor: u128) -> bool {
+    const FEW: u128 = 1 << 16;
+    !(FEW..=(1 << 64) - FEW).contains(&factor)
+}
+
+/// Ranges sorted, with those that touch joined.
+fn joined(mut ranges: Vec<(i128, i128)>) -> Rc<[(i128, i128)]> {
+    ranges.sort_unstable();
+    let mut all: Vec<(i128, i128)> = Vec::new();
+    for (from, to) in ranges {
+        match all.last_mut() {
+            Some((_, end)) if from <= *end => *end = to.max(*end),
+            _ => all.push((from, to)),
+        }
+    }
+    all.into()
+}

@@ -1,0 +1,101 @@
+//! What is read and written in shared memory, as text of the protocol language.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use crate::interpret::Access;
+use crate::ir::Location;
+use crate::recover::buffer::Buffer;
+use crate::recover::buffer::Element;
+use crate::recover::family::each;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Object;
+use crate::recover::sketch::Role;
+use crate::recover::tree::Obstacle;
+use crate::recover::tree::refuse;
+use crate::recover::write::unwrapped;
+use crate::recover::written::Names;
+use crate::recover::written::written;
+
+/// The buffers that roles touch.
+pub fn buffers(roles: &[Role]) -> String {
+    let mut all: BTreeSet<&Buffer> = BTreeSet::new();
+    for role in roles {
+        each(&role.lines, &mut |action, _| {
+            if let Action::Touch { elements, .. } = action {
+                all.extend(elements.iter().map(|element| &*element.buffer));
+            }
+        });
+    }
+    let mut text = String::new();
+    for buffer in all {
+        let extent = match buffer.slots {
+            1 => String::new(),
+            slots => format!("[{slots}]"),
+        };
+        let _ = writeln!(text, "buffer {}{extent}", buffer.name);
+    }
+    text
+}
+
+/// The mbarrier that a copy to these elements tells when they are written. The copy stands in the next line.
+pub fn told<'l>(
+    elements: &[Element],
+    access: Access,
+    behind: &'l [Line],
+    location: &Location,
+) -> Result<Option<&'l Object>, Obstacle> {
+    if access != Access::Arrive {
+        return Ok(None);
+    }
+    let Some(Line::Action {
+        action: Action::Copy {
+            object,
+            bytes: Some(bytes),
+        },
+        ..
+    }) = behind.first()
+    else {
+        return refuse("what a copy writes does not stand beside it", location);
+    };
+    let all: i128 = elements.iter().map(|element| element.bytes).sum();
+    match bytes.as_constant() == Some(all) {
+        true => Ok(Some(object)),
+        false => refuse("how many bytes this copy writes is not known", location),
+    }
+}
+
+/// Where an access stands in the source. Unlike a wait or a copy, it is seldom in a function that is called everywhere.
+pub fn place(access: Access, location: &Location) -> Location {
+    let mut place = location.clone();
+    if access != Access::Arrive {
+        place.source.truncate(1);
+    }
+    place
+}
+
+/// An access to an element. A copy to several elements is written as one to each: its bytes land in any order.
+pub fn touch(
+    Element {
+        buffer,
+        index,
+        bytes,
+    }: &Element,
+    access: Access,
+    object: Option<&str>,
+    names: &dyn Names,
+) -> String {
+    let element = match buffer.slots {
+        1 => buffer.name.clone(),
+        _ => {
+            let index = written(index, names, false);
+            format!("{}[{}]", buffer.name, unwrapped(&index))
+        }
+    };
+    match (access, object) {
+        (Access::Read, _) => format!("read {element}"),
+        (_, Some(object)) => format!("async copy {element} completes {object} {bytes}"),
+        _ => format!("write {element}"),
+    }
+}

@@ -1,0 +1,423 @@
+//! Races by way of the control-flow graph: accesses to shared memory, compared with runs of the kernel.
+
+use crate::data::entry;
+use crate::data::run;
+use crate::support::program::Folder;
+
+/// The verdict on races of a kernel of two warps with these instructions.
+fn race(code: &str) -> String {
+    verdict(&entry(64, 1, code))
+}
+
+fn verdict(text: &str) -> String {
+    let shown = run(
+        text,
+        &["check", "-q", "--property", "race", "--recovery", "graph"],
+    );
+    let line = shown.lines().find_map(|line| line.split_once("race: "));
+    // The rule of a proof depends on how fast the machine is.
+    let found = line.map_or(shown.as_str(), |(_, found)| found);
+    let end = found.find(" for every ").unwrap_or(found.len());
+    found[..end].to_owned()
+}
+
+/// Each case has to have its verdict: a proof, a counterexample, or the reason why there is neither.
+fn all(cases: &[(String, &str)]) {
+    for (code, expected) in cases {
+        let found = race(code);
+        let fits = match *expected {
+            "PROVED" | "REFUTED" => found.starts_with(expected),
+            reason => found.starts_with("UNKNOWN line ") && found.contains(reason),
+        };
+        assert!(fits, "{code}\nexpected {expected}, found {found}");
+    }
+}
+
+const TELLS: &str = "lanes of the warp have read or written, and others tell that they are done";
+const WAITS: &str = "some lanes of the warp have waited, and others that have not come here";
+
+/// Warp 1 waits for `full` and then reads what warp 0 has written.
+fn handed_over(write: &str, arrive: &str, read: &str) -> String {
+    format!(
+        "@%p2 bra OTHER;
+        {write}
+        {arrive}
+        bra END;
+        OTHER:
+        W:
+        mbarrier.try_wait.parity.shared.b64 %p3, [full], 0;
+        @!%p3 bra W;
+        {read}
+        END:"
+    )
+}
+
+const ARRIVE: &str =
+    "bar.warp.sync -1;\nsetp.eq.u32 %p4, %r3, 0;\n@%p4 mbarrier.arrive.shared.b64 _, [full];";
+
+#[test]
+fn bytes_decide_whether_two_accesses_meet() {
+    let word = "shl.b32 %r4, %r3, 2;\nadd.u32 %r5, %r8, %r4;";
+    let wide = "shl.b32 %r4, %r3, 4;\nadd.u32 %r5, %r8, %r4;\nst.shared.v4.f32 [%r5], {%f1, %f2, %f3, %f4};";
+    let apart = |store: &str, load: &str| {
+        format!("@%p2 bra OTHER;\n{store}\nbra END;\nOTHER:\n{load}\nEND:")
+    };
+    let byte = |from: u32| format!("add.u32 %r5, %r8, %r3;\nld.shared.u8 %r6, [%r5+{from}];");
+    let odd = |not: &str| {
+        format!(
+            "and.b32 %r4, %r3, 1;\nsetp.eq.u32 %p4, %r4, 1;\n{word}\n@%p2 bra O;\n@%p4 st.shared.u32 [%r5], %r1;\n\
+             bra E;\nO:\n@{not}%p4 ld.shared.u32 %r7, [%r5];\nE:"
+        )
+    };
+    let rows = |first: u32| {
+        format!(
+            "mov.u32 %r4, 31;\nL:\nshl.b32 %r5, %r4, 6;\nadd.u32 %r6, %r8, %r5;\n@%p2 bra O;\n\
+             st.shared.v4.u32 [%r6+16], {{%r1, %r1, %r1, %r1}};\nbra N;\nO:\nld.shared.u32 %r7, [%r6+{first}];\n\
+             N:\nadd.s32 %r4, %r4, -1;\nsetp.ge.s32 %p4, %r4, 0;\n@%p4 bra L;"
+        )
+    };
+    let generic = |meet: &str| {
+        format!(
+            "mov.u64 %rd1, tile;\ncvta.shared.u64 %rd2, %rd1;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd2, %rd3;\n\
+             st.u32 [%rd4], %r1;\n{meet}\nxor.b32 %r4, %r1, 32;\nmul.wide.u32 %rd3, %r4, 4;\nadd.s64 %rd4, %rd2, %rd3;\n\
+             ld.u32 %r5, [%rd4];"
+        )
+    };
+    all(&[
+        (apart(wide, &byte(511)), "REFUTED"),
+        (apart(wide, &byte(512)), "PROVED"),
+        (odd("!"), "PROVED"),
+        (odd(""), "REFUTED"),
+        (rows(12), "PROVED"),
+        (rows(28), "REFUTED"),
+        (rows(32), "PROVED"),
+        (generic("bar.sync 0;"), "PROVED"),
+        (generic("bar.warp.sync -1;"), "REFUTED"),
+    ]);
+}
+
+/// All dynamic shared memory begins at one address, however it is called.
+#[test]
+fn names_of_dynamic_shared_memory_are_one() {
+    let code =
+        "@%p2 bra O;\nst.shared.u32 [one+4], %r1;\nbra E;\nO:\nld.shared.u32 %r4, [two+4];\nE:";
+    let text = entry(64, 1, code).replace(
+        ".visible .entry",
+        ".extern .shared .align 16 .b8 one[];\n.extern .shared .align 16 .b8 two[];\n.visible .entry",
+    );
+    let found = verdict(&text);
+    assert!(found.starts_with("REFUTED"), "{found}");
+}
+
+/// What a lane tells others says nothing of the other lanes of its warp, and a wait holds up the lanes that make it.
+#[test]
+fn lanes_speak_for_themselves() {
+    let write = "shl.b32 %r4, %r3, 2;\nadd.u32 %r5, %r8, %r4;\nst.shared.u32 [%r5], %r1;";
+    let read = "ld.shared.u32 %r6, [tile];";
+    let one = "setp.eq.u32 %p4, %r3, 0;\n@%p4 mbarrier.arrive.shared.b64 _, [full];";
+    let shuffled = format!("shfl.sync.idx.b32 %r20, %r3, 0, 31, -1;\n{one}");
+    let waited = |meet: &str| {
+        format!(
+            "@%p2 bra OTHER;\nsetp.ne.u32 %p4, %r3, 0;\n@%p4 bra MEET;\nW:\n\
+             mbarrier.try_wait.parity.shared.b64 %p3, [full], 0;\n@!%p3 bra W;\nMEET:\n{meet}\n\
+             ld.shared.u32 %r4, [tile];\nbra END;\nOTHER:\nsetp.ne.u32 %p4, %r3, 0;\n@%p4 bra END;\n\
+             st.shared.u32 [tile], %r1;\nmbarrier.arrive.shared.b64 _, [full];\nEND:"
+        )
+    };
+    // One lane tests, and tells the others by a shuffle.
+    let told = "@%p2 bra OTHER;\nW:\nmov.u32 %r10, 0;\nsetp.ne.u32 %p4, %r3, 0;\n@%p4 bra SH;\n\
+                mbarrier.try_wait.parity.shared.b64 %p3, [full], 0;\nselp.b32 %r10, 1, 0, %p3;\nSH:\n\
+                shfl.sync.idx.b32 %r11, %r10, 0, 31, -1;\nsetp.eq.u32 %p5, %r11, 0;\n@%p5 bra W;\n\
+                ld.shared.u32 %r4, [tile];\nbra END;\nOTHER:\nsetp.ne.u32 %p4, %r3, 0;\n@%p4 bra END;\n\
+                st.shared.u32 [tile], %r1;\nmbarrier.arrive.shared.b64 _, [full];\nEND:";
+    // Others of the warp write, and one arrives, on two sides of a branch.
+    let sides = |behind: &str| {
+        handed_over(
+            &format!(
+                "setp.ne.u32 %p4, %r3, 0;\n@%p4 bra ST;\nmbarrier.arrive.shared.b64 _, [full];\n{behind};\nST:\n\
+                 st.shared.u32 [tile], %r1;\nMEET:\nbar.warp.sync -1;"
+            ),
+            "",
+            read,
+        )
+    };
+    all(&[
+        (handed_over(write, ARRIVE, read), "PROVED"),
+        (handed_over(write, one, read), TELLS),
+        (handed_over(write, &shuffled, read), TELLS),
+        // What is written behind an arrival is not told.
+        (handed_over(ARRIVE, write, read), "REFUTED"),
+        (waited("bar.warp.sync -1;"), "PROVED"),
+        (waited(""), WAITS),
+        (waited("shfl.sync.idx.b32 %r20, %r3, 0, 31, -1;"), WAITS),
+        (told.to_owned(), WAITS),
+        (sides("bra MEET"), TELLS),
+        (sides("ret"), TELLS),
+    ]);
+}
+
+/// A ring of one stage: warp 0 fills it by these copies, expecting so many bytes, and warp 1 reads it.
+fn filled(expect: u32, copies: &str, read: &str) -> String {
+    format!(
+        "setp.eq.u32 %p4, %r9, 0;
+        @%p4 bra END;
+        setp.eq.u32 %p6, %r3, 0;
+        mov.u32 %r7, 0;
+        @%p2 bra CONSUME;
+        @%p1 bra END;
+        P:
+        and.b32 %r10, %r7, 1;
+        xor.b32 %r11, %r10, 1;
+        W1:
+        mbarrier.try_wait.parity.shared.b64 %p3, [empty], %r11;
+        @!%p3 bra W1;
+        mbarrier.arrive.expect_tx.shared.b64 _, [full], {expect};
+        {copies}
+        add.u32 %r7, %r7, 1;
+        setp.lt.u32 %p5, %r7, %r9;
+        @%p5 bra P;
+        bra END;
+        CONSUME:
+        and.b32 %r10, %r7, 1;
+        W2:
+        mbarrier.try_wait.parity.shared.b64 %p3, [full], %r10;
+        @!%p3 bra W2;
+        {read}
+        add.u32 %r7, %r7, 1;
+        setp.lt.u32 %p5, %r7, %r9;
+        @%p5 bra CONSUME;
+        END:"
+    )
+}
+
+#[test]
+fn copies_are_over_when_their_bytes_have_landed() {
+    const COPY: &str = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
+    let load = "shl.b32 %r4, %r3, 4;\nadd.u32 %r5, %r8, %r4;\n\
+                ld.shared.v4.u32 {%r20, %r21, %r22, %r23}, [%r5+512];";
+    let arrive = "bar.warp.sync -1;\n@%p6 mbarrier.arrive.shared.b64 _, [empty];";
+    let whole = format!("{COPY} [%r8], [%rd9], 1024, [full];");
+    let halves =
+        format!("{COPY} [%r8], [%rd9], 512, [full];\n{COPY} [%r8+512], [%rd9], 512, [full];");
+    let late = format!("{load}\n{arrive}");
+    let early = format!("{arrive}\n{load}");
+    let by_lane = format!("{load}\n@%p6 mbarrier.arrive.shared.b64 _, [empty];");
+    let size = format!("{COPY} [%r8], [%rd9], %r9, [full];");
+    let tensor = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r8], [%rd9, {%r9, %r9}], [full];";
+    // What stands behind a copy is not joined with what stands before it.
+    let around = |from: u32| {
+        format!(
+            "@%p1 bra END;\nld.shared.u32 %r4, [%r8+{from}];\nmbarrier.arrive.expect_tx.shared.b64 _, [full], 1024;\n\
+             {whole}\nld.shared.u32 %r5, [%r8+{from}];\nEND:"
+        )
+    };
+    let lanes = format!("@%p2 bra END;\nsetp.gt.u32 %p4, %r3, 1;\n@%p4 bra END;\n{whole}\nEND:");
+    all(&[
+        (filled(1024, &whole, &late), "PROVED"),
+        (filled(1024, &halves, &late), "PROVED"),
+        (filled(1024, &whole, &early), "REFUTED"),
+        (filled(1024, &whole, &by_lane), TELLS),
+        // The first bytes complete the phase, the others are still on their way.
+        (filled(512, &whole, &late), "REFUTED"),
+        (filled(512, &halves, &late), "REFUTED"),
+        (
+            filled(1024, &size, &late),
+            "how many bytes this copy writes is not known",
+        ),
+        (filled(1024, tensor, &late), "only the tensor map says it"),
+        (around(0), "REFUTED"),
+        (around(1024), "PROVED"),
+        (lanes, "several lanes start a copy into shared memory"),
+    ]);
+}
+
+/// The stages are elements of one buffer.
+#[test]
+fn stages_of_a_ring_are_elements() {
+    let folder = Folder::new();
+    folder.kernel("handover.ptx");
+    let arguments = ["lift", "--data", "--recovery", "graph", "handover.ptx"];
+    let entry = ["--entry", "relay_reads_late"];
+    insta::assert_snapshot!(folder.run(&[&arguments[..], &entry].concat()), @r"
+    exit 0
+    --- stdout
+    //! Recovered from the kernel `relay_reads_late`.
+    //! 96 x 1 x 1 threads per CTA.
+    //! Checked against the kernel at 9 launches, 792 events.
+    //! Assumed: lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them
+    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: the launch has 96 threads per CTA, as many as .maxntid allows
+    protocol relay_reads_late
+
+    param param_2 in 0..=1073741823
+
+    mbarrier loaded_bar[5] { arrivals: 1 }
+    mbarrier worked_bar[5] { arrivals: 1 }
+    mbarrier stored_bar[5] { arrivals: 1 }
+    named cta_bar[16]
+    buffer smem_tile_0[5]
+
+    role warp0 warp {
+        sync cta_bar[0] 96     // handover.cu:112
+        for i in 0..param_2 {  // handover.cu:112
+            wait stored_bar[i % 5] (i / 5 + 1) % 2  // handover.cu:29
+            write smem_tile_0[i % 5]                // handover.cu:31
+            arrive loaded_bar[i % 5]                // handover.cu:32
+        }
+    }
+
+    role warp1 warp {
+        sync cta_bar[0] 96     // handover.cu:112
+        for i in 0..param_2 {  // handover.cu:112
+            wait loaded_bar[i % 5] i / 5 % 2  // handover.cu:34
+            read smem_tile_0[i % 5]           // handover.cu:35
+            write smem_tile_0[i % 5]          // handover.cu:41
+            arrive worked_bar[i % 5]          // handover.cu:42
+        }
+    }
+
+    role warp2 warp {
+        sync cta_bar[0] 96     // handover.cu:112
+        for i in 0..param_2 {  // handover.cu:112
+            wait worked_bar[i % 5] i / 5 % 2  // handover.cu:45
+            arrive stored_bar[i % 5]          // handover.cu:47
+            read smem_tile_0[i % 5]           // handover.cu:48
+        }
+    }
+    --- stderr
+    ");
+    let arguments = [
+        "check",
+        "-q",
+        "--property",
+        "race,stale_read",
+        "--recovery",
+        "graph",
+    ];
+    let file = ["handover.ptx", "--entry"];
+    for (entry, expected) in [
+        ("relay", "PROVED"),
+        ("relay_reads_late", "REFUTED"),
+        ("relay_writes_late", "REFUTED"),
+        ("stencil", "PROVED"),
+        ("stencil_reads_late", "REFUTED"),
+        ("sum", "PROVED"),
+    ] {
+        let shown = folder.run(&[&arguments[..], &file, &[entry]].concat());
+        assert!(shown.contains(&format!("race: {expected}")), "{shown}");
+        // Of fences, orders and scopes the text says nothing.
+        let unseen = "stale_read: UNKNOWN what a read sees is not recovered";
+        assert!(shown.contains(unseen), "{shown}");
+    }
+}
+
+/// Nobody guesses bytes or the end of an access.
+#[test]
+fn what_is_not_known_exactly_is_refused() {
+    let one = |code: &str| code.to_owned();
+    let row = "shl.b32 %r4, %r3, 4;\nadd.u32 %r5, %r8, %r4;\n";
+    let generic = "mov.u64 %rd1, tile;\ncvta.shared.u64 %rd2, %rd1;\nsetp.eq.u32 %p4, %r9, 0;\n";
+    let pointer = "whether this address is one of shared memory is not known";
+    all(&[
+        (
+            one(
+                "ld.global.u32 %r4, [%rd9];\nadd.u32 %r5, %r8, %r4;\nst.shared.u32 [%r5], %r1;\nbar.sync 0;",
+            ),
+            "which bytes of shared memory this may be is not known",
+        ),
+        (
+            one("shl.b32 %r4, %r1, 7;\nadd.u32 %r5, %r8, %r4;\nst.shared.u32 [%r5], %r1;"),
+            "this may lie outside of its variable",
+        ),
+        (one("st.shared.u32 [full], %r1;"), "over an mbarrier"),
+        (one("ld.shared.u64 %rd3, [full];"), "where an mbarrier lies"),
+        (
+            one("atom.shared.add.u32 %r4, [tile], 1;"),
+            "an atomic operation on shared memory",
+        ),
+        (
+            one("st.volatile.shared.u32 [tile], %r1;"),
+            "that is not weak",
+        ),
+        // Generic addresses: from memory, of two spaces, carried by a loop.
+        (
+            one("ld.global.u64 %rd2, [%rd9];\nst.u32 [%rd2], %r1;"),
+            pointer,
+        ),
+        (
+            format!("{generic}selp.b64 %rd3, %rd2, %rd9, %p4;\nst.u32 [%rd3], %r1;"),
+            pointer,
+        ),
+        (
+            format!("{generic}mov.b64 %rd3, %rd9;\n@%p4 mov.b64 %rd3, %rd2;\nst.u32 [%rd3], %r1;"),
+            pointer,
+        ),
+        (
+            format!(
+                "{generic}@%p4 bra END;\nmov.u32 %r7, 0;\nL:\nst.u32 [%rd2], %r1;\nadd.u64 %rd2, %rd2, 4;\n\
+             add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p5, %r7, %r9;\n@%p5 bra L;\nEND:"
+            ),
+            pointer,
+        ),
+        // Which lanes' addresses count, which groups are committed, and what is read until when.
+        (
+            format!("{row}ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r6}}, [%r5];"),
+            "is not followed",
+        ),
+        (
+            format!("{row}stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r5], {{%r6}};"),
+            "is not followed",
+        ),
+        (
+            format!(
+                "{row}cp.async.cg.shared.global [%r5], [%rd9], 16;\ncp.async.wait_group 0;\nbar.sync 0;"
+            ),
+            "`cp.async` is not followed",
+        ),
+        (
+            one(
+                "@%p1 bra END;\ncp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd9, {%r9, %r9}], [%r8];\nEND:",
+            ),
+            "a copy out of shared memory is not followed",
+        ),
+        (
+            one(
+                "@%p1 bra END;\ncp.async.bulk.global.shared::cta.bulk_group [%rd9], [%r8], 128;\nEND:",
+            ),
+            "a copy out of shared memory is not followed",
+        ),
+    ]);
+    let multiply = "wgmma.fence.sync.aligned;\nmov.b64 %rd1, 0;\n\
+        wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd1, %rd1, 1, 1, 1, 0, 0;\n\
+        wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;";
+    let found = verdict(&entry(128, 1, multiply));
+    assert!(found.starts_with("UNKNOWN"), "{found}");
+}
+
+/// The bytes that the interpreter touches.
+#[test]
+fn accesses_in_a_trace() {
+    let text = entry(
+        32,
+        1,
+        "shl.b32 %r4, %r3, 3;\nadd.u32 %r5, %r8, %r4;\nst.shared.u32 [%r5], %r1;\n\
+                             @!%p1 ld.shared.v2.u32 {%r6, %r7}, [%r5+16];\nld.shared.u8 %r10, [tile+9];",
+    );
+    insta::assert_snapshot!(run(&text, &["trace", "--data"]), @r"
+    exit 0
+    --- stdout
+    kernel: every wait passes
+      threads 32 x 1 x 1
+      grid 1 x 1 x 1
+      n = not given
+      p = 0x11000000000
+    warp 0: 6 events
+      full: init 1, lane 0                                        line 24
+      empty: init 1, lane 0                                       line 25
+      sync 0, all threads                                         line 27
+      write tile..+4 32 times, 8 apart                            line 30
+      read tile+16..+8, lane 0                                    line 31
+      read tile+9..+1                                             line 32
+    --- stderr
+    ");
+}
