@@ -15,7 +15,6 @@ use crate::recover::behind_expectations;
 use crate::recover::by_warp;
 use crate::recover::coarsen;
 use crate::recover::come;
-use crate::recover::graph::Graph;
 use crate::recover::in_step;
 use crate::recover::in_time;
 use crate::recover::meet_alike;
@@ -85,7 +84,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let kernel = numbered.as_ref().unwrap_or(kernel);
     let phased = with_phases(kernel, shape)?;
     let original = kernel;
-    refuse_unordered(original, &Graph::new(original))?;
+    refuse_unordered(original)?;
     let assumption = phased.as_ref().and_then(|phased| phased.assumption);
     let kernel = phased.as_ref().map_or(kernel, |phased| &phased.kernel);
     let Roles {

@@ -100,7 +100,7 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool) -> Result<Vec<String>, Obs
     };
     let graph = Graph::new(kernel);
     ends::refuse_unchanging(kernel, &graph)?;
-    refuse_unordered(kernel, &graph)?;
+    refuse_unordered(kernel)?;
     let slice = Slice::new(kernel, &graph);
     let ends = ends::assumption(kernel, &graph, &slice);
     let linear = kernel.bounds.required_threads.is_some_and(is_linear);

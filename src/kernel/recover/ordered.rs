@@ -11,7 +11,6 @@ use std::collections::BTreeSet;
 use crate::ir::BlockId;
 use crate::ir::Guard;
 use crate::ir::Kernel;
-use crate::ir::Location;
 use crate::ir::MemoryOrder;
 use crate::ir::OperationKind;
 use crate::ir::RegisterId;
@@ -21,10 +20,17 @@ use crate::recover::graph::Graph;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-const AT_THE_CLUSTER: &str = "an mbarrier may be initialised before this relaxed arrival with no `fence.mbarrier_init` between: other \
-                              CTAs need not see that";
-const AT_AN_MBARRIER: &str = "an mbarrier may be initialised behind a meeting, and arrivals or waits of the kernel are relaxed: others \
-                              need not see that";
+const AT_THE_CLUSTER: &str = "this relaxed arrival does not show other CTAs that an mbarrier has been initialised: put \
+                              `fence.mbarrier_init` between the two";
+const AT_AN_MBARRIER: &str = "this mbarrier may be initialised after a barrier, and relaxed arrivals or waits do not show others \
+                              that it is: initialise it before the barrier";
+
+/// Which operations of a kernel do not order memory.
+#[derive(Debug, Clone, Copy)]
+struct Relaxed {
+    at_the_cluster: bool,
+    at_mbarriers: bool,
+}
 
 /// What a thread has done when it comes to a place, on some way.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,17 +42,12 @@ struct Way {
 }
 
 /// Refuses initialisations that others need not see although they have met.
-pub fn refuse_unordered(kernel: &Kernel, graph: &Graph) -> Result<(), Obstacle> {
-    let relaxed = operations(kernel).any(|(synchronization, _)| match synchronization {
-        Synchronization::ClusterArrive { order, .. }
-        | Synchronization::MbarrierArrive { order, .. }
-        | Synchronization::MbarrierTest { order, .. }
-        | Synchronization::MbarrierWait { order, .. } => *order == MemoryOrder::Relaxed,
-        _ => false,
-    });
-    if !relaxed {
+pub fn refuse_unordered(kernel: &Kernel) -> Result<(), Obstacle> {
+    let relaxed = relaxed(kernel);
+    if !relaxed.at_the_cluster && !relaxed.at_mbarriers {
         return Ok(());
     }
+    let graph = &Graph::new(kernel);
     let once = assigned_once(kernel, graph);
     let mut begins = vec![Way::default(); kernel.blocks.len()];
     let Some(first) = begins.first_mut() else {
@@ -56,7 +57,7 @@ pub fn refuse_unordered(kernel: &Kernel, graph: &Graph) -> Result<(), Obstacle> 
     let mut work = vec![BlockId(0)];
     while let Some(block) = work.pop() {
         let mut way = begins[block.0 as usize].clone();
-        passes(kernel, block, &once, &mut way)?;
+        passes(kernel, block, &once, relaxed, &mut way)?;
         for next in graph.successors(block) {
             let begin = &mut begins[next.0 as usize];
             let before = begin.clone();
@@ -75,16 +76,9 @@ fn passes(
     kernel: &Kernel,
     block: BlockId,
     once: &BTreeSet<RegisterId>,
+    relaxed: Relaxed,
     way: &mut Way,
 ) -> Result<(), Obstacle> {
-    let at_mbarriers = || {
-        operations(kernel).any(|(synchronization, _)| match synchronization {
-            Synchronization::MbarrierArrive { order, .. }
-            | Synchronization::MbarrierTest { order, .. }
-            | Synchronization::MbarrierWait { order, .. } => *order == MemoryOrder::Relaxed,
-            _ => false,
-        })
-    };
     for operation in &kernel.blocks[block.0 as usize].operations {
         let OperationKind::Synchronization(synchronization) = &operation.kind else {
             continue;
@@ -92,7 +86,7 @@ fn passes(
         let guard = operation.guard.map(key);
         match synchronization {
             Synchronization::MbarrierInit { .. } => {
-                if way.met && at_mbarriers() {
+                if way.met && relaxed.at_mbarriers {
                     return refuse(AT_AN_MBARRIER, &operation.location);
                 }
                 way.open.insert(guard);
@@ -141,14 +135,36 @@ fn key(guard: Guard) -> (RegisterId, bool) {
     (guard.predicate, guard.negated)
 }
 
-fn operations(kernel: &Kernel) -> impl Iterator<Item = (&Synchronization, &Location)> {
-    let all = kernel.blocks.iter().flat_map(|block| &block.operations);
-    all.filter_map(|operation| match &operation.kind {
-        OperationKind::Synchronization(synchronization) => {
-            Some((synchronization, &operation.location))
+fn relaxed(kernel: &Kernel) -> Relaxed {
+    let mut relaxed = Relaxed {
+        at_the_cluster: false,
+        at_mbarriers: false,
+    };
+    let operations = kernel.blocks.iter().flat_map(|block| &block.operations);
+    for operation in operations {
+        match &operation.kind {
+            OperationKind::Synchronization(Synchronization::ClusterArrive {
+                order: MemoryOrder::Relaxed,
+                ..
+            }) => relaxed.at_the_cluster = true,
+            OperationKind::Synchronization(
+                Synchronization::MbarrierArrive {
+                    order: MemoryOrder::Relaxed,
+                    ..
+                }
+                | Synchronization::MbarrierTest {
+                    order: MemoryOrder::Relaxed,
+                    ..
+                }
+                | Synchronization::MbarrierWait {
+                    order: MemoryOrder::Relaxed,
+                    ..
+                },
+            ) => relaxed.at_mbarriers = true,
+            _ => {}
         }
-        _ => None,
-    })
+    }
+    relaxed
 }
 
 /// The registers that are assigned once in every run: by one operation of the text, which no loop repeats.

@@ -22,7 +22,7 @@ const COMMITTED: &str =
     "tensor work that a warp commits ends after the copies that the warp has issued before";
 /// Bytes of a copy come in pieces, one of which completes the phase. These come at once, and the count goes below 0.
 const AT_ONCE: &str =
-    "`mbarrier.complete_tx` delivers no more bytes at once than the phase still expects";
+    "no single `mbarrier.complete_tx` delivers more bytes than the phase still expects";
 const IN_TURN: &str =
     "arrivals behind `cp.async` copies come in the order in which a warp asks for them";
 const MIXED: &str = "a warp starts bulk copies, or commits tensor work, and makes this arrival come when its `cp.async` copies have \

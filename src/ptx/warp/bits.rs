@@ -263,7 +263,8 @@ fn by_factor(facts: &Facts, product: &Sum, power: i128) -> Option<Sum> {
         let (low, high) = facts.range(&x);
         let divisor = power.div_euclid(factor) + i128::from(power % factor != 0);
         let excess = factor * divisor - power;
-        if low >= 0 && high < 1 << 64 && excess * high < power {
+        let added = excess.checked_mul(high);
+        if low >= 0 && high < 1 << 64 && added.is_some_and(|added| added < power) {
             return facts.quotient(&x, &Sum::of(divisor));
         }
     }

@@ -32,6 +32,9 @@ use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Register;
 use std::rc::Rc;
 
+/// The size of the largest product of which the high half is followed, in bits.
+const MOST_PRODUCT_BITS: u32 = 100;
+
 impl Machine<'_, '_> {
     /// Carries an instruction out that only computes.
     pub fn compute(&mut self, instruction: &Instruction<'_>, state: &mut State) {
@@ -390,6 +393,13 @@ impl Machine<'_, '_> {
                     if !rest.is_empty() || x.lanes.is_some() || factor <= 0 {
                         return None;
                     }
+                    // What is computed with the product below has to fit, too.
+                    let (low, high) = state.facts.range(&x.sum);
+                    let most = low.unsigned_abs().max(high.unsigned_abs());
+                    let product_bits = most.checked_ilog2().unwrap_or(0) + factor.ilog2();
+                    if product_bits > MOST_PRODUCT_BITS {
+                        return None;
+                    }
                     let product = x.sum.scaled(factor);
                     let quotient = scaled_down(&state.facts, &product, 1 << bits)?;
                     // If it is no division yet, a shift to the right may follow that needs the product.
@@ -569,6 +579,10 @@ impl Machine<'_, '_> {
                 }
                 let mask = ((1i128 << length) - 1) << from;
                 let field = masked(a, mask, bits, state)?;
+                // The bits of a negative number, up to its sign, may be written as a negative multiple.
+                if field.range(&state.facts).0 < 0 {
+                    return None;
+                }
                 if field.lanes.is_some() {
                     return (!signed).then(|| divided(&field, &Sum::of(1 << from)))?;
                 }
