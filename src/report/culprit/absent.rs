@@ -44,9 +44,9 @@ pub enum Reason {
     Leaves(usize),
     /// It helps at other elements only.
     Elsewhere,
-    /// It came so often in all.
+    /// It makes so many arrivals in all, or adds or gives back so much.
     Came(i64),
-    /// It came so often in all: the `if` with this number held for it so many of so many times.
+    /// The same, because the `if` with this number held for it so many of so many times.
     Skips(i64, usize, u64, u64),
     /// The atomic operation with this number returned this, and what helps stands behind other results.
     Returned(usize, i64),

@@ -278,9 +278,9 @@ impl Teller<'_> {
                 })
                 .text(" that")
                 .line(stmt(number)),
-            Reason::Skips(times, number, held, reached) => text(format!(
-                "{names} {does} {}, because `{}`",
-                times_word(times),
+            Reason::Skips(planned, number, held, reached) => text(format!(
+                "{names} {}, because `{}`",
+                self.in_all(op, one, planned),
                 self.header(number)
             ))
             .line(stmt(number))
@@ -290,7 +290,7 @@ impl Teller<'_> {
                 .line(stmt(number))
                 .text(format!(" returned {value} to {it}")),
             Reason::Elsewhere => text(format!("{names} never {does}{}", self.elsewhere(op, who))),
-            Reason::Came(times) => {
+            Reason::Came(planned) => {
                 let ended = who
                     .iter()
                     .all(|m| self.programs.has_ended(self.obstacles, *m));
@@ -300,7 +300,25 @@ impl Teller<'_> {
                     (true, false) => " and have ended",
                     (false, _) => " and not again",
                 };
-                text(format!("{names} {does} {}{each}{ends}", times_word(times)))
+                let all = self.in_all(op, one, planned);
+                text(format!("{names} {all}{each}{ends}"))
+            }
+        }
+    }
+
+    /// What somebody does at an element in its whole program, behind its name: `arrives 3 times`, `adds 3 to it`.
+    fn in_all(&self, op: &Op, one: bool, planned: i64) -> String {
+        let s = if one { "s" } else { "" };
+        match op.kind {
+            OpKind::Acquire(_) => format!("give{s} back {planned}"),
+            OpKind::Wait(..) | OpKind::WaitSwap { .. } if planned < 0 => {
+                format!("take{s} {} from it", planned.unsigned_abs())
+            }
+            OpKind::Wait(..) | OpKind::WaitSwap { .. } => format!("add{s} {planned} to it"),
+            _ => {
+                let (singular, plural) = verb(op, self.cell(op), self.changes(op));
+                let does = if one { singular } else { plural };
+                format!("{does} {}", times_word(planned))
             }
         }
     }

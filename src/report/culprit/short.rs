@@ -84,7 +84,10 @@ impl Teller<'_> {
             (OpKind::Wait(..) | OpKind::WaitSwap { .. }, CellState::Semaphore(now), _) => {
                 let helpers = self.obstacles.helpers(op.cell).iter();
                 let mut others = helpers.filter(|h| h.member != waiter);
+                let set = self.obstacles.setters(op.cell);
+                let setter = set.iter().find(|(_, value, _)| value == now);
                 let none = match (others.any(|h| h.planned > 0), self.changes(op)) {
+                    (_, Change::Set) if setter.is_some() => "nobody sets it again",
                     (_, Change::Set) => "nobody sets it",
                     (true, Change::Both) => "nobody changes it any more",
                     (false, Change::Both) => "nobody changes it",
@@ -96,8 +99,7 @@ impl Teller<'_> {
                     words::awaited(self.instance(), op)
                 ))
                 .line(line);
-                let set = self.obstacles.setters(op.cell);
-                match set.iter().find(|(_, value, _)| value == now) {
+                match setter {
                     Some((who, _, stmt)) => {
                         let who = match *who == waiter {
                             true => "it itself".to_owned(),
