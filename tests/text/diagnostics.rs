@@ -754,6 +754,16 @@ fn an_empty_text() {
 }
 
 #[test]
+fn a_text_without_a_name() {
+    insta::assert_snapshot!(worded("param N in 1..\nrole a { }"), @"");
+}
+
+#[test]
+fn a_protocol_in_braces() {
+    insta::assert_snapshot!(worded("protocol p {\n    mbarrier b { arrivals: 1 }\n    role a { arrive b }\n}\n"), @"");
+}
+
+#[test]
 fn an_assumption_has_spans_of_its_own() {
     let source = include_str!("../../encodings/block_sparse/causal_reversed.wlk");
     let mut protocol = text::load(source.as_bytes()).unwrap();

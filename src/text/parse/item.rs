@@ -22,16 +22,19 @@ impl Parser<'_> {
     /// A whole text. Errors in its declarations are reported and skipped.
     pub(super) fn file(&mut self) -> Parsed<File> {
         let start = self.span().start;
-        let name = match self.expect(Token::Protocol, "`protocol` and a name") {
-            Ok(_) => self.protocol_name(),
-            Err(Failed) => Err(Failed),
-        };
+        let name = self.protocol();
         let header = self.since(start);
         let mut items = Vec::new();
         if name.is_err() {
             self.skip_item(self.at);
         }
+        let braced = self.braced();
         while self.peek() != Token::End {
+            // What closes the brace of which there is an error already.
+            if braced && self.peek() == Token::CloseBrace && self.lexeme(1).token == Token::End {
+                self.bump();
+                break;
+            }
             let before = self.at;
             match self.item() {
                 Ok(item) => items.push(item),
@@ -43,6 +46,38 @@ impl Parser<'_> {
             name: name?,
             items,
         })
+    }
+
+    /// `protocol NAME`.
+    fn protocol(&mut self) -> Parsed<Name> {
+        let token = self.peek();
+        if token != Token::Protocol && token.begins_item() {
+            let found = self.slice(self.span());
+            return Err(self.fail(
+                Diagnostic::error(
+                    self.span(),
+                    format!("expected `protocol` and a name, found `{found}`"),
+                )
+                .label("expected `protocol` and a name")
+                .hint("a text begins with `protocol NAME`; declarations follow it"),
+            ));
+        }
+        self.expect(Token::Protocol, "`protocol` and a name")?;
+        self.protocol_name()
+    }
+
+    /// Whether a brace follows the protocol's name. It is reported and skipped.
+    fn braced(&mut self) -> bool {
+        let span = self.span();
+        let found = self.eat(Token::OpenBrace);
+        if found {
+            self.fail(
+                Diagnostic::error(span, "a protocol has no braces")
+                    .label("expected a declaration")
+                    .hint("declarations follow `protocol NAME` up to the end of the text"),
+            );
+        }
+        found
     }
 
     /// The protocol's own name, which nothing refers to: a reserved word will do where a
