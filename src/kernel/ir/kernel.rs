@@ -94,6 +94,23 @@ pub enum Terminator {
     Trap,
 }
 
+impl Terminator {
+    /// The register that decides where control goes on, if one does.
+    pub fn decides(&self) -> Option<RegisterId> {
+        match self {
+            Terminator::Branch {
+                condition: Operand::Register(register),
+                ..
+            }
+            | Terminator::Switch {
+                index: Operand::Register(register),
+                ..
+            } => Some(*register),
+            _ => None,
+        }
+    }
+}
+
 /// What the text says about launches. Axes are x, y, z.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LaunchBounds {

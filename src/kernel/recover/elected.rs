@@ -21,7 +21,6 @@ use crate::ir::RegisterId;
 use crate::ir::ShuffleMode;
 use crate::ir::Special;
 use crate::ir::Synchronization;
-use crate::ir::Terminator;
 use crate::ir::VoteMode;
 use crate::recover::graph::Graph;
 use crate::recover::operands::read;
@@ -92,7 +91,7 @@ pub fn assumption(
             of_elected && tells_lanes(operation)
         };
         operations.any(|(operation, _)| told(operation) || meets(&read(operation)))
-            || slice.branches[number] && meets(&deciding(&block.end))
+            || slice.branches[number] && meets(block.end.decides().as_slice())
     });
     meets.then_some(LOWEST)
 }
@@ -112,7 +111,7 @@ fn tainted(
             let at = BlockId(u32::try_from(number).unwrap_or(u32::MAX));
             let branches = |by: &BlockId| {
                 let end = &kernel.blocks[by.0 as usize].end;
-                deciding(end).iter().any(|one| all.registers.contains(one))
+                end.decides().is_some_and(|one| all.registers.contains(&one))
                     || all.blocks.contains(by)
             };
             if graph.deciders(at).iter().any(branches) {
@@ -182,18 +181,4 @@ fn tells_lanes(operation: &Operation) -> bool {
                 }
         )
     )
-}
-
-fn deciding(end: &Terminator) -> Vec<RegisterId> {
-    match end {
-        Terminator::Branch {
-            condition: Operand::Register(register),
-            ..
-        }
-        | Terminator::Switch {
-            index: Operand::Register(register),
-            ..
-        } => vec![*register],
-        _ => Vec::new(),
-    }
 }

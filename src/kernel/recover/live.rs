@@ -5,9 +5,7 @@
 
 use crate::ir::BlockId;
 use crate::ir::Kernel;
-use crate::ir::Operand;
 use crate::ir::RegisterId;
-use crate::ir::Terminator;
 use crate::recover::graph::Graph;
 use crate::recover::operands::read;
 
@@ -47,12 +45,7 @@ impl Live {
                     }
                 }
             }
-            let decides = match &block.end {
-                Terminator::Branch { condition, .. } => Some(*condition),
-                Terminator::Switch { index, .. } => Some(*index),
-                Terminator::Jump(_) | Terminator::Exit | Terminator::Trap => None,
-            };
-            if let Some(Operand::Register(register)) = decides.filter(|_| branches[number]) {
+            if let Some(register) = block.end.decides().filter(|_| branches[number]) {
                 note(register, keeps);
             }
         }

@@ -311,12 +311,7 @@ impl Slice {
             if std::mem::replace(&mut self.branches[decider], true) {
                 continue;
             }
-            let operand = match &kernel.blocks[decider].end {
-                Terminator::Branch { condition, .. } => Some(*condition),
-                Terminator::Switch { index, .. } => Some(*index),
-                _ => None,
-            };
-            if let Some(Operand::Register(register)) = operand {
+            if let Some(register) = kernel.blocks[decider].end.decides() {
                 work.extend(
                     definitions
                         .get(register.0 as usize)
@@ -479,17 +474,7 @@ fn changes(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> b
     let deciders = std::iter::once(branch).chain(graph.deciders(branch).iter().copied());
     let mut work: Vec<RegisterId> = deciders
         .filter(|decider| natural.contains(*decider))
-        .filter_map(|decider| match &kernel.blocks[decider.0 as usize].end {
-            Terminator::Branch {
-                condition: Operand::Register(register),
-                ..
-            }
-            | Terminator::Switch {
-                index: Operand::Register(register),
-                ..
-            } => Some(*register),
-            _ => None,
-        })
+        .filter_map(|decider| kernel.blocks[decider.0 as usize].end.decides())
         .collect();
     while let Some(register) = work.pop() {
         if reached.insert(register) {
@@ -515,17 +500,7 @@ fn read_for(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> 
     let mut deciders = BTreeSet::from([branch]);
     let mut pending = vec![branch];
     while let Some(decider) = pending.pop() {
-        match &kernel.blocks[decider.0 as usize].end {
-            Terminator::Branch {
-                condition: Operand::Register(register),
-                ..
-            }
-            | Terminator::Switch {
-                index: Operand::Register(register),
-                ..
-            } => work.push(*register),
-            _ => {}
-        }
+        work.extend(kernel.blocks[decider.0 as usize].end.decides());
         for outer in graph.deciders(decider) {
             if natural.contains(*outer) && deciders.insert(*outer) {
                 pending.push(*outer);
