@@ -755,12 +755,32 @@ fn an_empty_text() {
 
 #[test]
 fn a_text_without_a_name() {
-    insta::assert_snapshot!(worded("param N in 1..\nrole a { }"), @"");
+    insta::assert_snapshot!(worded("param N in 1..\nrole a { }"), @r"
+    Error: expected `protocol` and a name, found `param`
+       ╭─[ p.wlk:1:1 ]
+       │
+     1 │ param N in 1..
+       │ ──┬──  
+       │   ╰──── expected `protocol` and a name
+       │ 
+       │ Help: a text begins with `protocol NAME`; declarations follow it
+    ───╯
+    ");
 }
 
 #[test]
 fn a_protocol_in_braces() {
-    insta::assert_snapshot!(worded("protocol p {\n    mbarrier b { arrivals: 1 }\n    role a { arrive b }\n}\n"), @"");
+    insta::assert_snapshot!(worded("protocol p {\n    mbarrier b { arrivals: 1 }\n    role a { arrive b }\n}\n"), @r"
+    Error: a protocol has no braces
+       ╭─[ p.wlk:1:12 ]
+       │
+     1 │ protocol p {
+       │            ┬  
+       │            ╰── expected a declaration
+       │ 
+       │ Help: declarations follow `protocol NAME` up to the end of the text
+    ───╯
+    ");
 }
 
 #[test]
