@@ -10,6 +10,8 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashMap;
+
 use super::error::Fault;
 use super::instance::CellId;
 use super::instance::CellStart;
@@ -41,14 +43,23 @@ impl Returned {
             return Ok(None);
         }
         let mut wanted: BTreeSet<CellId> = BTreeSet::new();
-        for op in instance.members.iter().flat_map(|member| &member.ops) {
-            if let OpKind::Fetch(_) = op.kind {
-                wanted.insert(op.cell);
+        // Who comes to an element: where many do, each comes to few.
+        let mut users: FxHashMap<CellId, Vec<&Member>> = FxHashMap::default();
+        for member in &instance.members {
+            for op in &member.ops {
+                if let OpKind::Fetch(_) = op.kind {
+                    wanted.insert(op.cell);
+                }
+                let users = users.entry(op.cell).or_default();
+                if users.last().is_none_or(|last| !std::ptr::eq(*last, member)) {
+                    users.push(member);
+                }
             }
         }
         let mut values = BTreeMap::new();
         for cell in wanted {
-            values.insert(cell, possible(instance, cell)?);
+            let users = users.get(&cell).map_or(&[][..], Vec::as_slice);
+            values.insert(cell, possible(instance, users, cell)?);
         }
         if values == self.values {
             return Ok(None);
@@ -76,11 +87,11 @@ enum Reading {
     Adds,
 }
 
-/// Every value that a semaphore may have.
-fn possible(instance: &Instance, cell: CellId) -> Result<Vec<i64>, Fault> {
+/// Every value that a semaphore may have, to which these members come.
+fn possible(instance: &Instance, users: &[&Member], cell: CellId) -> Result<Vec<i64>, Fault> {
     let all = match (
-        read(instance, cell, Reading::Sets),
-        read(instance, cell, Reading::Adds),
+        read(instance, users, cell, Reading::Sets),
+        read(instance, users, cell, Reading::Adds),
     ) {
         (Ok(set), Ok(added)) => set.intersection(&added).copied().collect(),
         (Ok(all), Err(_)) | (Err(_), Ok(all)) => all,
@@ -90,14 +101,19 @@ fn possible(instance: &Instance, cell: CellId) -> Result<Vec<i64>, Fault> {
 }
 
 /// The same by one reading.
-fn read(instance: &Instance, cell: CellId, reading: Reading) -> Result<BTreeSet<i64>, Fault> {
+fn read(
+    instance: &Instance,
+    users: &[&Member],
+    cell: CellId,
+    reading: Reading,
+) -> Result<BTreeSet<i64>, Fault> {
     let mut given = BTreeSet::new();
     if let Some(CellStart::Semaphore(value)) = instance.cells.get(cell.0 as usize) {
         given.insert(*value);
     }
     let mut step = 0;
     let (mut up, mut down) = (0_i64, 0_i64);
-    for member in &instance.members {
+    for member in users {
         for (place, op) in member.ops.iter().enumerate() {
             if op.cell != cell {
                 continue;
