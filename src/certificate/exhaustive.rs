@@ -187,7 +187,7 @@ fn too_many() -> Unsupported {
 }
 
 fn fault(error: RunError) -> Unsupported {
-    if let Fault::TooLarge { .. } = error.fault {
+    if error.fault.is_limit() {
         return Unsupported::whole("larger inputs than are searched");
     }
     Unsupported {

@@ -32,7 +32,6 @@ use crate::patience;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
-use crate::semantics::error::Fault;
 use crate::semantics::error::RunError;
 use crate::semantics::explore;
 use crate::semantics::hazards;
@@ -313,7 +312,7 @@ impl<'a> Hunter<'a> {
                 }
                 Ok(None)
             }
-            Err(error) if matches!(error.fault, Fault::TooLarge { .. }) => Ok(None),
+            Err(error) if error.fault.is_limit() => Ok(None),
             Err(error) => Err(IllDefined {
                 params: params.to_vec(),
                 error,

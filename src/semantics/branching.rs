@@ -186,7 +186,8 @@ impl<'p> Builder<'_, '_, 'p> {
         let exit = match self.steps(&mut path) {
             Ok(exit) => exit,
             Err((error, stmt)) => match (path.behind, &error.fault) {
-                (None, _) | (_, Fault::TooLarge { .. } | Fault::BehindResult(_)) => {
+                (None, _)
+                | (_, Fault::TooLarge { .. } | Fault::OutOfTime | Fault::BehindResult(_)) => {
                     return Err(error);
                 }
                 // The order was made for the row behind another value.

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::patience;
 use crate::protocol::Span;
 
 /// A fault and the place in the protocol where it shows.
@@ -161,4 +162,23 @@ pub enum Fault {
         /// The limit.
         limit: u64,
     },
+    /// The time limit ended first.
+    #[error("there is no time left for it")]
+    OutOfTime,
+}
+
+impl Fault {
+    /// Whether it is about what the caller allows, and nothing is wrong with the protocol or the input.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Fault::TooLarge { .. } | Fault::OutOfTime)
+    }
+
+    /// Looks at the time now and then: where this count is a multiple of many.
+    pub(super) fn in_time(count: u64) -> Result<(), Fault> {
+        const MANY: u64 = 1 << 14;
+        match count % MANY == 0 && patience::over() {
+            true => Err(Fault::OutOfTime),
+            false => Ok(()),
+        }
+    }
 }

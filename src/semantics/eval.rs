@@ -85,7 +85,7 @@ impl<'a, P: Visited> Env<'a, P> {
                 limit: self.work_limit,
             });
         }
-        Ok(())
+        Fault::in_time(self.work)
     }
 
     /// Whether a truth value holds.

@@ -416,7 +416,7 @@ impl<'a> Walker<'a> {
                 limit: self.op_limit,
             });
         }
-        Ok(())
+        Fault::in_time(self.op_count)
     }
 
     fn cell(&mut self, cell: &Cell, kind: &OpKind) -> Result<CellId, Fault> {

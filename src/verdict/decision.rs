@@ -64,6 +64,7 @@ pub enum Verdict {
 pub(super) fn not_run(at: &str, error: &RunError) -> (Verdict, bool) {
     let unfollowed = matches!(error.fault, Fault::BehindResult(_));
     let reason = match (unfollowed, at.strip_prefix(' ')) {
+        _ if error.fault.is_limit() => format!("not run{at}: {error}"),
         (true, Some(at)) => format!("{error}, for example {at}"),
         (true, None) => error.to_string(),
         (false, _) => format!("not well defined{at}: {error}"),

@@ -25,7 +25,6 @@ use crate::hunt::Undefined;
 use crate::hunt::grid;
 use crate::protocol::Domain;
 use crate::protocol::Protocol;
-use crate::semantics::error::Fault;
 use crate::semantics::explore;
 use crate::semantics::inputs::Bounds;
 use crate::semantics::unfold;
@@ -250,7 +249,7 @@ impl Strategy<'_> {
                             break 'growing;
                         }
                     }
-                    Err(error) if matches!(error.fault, Fault::TooLarge { .. }) => {
+                    Err(error) if error.fault.is_limit() => {
                         notes.push(format!("not explored{}: {error}", self.at(&params)));
                         break 'growing;
                     }
@@ -350,7 +349,7 @@ impl Strategy<'_> {
                     return None;
                 }
                 match explore::explore_all(&tight, &params, &Bounds::default(), &options) {
-                    Err(error) if !matches!(error.fault, Fault::TooLarge { .. }) => {
+                    Err(error) if !error.fault.is_limit() => {
                         let found = IllDefined { params, error };
                         return Some(self.ill_defined(&found, notes.to_vec()));
                     }

@@ -28,7 +28,6 @@ use crate::patience;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
-use crate::semantics::error::Fault;
 use crate::semantics::explore;
 use crate::semantics::explore::SearchEnd;
 use crate::semantics::hazards;
@@ -226,7 +225,7 @@ impl Strategy<'_> {
                             break 'growing;
                         }
                     }
-                    Err(at) if matches!(at.error.fault, Fault::TooLarge { .. }) => {
+                    Err(at) if at.error.fault.is_limit() => {
                         let params = self.at(&at.params);
                         notes.push(format!("not searched{params}: {}", at.error));
                         break 'growing;
