@@ -228,6 +228,9 @@ pub(super) fn bits(points: &[Vec<i64>], holds: impl Fn(&[i64]) -> bool) -> Bits 
 /// With more parameters than this, only sums and products of parameters are compared with each other.
 const FEW: usize = 3;
 
+/// With more than this, there are no sums and products: pairs of them would be millions.
+const SOME: usize = 12;
+
 fn candidates(numbers: &[Number], least: &[i64]) -> Vec<Atom> {
     let mut all = Vec::new();
     let mut add = |left, relation, right, offset| {
@@ -259,8 +262,9 @@ fn candidates(numbers: &[Number], least: &[i64]) -> Vec<Atom> {
         }
     }
     let mut terms: Vec<Term> = plain.iter().copied().map(Term::Number).collect();
-    for (place, p) in plain.iter().copied().enumerate() {
-        for q in plain[place..].iter().copied() {
+    let combined = if plain.len() > SOME { &[] } else { &plain[..] };
+    for (place, p) in combined.iter().copied().enumerate() {
+        for q in combined[place..].iter().copied() {
             if p != q {
                 terms.push(Term::Sum(p, q));
             }

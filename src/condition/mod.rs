@@ -166,8 +166,8 @@ pub fn condition(
 /// How far the first box reaches.
 fn radius(tight: &Protocol) -> i64 {
     let few = |radius: &i64| {
-        let inner = (0..=*radius).map(|radius| grid::points(tight, radius).len());
-        inner.sum::<usize>() <= POINTS
+        let inner = (0..=*radius).flat_map(|radius| grid::points(tight, radius));
+        inner.take(POINTS + 1).count() <= POINTS
     };
     (1..=RADIUS).take_while(few).last().unwrap_or(0)
 }
@@ -379,6 +379,7 @@ impl Search<'_> {
     fn disagrees(&mut self, space: &Space, formula: &Formula) -> bool {
         let (tight, radius) = (self.tight, self.radius);
         let beyond = (radius + 1..=radius + 3).flat_map(|r| grid::points(tight, r));
+        let beyond = beyond.take_while(|_| !patience::over());
         let beyond: Vec<Vec<i64>> = beyond.filter(|at| formula.holds(&space.at(at))).collect();
         let step = (beyond.len() / BEYOND).max(1);
         let end = patience::deadline(self.left() / 4);

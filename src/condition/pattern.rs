@@ -281,6 +281,9 @@ fn tried(protocol: &Protocol, place: usize, settings: &Settings<'_>) -> Vec<Trie
     let none: &[PatternData] = &[];
     let mut all = Vec::new();
     for params in (0..=RADIUS).flat_map(|radius| grid::points(&tight, radius)) {
+        if Instant::now() >= end {
+            break;
+        }
         let mut env = Env::new(&tight, &params, none, 10_000);
         let Ok(extents) = env.values(&tight.patterns[place].extents) else {
             continue;

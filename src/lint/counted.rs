@@ -43,6 +43,9 @@ pub(super) fn look(found: &mut Found<'_>) {
         limits: LARGEST,
     };
     for params in (0..=RADIUS).flat_map(|radius| grid::points(&tight, radius)) {
+        if patience::over() {
+            return;
+        }
         let Ok(inputs) = Inputs::new(&tight, &params, &bounds) else {
             continue;
         };
