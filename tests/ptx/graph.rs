@@ -107,7 +107,7 @@ fn registers_that_nobody_gives_back_are_waited_for() {
     insta::assert_snapshot!(check("hopper_gemm.ptx", "hopper_gemm_takes_more_registers"), @"
     exit 1
     --- stdout
-    hopper_gemm.ptx: deadlock: REFUTED at tiles = 0, param_4 = 0: warps8_11[3] waits for 72 of registers (hopper_gemm.cu:67, line 1917), 8 are available, and too little is given back: warp0 gives back 128 times and has ended; warps1_3[0..3] give back 128 times each and have ended
+    hopper_gemm.ptx: deadlock: REFUTED at tiles = 0, param_4 = 0: warps8_11[3] waits for 72 of registers (hopper_gemm.cu:67, line 1917), 8 are available, and too little is given back: warp0 gives back 128 and has ended; warps1_3[0..3] give back 128 each and have ended
     --- stderr
     ");
 }

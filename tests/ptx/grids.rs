@@ -566,7 +566,7 @@ fn a_word_is_passed_on_by_a_store() {
     insta::assert_snapshot!(check("%r2", first), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, nctaid_z = 2, R = 1: cta[0][1] waits for at_p_words[0] == 1 (line 22), but cta[0][0] set at_p_words[0] to 0 (line 28), and nobody sets it: cta[0][0] never sets it
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, nctaid_z = 2, R = 1: cta[0][1] waits for at_p_words[0] == 1 (line 22), but cta[0][0] set at_p_words[0] to 0 (line 28), and nobody sets it again: cta[0][0] sets it no more
     --- stderr
     ");
     insta::assert_snapshot!(check("%r2", "add.u32 %r7, %r4, 2;"), @"
@@ -680,7 +680,7 @@ fn the_kernel_never_looks_at_the_grid() {
     insta::assert_snapshot!(of_four(add, "5", &enough), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 4, R = 4: cta[0] waits for at_p_words >= 5 (line 18), but at_p_words stays 4 and no more is added to it: cta[1..4] add to it once each and not again
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 4, R = 4: cta[0] waits for at_p_words >= 5 (line 18), but at_p_words stays 4 and no more is added to it: cta[1..4] add 1 to it each and not again
     --- stderr
     ");
     // Only those with a low number along an axis arrive.
@@ -688,7 +688,7 @@ fn the_kernel_never_looks_at_the_grid() {
     insta::assert_snapshot!(of_four(each, "4", &["--assume", "nctaid_y >= 4 && R >= nctaid_y"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_y = 4, R = 4: cta[0] waits for at_p_words >= 4 (line 21), but at_p_words stays 3 and no more is added to it: cta[3] never adds to it, because `if ctaid_y < 3` (line 18) does not hold for it; cta[1] and cta[2] add to it once each and not again
+    kernel.ptx: deadlock: REFUTED at nctaid_y = 4, R = 4: cta[0] waits for at_p_words >= 4 (line 21), but at_p_words stays 3 and no more is added to it: cta[3] never adds to it, because `if ctaid_y < 3` (line 18) does not hold for it; cta[1] and cta[2] add 1 to it each and not again
     --- stderr
     ");
 }

@@ -366,7 +366,7 @@ fn registers_that_move_between_warps() {
     insta::assert_snapshot!(run(text(160), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warps4_7[3] waits for 32 of registers (line 27), 0 are available, and too little is given back: warp0 gives back 24 times and has ended; warps1_3[0..3] give back 24 times each and have ended
+    kernel.ptx: deadlock: REFUTED warps4_7[3] waits for 32 of registers (line 27), 0 are available, and too little is given back: warp0 gives back 24 and has ended; warps1_3[0..3] give back 24 each and have ended
     --- stderr
     ");
     insta::assert_snapshot!(run(text(120), &["check", "-q"]), @"
@@ -498,7 +498,7 @@ fn registers_at_launch() {
     insta::assert_snapshot!(run(kernel(112), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warps4_7[3] waits for 64 of registers (line 30), 32 are available, and too little is given back: warp0 gives back 56 times and has ended; warps1_3[0..3] give back 56 times each and have ended
+    kernel.ptx: deadlock: REFUTED warps4_7[3] waits for 64 of registers (line 30), 32 are available, and too little is given back: warp0 gives back 56 and has ended; warps1_3[0..3] give back 56 each and have ended
     --- stderr
     ");
 }

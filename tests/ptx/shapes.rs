@@ -736,7 +736,7 @@ fn a_barrier_of_the_grid_that_one_thread_keeps() {
     insta::assert_snapshot!(resident("stages_of_the_grid_count_less"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 2: cta[1] waits for at_param_1 >= 6 (persistent.cu:114, line 2674), but at_param_1 stays 5 and no more is added to it: cta[0] adds to it 2 times and has ended
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 2: cta[1] waits for at_param_1 >= 6 (persistent.cu:114, line 2674), but at_param_1 stays 5 and no more is added to it: cta[0] adds 2 to it and has ended
     --- stderr
     ");
     // Not all CTAs fit.

@@ -111,7 +111,8 @@ fn tainted(
             let at = BlockId(u32::try_from(number).unwrap_or(u32::MAX));
             let branches = |by: &BlockId| {
                 let end = &kernel.blocks[by.0 as usize].end;
-                end.decides().is_some_and(|one| all.registers.contains(&one))
+                end.decides()
+                    .is_some_and(|one| all.registers.contains(&one))
                     || all.blocks.contains(by)
             };
             if graph.deciders(at).iter().any(branches) {

@@ -289,7 +289,14 @@ impl Teller<'_> {
                 .text(format!("`{}`", self.header(number)))
                 .line(stmt(number))
                 .text(format!(" returned {value} to {it}")),
-            Reason::Elsewhere => text(format!("{names} never {does}{}", self.elsewhere(op, who))),
+            Reason::Elsewhere => {
+                let set = self.obstacles.setters(op.cell);
+                let has_set = |member: &usize| set.iter().any(|(setter, ..)| setter == member);
+                match who.iter().all(has_set) {
+                    true => text(format!("{names} {does} no more")),
+                    false => text(format!("{names} never {does}{}", self.elsewhere(op, who))),
+                }
+            }
             Reason::Came(planned) => {
                 let ended = who
                     .iter()

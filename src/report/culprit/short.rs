@@ -116,7 +116,8 @@ impl Teller<'_> {
                 text(format!("{name} waits for {amount} of {cell}"))
                     .line(line)
                     .text(format!(
-                        ", {available} are available, and too little is given back"
+                        ", {available} {} available, and too little is given back",
+                        if *available == 1 { "is" } else { "are" }
                     ))
             }
             _ => text(format!(
