@@ -176,7 +176,7 @@ impl Fault {
     /// Looks at the time now and then: where this count is a multiple of many.
     pub(super) fn in_time(count: u64) -> Result<(), Fault> {
         const MANY: u64 = 1 << 14;
-        match count % MANY == 0 && patience::over() {
+        match count.is_multiple_of(MANY) && patience::over() {
             true => Err(Fault::OutOfTime),
             false => Ok(()),
         }

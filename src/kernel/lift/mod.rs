@@ -182,7 +182,7 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
             "accesses of a kernel that waits for the phases of its own arrivals are not followed",
         );
     }
-    refuse_unordered(kernel, &Graph::new(kernel))?;
+    refuse_unordered(kernel)?;
     let Roles {
         all: mut roles,
         mut inputs,
