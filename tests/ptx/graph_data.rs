@@ -222,13 +222,123 @@ fn copies_are_over_when_their_bytes_have_landed() {
         (filled(512, &halves, &late), "REFUTED"),
         (
             filled(1024, &size, &late),
-            "how many bytes this copy writes is not known",
+            "how many bytes this copy touches is not known",
         ),
         (filled(1024, tensor, &late), "only the tensor map says it"),
         (around(0), "REFUTED"),
         (around(1024), "PROVED"),
-        (lanes, "several lanes start a copy into shared memory"),
+        (lanes, "several lanes start a copy"),
     ]);
+}
+
+/// Copies of groups are over when their groups are waited for, by the lanes that have started them.
+#[test]
+fn groups_are_waited_for() {
+    let copied = |commit: &str, wait: &str, meet: &str| {
+        format!(
+            "shl.b32 %r4, %r1, 4;
+            add.u32 %r5, %r8, %r4;
+            cp.async.cg.shared.global [%r5], [%rd9], 16;
+            {commit}
+            {wait}
+            {meet}
+            xor.b32 %r4, %r4, 512;
+            add.u32 %r5, %r8, %r4;
+            ld.shared.v4.u32 {{%r10, %r11, %r12, %r13}}, [%r5];"
+        )
+    };
+    let (commit, meet) = ("cp.async.commit_group;", "bar.sync 0;");
+    let some = "setp.gt.u32 %p4, %r3, 15;\n@%p4 bra X;\ncp.async.wait_all;\nX:";
+    let stored = |wait: &str, meet: &str| {
+        format!(
+            "setp.eq.u32 %p4, %r9, 0;
+            @%p4 bra END;
+            mov.u32 %r7, 0;
+            L:
+            shl.b32 %r4, %r1, 2;
+            add.u32 %r5, %r8, %r4;
+            st.shared.u32 [%r5], %r1;
+            {meet}
+            @%p1 bra S;
+            cp.async.bulk.global.shared::cta.bulk_group [%rd9], [%r8], 256;
+            cp.async.bulk.commit_group;
+            {wait}
+            S:
+            bar.sync 0;
+            add.u32 %r7, %r7, 1;
+            setp.lt.u32 %p5, %r7, %r9;
+            @%p5 bra L;
+            END:"
+        )
+    };
+    let overwritten = |lanes: u32, meet: &str| {
+        format!(
+            "@%p2 bra END;
+            shl.b32 %r4, %r1, 2;
+            add.u32 %r5, %r8, %r4;
+            setp.ge.u32 %p4, %r3, {lanes};
+            @%p4 bra NEXT;
+            cp.async.bulk.global.shared::cta.bulk_group [%rd9], [%r8], 128;
+            cp.async.bulk.commit_group;
+            cp.async.bulk.wait_group.read 0;
+            NEXT:
+            {meet}
+            st.shared.u32 [%r5], %r1;
+            END:"
+        )
+    };
+    let read = "cp.async.bulk.wait_group.read 0;";
+    let told = |arrive: &str| {
+        handed_over(
+            &format!(
+                "shl.b32 %r4, %r1, 4;\nadd.u32 %r5, %r8, %r4;\ncp.async.cg.shared.global [%r5], [%rd9], 16;\n{arrive}"
+            ),
+            "",
+            "ld.shared.u32 %r6, [tile];",
+        )
+    };
+    let arrive = "cp.async.mbarrier.arrive.noinc.shared.b64 [full];";
+    let one = format!("setp.eq.u32 %p4, %r3, 0;\n@%p4 {arrive}");
+    let first = format!("st.shared.u32 [%r8+2048], %r1;\n{arrive}");
+    all(&[
+        (copied(commit, "cp.async.wait_group 0;", meet), "PROVED"),
+        (copied(commit, "cp.async.wait_group 1;", meet), "REFUTED"),
+        (copied(commit, "cp.async.wait_all;", meet), "PROVED"),
+        // A wait for groups does not cover what is in none.
+        (copied("", "cp.async.wait_group 0;", meet), "REFUTED"),
+        (copied("", "cp.async.wait_all;", meet), "PROVED"),
+        (copied(commit, "", meet), "REFUTED"),
+        (
+            copied(commit, some, meet),
+            "some lanes of the warp commit or wait",
+        ),
+        // Each lane knows of its own copies only.
+        (
+            copied(commit, "cp.async.wait_all;", ""),
+            "those of others may be under way",
+        ),
+        (stored(read, meet), "PROVED"),
+        (stored("cp.async.bulk.wait_group.read 1;", meet), "REFUTED"),
+        (stored("", meet), "REFUTED"),
+        (stored(read, ""), TELLS),
+        (overwritten(1, "bar.warp.sync -1;"), "PROVED"),
+        (overwritten(1, ""), WAITS),
+        (
+            overwritten(2, "bar.warp.sync -1;"),
+            "several lanes start a copy",
+        ),
+        (told(&one), "leaves out lanes that have started some"),
+        (told(&first), "tells of no other accesses"),
+    ]);
+    let arrivals = entry(64, 32, &told(arrive));
+    let found = verdict(&arrivals);
+    assert!(found.starts_with("PROVED"), "{found}");
+    let found = verdict(
+        &arrivals
+            .replace("cp.async.mbarrier.arrive.noinc", "mbarrier.arrive")
+            .replace("arrive.shared.b64 [full]", "arrive.shared.b64 _, [full]"),
+    );
+    assert!(found.starts_with("REFUTED"), "{found}");
 }
 
 /// The stages are elements of one buffer.
@@ -369,22 +479,10 @@ fn what_is_not_known_exactly_is_refused() {
             "is not followed",
         ),
         (
-            format!(
-                "{row}cp.async.cg.shared.global [%r5], [%rd9], 16;\ncp.async.wait_group 0;\nbar.sync 0;"
-            ),
-            "`cp.async` is not followed",
-        ),
-        (
             one(
                 "@%p1 bra END;\ncp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd9, {%r9, %r9}], [%r8];\nEND:",
             ),
-            "a copy out of shared memory is not followed",
-        ),
-        (
-            one(
-                "@%p1 bra END;\ncp.async.bulk.global.shared::cta.bulk_group [%rd9], [%r8], 128;\nEND:",
-            ),
-            "a copy out of shared memory is not followed",
+            "only the tensor map says it",
         ),
     ]);
     let multiply = "wgmma.fence.sync.aligned;\nmov.b64 %rd1, 0;\n\

@@ -24,6 +24,10 @@ impl Warp {
         control: Origins,
         world: &mut World,
     ) -> Result<(), Halt> {
+        if let Touch::Commit(_) | Touch::Wait { .. } = touch {
+            // They are events of their own.
+            return Ok(());
+        }
         let operands = touch.operands();
         let (access, bytes) = match touch {
             Touch::Bytes { bytes, writes, .. } => {
@@ -31,10 +35,17 @@ impl Warp {
                 (access, Some(*bytes))
             }
             Touch::Arriving { .. } => (Access::Arrive, None),
-            Touch::Unfollowed(_) => (Access::Unfollowed, None),
+            Touch::Grouped { writes: false, .. } => (Access::ReadLater, None),
+            Touch::Grouped { writes: true, .. } => (Access::WriteLater, None),
+            Touch::Commit(_) | Touch::Wait { .. } | Touch::Unfollowed(_) => {
+                (Access::Unfollowed, None)
+            }
         };
         let mut ranges = Vec::new();
-        if let Touch::Bytes { space, .. } | Touch::Arriving { space, .. } = touch {
+        if let Touch::Bytes { space, .. }
+        | Touch::Arriving { space, .. }
+        | Touch::Grouped { space, .. } = touch
+        {
             let addresses = self.value(operands[0], world, at)?;
             let sizes = match operands.get(1) {
                 Some(size) => Some(self.value(*size, world, at)?),

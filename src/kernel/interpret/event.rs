@@ -178,8 +178,11 @@ pub enum EventKind {
 pub enum Access {
     Read,
     Write,
-    /// A copy writes them some time later.
+    /// A copy writes them some time later, and tells an mbarrier.
     Arrive,
+    /// What is started reads, or writes, them some time later, as a part of a group.
+    ReadLater,
+    WriteLater,
     /// Something is done that is not followed, to bytes that are not known.
     Unfollowed,
 }

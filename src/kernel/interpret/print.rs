@@ -163,7 +163,8 @@ impl Printer<'_> {
         let what = match access {
             Access::Read => "read",
             Access::Write => "write",
-            Access::Arrive => "write later",
+            Access::Arrive | Access::WriteLater => "write later",
+            Access::ReadLater => "read later",
             Access::Unfollowed => "touch shared memory in a way that is not followed",
         };
         let mut text = what.to_owned();

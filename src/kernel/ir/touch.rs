@@ -5,6 +5,7 @@
 
 use crate::ir::Completion;
 use crate::ir::Expected;
+use crate::ir::GroupKind;
 use crate::ir::MemoryOrder;
 use crate::ir::Operand;
 use crate::ir::OperationKind;
@@ -27,6 +28,22 @@ pub enum Touch {
         address: Operand,
         bytes: Operand,
     },
+    /// Lanes start to read or write so many bytes, from the address on, as a part of the lane's next group.
+    Grouped {
+        space: Space,
+        address: Operand,
+        bytes: Operand,
+        writes: bool,
+        kind: GroupKind,
+    },
+    /// Nothing is touched, but what was started before becomes a group.
+    Commit(GroupKind),
+    /// Nothing is touched, but groups are waited for, all but the last ones.
+    Wait {
+        kind: GroupKind,
+        pending: Operand,
+        read_only: bool,
+    },
     /// Which bytes are touched, or until when, is not followed, for this reason.
     Unfollowed(&'static str),
 }
@@ -36,8 +53,11 @@ impl Touch {
     pub fn operands(&self) -> Vec<Operand> {
         match self {
             Self::Bytes { address, .. } => vec![*address],
-            Self::Arriving { address, bytes, .. } => vec![*address, *bytes],
-            Self::Unfollowed(_) => Vec::new(),
+            Self::Arriving { address, bytes, .. } | Self::Grouped { address, bytes, .. } => {
+                vec![*address, *bytes]
+            }
+            Self::Wait { pending, .. } => vec![*pending],
+            Self::Commit(_) | Self::Unfollowed(_) => Vec::new(),
         }
     }
 }
@@ -70,6 +90,9 @@ const ELSEWHERE: &[&str] = &[
     // Their accesses are operations of their own.
     "atom.",
 ];
+
+const MAPPED: &str =
+    "how many bytes this copy reads or writes is not known, as only the tensor map says it";
 
 /// Whether an address of a space may be one of shared memory.
 fn may_be_shared(space: Space) -> bool {
@@ -162,13 +185,27 @@ impl Synchronization {
             Self::BulkCopy {
                 destination,
                 destination_space,
+                source,
                 source_space,
                 bytes,
                 completion,
-                ..
             } => {
                 if may_be_shared(*source_space) {
-                    return unfollowed("a copy out of shared memory is not followed");
+                    let Completion::Group(kind) = completion else {
+                        return unfollowed("a copy within shared memory is not followed");
+                    };
+                    return match bytes {
+                        Expected::Bytes(bytes) if !may_be_shared(*destination_space) => {
+                            Some(Touch::Grouped {
+                                space: *source_space,
+                                address: *source,
+                                bytes: *bytes,
+                                writes: false,
+                                kind: *kind,
+                            })
+                        }
+                        _ => unfollowed(MAPPED),
+                    };
                 }
                 if !may_be_shared(*destination_space) {
                     return None;
@@ -190,12 +227,30 @@ impl Synchronization {
                     Expected::Bytes(_) => {
                         unfollowed("a copy to several CTAs of a cluster is not followed")
                     }
-                    Expected::TensorMap => unfollowed(
-                        "how many bytes this copy writes is not known, as only the tensor map says it",
-                    ),
+                    Expected::TensorMap => unfollowed(MAPPED),
                 }
             }
-            Self::Copy { .. } => unfollowed("`cp.async` is not followed"),
+            // With fewer bytes to read, the rest is filled with zeros.
+            Self::Copy { destination, bytes } => Some(Touch::Grouped {
+                space: Space::Shared,
+                address: *destination,
+                bytes: Operand::Constant(u128::from(*bytes)),
+                writes: true,
+                kind: GroupKind::Copy,
+            }),
+            // Groups of multiplications are those of work that is not followed.
+            Self::CommitGroup(kind) => {
+                (*kind != GroupKind::Multiply).then_some(Touch::Commit(*kind))
+            }
+            Self::WaitGroup {
+                kind,
+                pending,
+                read_only,
+            } => (*kind != GroupKind::Multiply).then_some(Touch::Wait {
+                kind: *kind,
+                pending: *pending,
+                read_only: *read_only,
+            }),
             Self::StoreAsync { .. } => {
                 unfollowed("an asynchronous store to shared memory is not followed")
             }
@@ -224,8 +279,6 @@ impl Synchronization {
             | Self::CounterAdd { .. }
             | Self::MbarrierPending { .. }
             | Self::CopyArrive { .. }
-            | Self::CommitGroup(_)
-            | Self::WaitGroup { .. }
             | Self::MultiplyFence
             | Self::TensorCommit { .. }
             | Self::TensorDeallocate { .. }

@@ -49,7 +49,7 @@ pub fn coarsen(roles: &mut Vec<Role>) {
             }
             touched.extend(
                 at.into_values()
-                    .map(|pieces| (pieces, *access != Access::Read)),
+                    .map(|pieces| (pieces, !matches!(access, Access::Read | Access::ReadLater))),
             );
         });
     }

@@ -420,7 +420,7 @@ fn join(lines: &mut Vec<Line>) {
             action: Action::Touch { elements, access },
             ..
         }) = joined.last_mut()
-            && *access != Access::Arrive
+            && matches!(access, Access::Read | Access::Write)
             && let Line::Action {
                 action:
                     Action::Touch {

@@ -208,6 +208,8 @@ fn may_block(action: &Action) -> bool {
         | Action::BarrierArrive { .. }
         | Action::Access { .. }
         | Action::Touch { .. }
+        | Action::CommitGroup
+        | Action::WaitGroup { .. }
         | Action::GiveBack { .. } => false,
         Action::Invalidate { .. }
         | Action::Wait { .. }

@@ -137,6 +137,8 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
                 | Action::Tried { .. }
                 | Action::ClusterArrive
                 | Action::ClusterWait
+                | Action::CommitGroup
+                | Action::WaitGroup { .. }
                 | Action::Asked
                 | Action::HandedLoad { .. }
                 | Action::HandedStore { .. }

@@ -155,6 +155,12 @@ pub enum Action {
         elements: Vec<Element>,
         access: Access,
     },
+    /// What was started becomes a group, and all groups but the last ones are waited for.
+    CommitGroup,
+    WaitGroup {
+        pending: i128,
+        read_only: bool,
+    },
     /// A mark: the arrival that follows may come before loads and stores of other lanes of its warp.
     Ahead,
     /// Marks: tensor memory is asked for and given back, and the permit to ask. They are taken out like the others.

@@ -189,6 +189,12 @@ pub enum EventKind {
         bytes: Rc<[(i128, i128)]>,
         access: Access,
     },
+    /// What was started becomes a group, and all groups but the last ones are waited for: only where accesses are followed.
+    CommitGroup,
+    WaitGroup {
+        pending: TermId,
+        read_only: bool,
+    },
     /// A mark: the arrival that follows may come before loads and stores of other lanes.
     Ahead,
     SetMaxRegisters {
@@ -222,6 +228,7 @@ impl EventKind {
         match self {
             Self::Init { object, count } => vec![object, count],
             Self::Access { base, .. } => vec![base],
+            Self::WaitGroup { pending, .. } => vec![pending],
             Self::Invalidate { object }
             | Self::CopyArrive { object, .. }
             | Self::TryCancel { object, .. } => vec![object],
@@ -267,6 +274,7 @@ impl EventKind {
             Self::TensorAllocate { columns } | Self::TensorDeallocate { columns } => vec![columns],
             Self::ClusterArrive
             | Self::ClusterWait
+            | Self::CommitGroup
             | Self::Query
             | Self::Ahead
             | Self::TensorRelinquish

@@ -618,6 +618,11 @@ impl Writer<'_> {
             }
             Action::ClusterArrive => "arrive cluster_bar".to_owned(),
             Action::ClusterWait => "wait cluster_bar".to_owned(),
+            Action::CommitGroup => "commit_group".to_owned(),
+            Action::WaitGroup { pending, read_only } => {
+                let read = if *read_only { " read" } else { "" };
+                format!("wait_group {pending}{read}")
+            }
             Action::Touch { .. } | Action::Access { .. } => {
                 return refuse("an access does not stand where its text would", location);
             }

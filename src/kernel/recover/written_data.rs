@@ -69,7 +69,7 @@ pub fn told<'l>(
 /// Where an access stands in the source. Unlike a wait or a copy, it is seldom in a function that is called everywhere.
 pub fn place(access: Access, location: &Location) -> Location {
     let mut place = location.clone();
-    if access != Access::Arrive {
+    if let Access::Read | Access::Write = access {
         place.source.truncate(1);
     }
     place
@@ -95,6 +95,8 @@ pub fn touch(
     };
     match (access, object) {
         (Access::Read, _) => format!("read {element}"),
+        (Access::ReadLater, _) => format!("async store reads {element}"),
+        (Access::WriteLater, _) => format!("async copy {element}"),
         (_, Some(object)) => format!("async copy {element} completes {object} {bytes}"),
         _ => format!("write {element}"),
     }

@@ -44,6 +44,12 @@ pub enum Kind {
     },
     /// Bytes of shared memory are touched.
     Access(Access, Region),
+    /// Where accesses are followed: what was started becomes a group, and groups are waited for.
+    CommitGroup,
+    WaitGroup {
+        pending: i128,
+        read_only: bool,
+    },
 }
 
 /// Something done, and where it stands.
@@ -142,11 +148,17 @@ impl fmt::Display for Act {
                 let change = if *increase { "increase" } else { "decrease" };
                 write!(formatter, "{change} registers to {count}")
             }
+            Kind::CommitGroup => formatter.write_str("commit a group"),
+            Kind::WaitGroup { pending, read_only } => {
+                let read = if *read_only { " for reading" } else { "" };
+                write!(formatter, "wait for all but {pending} groups{read}")
+            }
             Kind::Access(access, region) => {
                 let what = match access {
                     Access::Read => "read",
                     Access::Write => "write",
-                    Access::Arrive => "write later",
+                    Access::Arrive | Access::WriteLater => "write later",
+                    Access::ReadLater => "read later",
                     Access::Unfollowed => "touch in a way that is not followed",
                 };
                 formatter.write_str(what)?;

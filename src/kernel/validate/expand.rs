@@ -257,6 +257,11 @@ impl<'a> Expander<'a> {
                 let apart = bytes == region.bytes();
                 Kind::Access(if apart { *access } else { Access::Unfollowed }, region)
             }
+            Action::CommitGroup => Kind::CommitGroup,
+            Action::WaitGroup { pending, read_only } => Kind::WaitGroup {
+                pending: *pending,
+                read_only: *read_only,
+            },
             // Only elements have a text.
             Action::Access { .. } => return None,
             // Marks.

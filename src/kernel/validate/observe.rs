@@ -13,6 +13,7 @@ use crate::interpret::Launch;
 use crate::interpret::Object;
 use crate::interpret::Region;
 use crate::interpret::WarpTrace;
+use crate::ir::GroupKind;
 use crate::ir::Kernel;
 
 /// What a warp did, or why that is not certain.
@@ -35,7 +36,8 @@ pub fn observe(kernel: &Kernel, launch: &Launch, warp: &WarpTrace) -> Result<Vec
     let mut arrived: Arrived = BTreeMap::new();
     for event in &warp.events {
         let shape = (threads, ctas);
-        if !kinds_of(event, shape, &warp.regions, &mut arrived, &mut kinds) {
+        let data = (launch.accesses, warp.regions.as_slice());
+        if !kinds_of(event, shape, data, &mut arrived, &mut kinds) {
             return Err(format!(
                 "an event at line {} is not followed",
                 line(event.place)
@@ -97,7 +99,7 @@ fn lanes_of(event: &Event) -> impl Iterator<Item = usize> {
 fn kinds_of(
     event: &Event,
     (threads, ctas): (u32, u32),
-    regions: &[Region],
+    (accesses, regions): (bool, &[Region]),
     arrived: &mut Arrived,
     out: &mut Vec<Kind>,
 ) -> bool {
@@ -125,6 +127,17 @@ fn kinds_of(
             increase,
         }),
         // These order memory or hold resources; a protocol does not have them.
+        EventKind::CommitGroup(GroupKind::Copy | GroupKind::Bulk) if accesses => {
+            out.push(Kind::CommitGroup);
+        }
+        EventKind::WaitGroup {
+            kind: GroupKind::Copy | GroupKind::Bulk,
+            pending,
+            read_only,
+        } if accesses => out.push(Kind::WaitGroup {
+            pending: pending.into(),
+            read_only,
+        }),
         EventKind::CommitGroup(_)
         | EventKind::WaitGroup { .. }
         | EventKind::TensorAllocate { .. }
@@ -154,13 +167,14 @@ fn kinds_of(
         }
         EventKind::Copy { .. } if event.object.is_none() => {}
         EventKind::Access {
-            access: access @ (Access::Read | Access::Write | Access::Arrive),
-            region,
-        } => {
+            access: Access::Unfollowed,
+            ..
+        } => return false,
+        EventKind::Access { access, region } => {
             let region = regions.get(region as usize);
             out.push(Kind::Access(access, region.cloned().unwrap_or_default()));
         }
-        EventKind::Access { .. } | EventKind::Unsupported => return false,
+        EventKind::Unsupported => return false,
         EventKind::ClusterLaunchTryCancel { multicast } => {
             let Some(at) = target(event) else {
                 return false;

@@ -294,7 +294,19 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
                 more(&mut element.index, 1, site)
             })
         }
+        Action::WaitGroup { pending, read_only } => {
+            if taken(site) {
+                *pending += 1;
+                return true;
+            }
+            if taken(site) {
+                *read_only = !*read_only;
+                return true;
+            }
+            false
+        }
         Action::Access { .. }
+        | Action::CommitGroup
         | Action::ClusterArrive
         | Action::ClusterWait
         | Action::Invalidate { .. }

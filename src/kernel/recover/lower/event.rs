@@ -20,7 +20,6 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
-use crate::recover::tree::Obstacle;
 use crate::recover::tree::Statement;
 
 /// Where a warp initialises an mbarrier without choosing a lane. The lanes write the same at once; what PTX says of
@@ -451,17 +450,10 @@ impl Lowerer<'_> {
                 base,
                 bytes,
                 access,
-            } => {
-                let place = self.object(*base, location).map_err(|obstacle| {
-                    let which = "which bytes of shared memory this is";
-                    let reason = obstacle.reason.replace("which mbarrier this is", which);
-                    Obstacle { reason, ..obstacle }
-                })?;
-                push(Action::Access {
-                    place,
-                    bytes: bytes.clone(),
-                    access: *access,
-                });
+            } => push(self.access(*base, bytes, *access, location)?),
+            EventKind::CommitGroup => push(Action::CommitGroup),
+            EventKind::WaitGroup { pending, read_only } => {
+                push(self.wait_group(*pending, *read_only, location)?);
             }
             EventKind::Ahead => push(Action::Ahead),
             EventKind::ClusterArrive => push(Action::ClusterArrive),
@@ -521,7 +513,7 @@ impl Lowerer<'_> {
     }
 
     /// A term that is a constant.
-    fn constant(&self, term: TermId) -> Option<i128> {
+    pub(super) fn constant(&self, term: TermId) -> Option<i128> {
         let value = self.arena.terms.value(term)?;
         i128::try_from(value).ok()
     }

@@ -7,6 +7,7 @@ mod carried;
 mod clipped;
 mod condition;
 pub mod counter;
+mod data;
 pub mod event;
 mod growing;
 mod guarded;

@@ -43,6 +43,7 @@ impl Walker<'_> {
             } => {
                 self.whole(mask, path, "a barrier", location)?;
                 path.waited = None;
+                path.order.waited = None;
                 let operands: Vec<Operand> = std::iter::once(*barrier).chain(*threads).collect();
                 self.emit(&operands, mask, path, out, location, |terms| {
                     EventKind::BarrierSync {
@@ -66,12 +67,15 @@ impl Walker<'_> {
             } => {
                 self.whole(mask, path, "a barrier", location)?;
                 path.waited = None;
+                // It counts all lanes, those that have waited among them.
+                let waited = path.order.waited.take();
                 self.emit(&[*barrier, *threads], mask, path, out, location, |terms| {
                     EventKind::BarrierArrive {
                         barrier: terms[0],
                         threads: terms[1],
                     }
                 })?;
+                path.order.waited = waited;
                 self.pass_without_waiting(*threads, path);
             }
             Synchronization::ClusterArrive { .. } => {
@@ -208,6 +212,7 @@ impl Walker<'_> {
                 address,
                 no_increment,
             } => {
+                self.copies_arrive(mask, path, location)?;
                 let no_increment = *no_increment;
                 self.emit(&[*address], mask, path, out, location, |terms| {
                     EventKind::CopyArrive {
@@ -260,6 +265,12 @@ impl Walker<'_> {
             Synchronization::TensorCommit {
                 address, multicast, ..
             } => {
+                if self.follows_data() {
+                    return refuse(
+                        "accesses before a `tcgen05.commit` are not followed",
+                        location,
+                    );
+                }
                 let operands: Vec<Operand> = std::iter::once(*address).chain(*multicast).collect();
                 self.emit(&operands, mask, path, out, location, |terms| {
                     EventKind::Commit {

@@ -12,6 +12,7 @@
 mod counters;
 mod events;
 mod exchanges;
+mod groups;
 mod handed;
 mod lanes;
 mod launch;
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use groups::Groups;
 pub use lanes::differs;
 use touches::Order;
 
@@ -188,6 +190,7 @@ struct Walker<'a> {
     spinning: Option<(bool, Vec<Look>)>,
     /// The lanes whose tests were met in it.
     tested: u32,
+    groups: Groups,
     /// Lanes that have touched shared memory and ended, while others of the warp go on.
     gone: u32,
     /// While a loop that looks at memory is walked: the looks that were met.
@@ -239,6 +242,7 @@ pub fn walk(
         blocks: 0,
         spinning: None,
         tested: 0,
+        groups: Groups::default(),
         gone: 0,
         looking: None,
     };

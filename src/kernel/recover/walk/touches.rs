@@ -11,11 +11,13 @@ use std::rc::Rc;
 
 use super::Path;
 use super::Result;
+use super::Value;
 use super::Walker;
 use super::both;
 use super::lane_of;
 use super::refuse;
 use crate::interpret::Access;
+use crate::ir::GroupKind;
 use crate::ir::Location;
 use crate::ir::Operand;
 use crate::ir::Operation;
@@ -35,6 +37,10 @@ pub(super) struct Order {
     pub touched: u32,
     /// Those that have made every wait, where others have not.
     pub waited: Option<u32>,
+    /// Whether each lane has waited for copies of its own, and those of the others may be under way.
+    pub own_copies: bool,
+    /// Those that have ever started such copies.
+    pub copied: u32,
 }
 
 impl Order {
@@ -43,6 +49,8 @@ impl Order {
         Self {
             touched: self.touched | other.touched,
             waited: both(self.waited, other.waited),
+            own_copies: self.own_copies | other.own_copies,
+            copied: self.copied | other.copied,
         }
     }
 
@@ -57,6 +65,7 @@ impl Order {
     pub fn meet(&mut self, exited: u32) {
         self.touched &= exited;
         self.waited = None;
+        self.own_copies = false;
     }
 }
 
@@ -109,16 +118,51 @@ impl Walker<'_> {
                 address,
                 bytes,
             }) => {
-                if mask.count_ones() != 1 {
-                    return refuse("several lanes start a copy into shared memory", location);
-                }
-                let lane = mask.trailing_zeros() as usize;
-                let bytes = self.operand(bytes, 32, &path.state);
-                let bytes = self.terms.value(lane_of(&bytes, lane));
-                let Some(bytes) = bytes.and_then(|bytes| u64::try_from(bytes).ok()) else {
-                    return refuse("how many bytes this copy writes is not known", location);
-                };
+                let bytes = self.size(bytes, mask, path, location)?;
+                self.groups.arriving = true;
+                self.one_sort(location)?;
                 (space, address, bytes, Access::Arrive)
+            }
+            Some(Touch::Grouped {
+                space,
+                address,
+                bytes,
+                writes,
+                kind,
+            }) => {
+                let bytes = match kind {
+                    GroupKind::Copy => match bytes {
+                        Operand::Constant(bytes) => u64::try_from(bytes).unwrap_or(0),
+                        Operand::Register(_) => 0,
+                    },
+                    _ => self.size(bytes, mask, path, location)?,
+                };
+                self.start(kind, mask, path, location)?;
+                let access = if writes {
+                    Access::WriteLater
+                } else {
+                    Access::ReadLater
+                };
+                (space, address, bytes, access)
+            }
+            Some(Touch::Commit(kind)) => {
+                self.group(kind, mask, path, location)?;
+                self.mark_group(EventKind::CommitGroup, mask, out, location);
+                return Ok(());
+            }
+            Some(Touch::Wait {
+                kind,
+                pending,
+                read_only,
+            }) => {
+                self.group(kind, mask, path, location)?;
+                self.await_groups(kind, mask, path, location)?;
+                let Value::Uniform(pending) = self.operand(pending, 32, &path.state) else {
+                    return refuse("how many groups may be under way is not known", location);
+                };
+                let kind = EventKind::WaitGroup { pending, read_only };
+                self.mark_group(kind, mask, out, location);
+                return Ok(());
             }
         };
         if bytes == 0 || bytes > MOST_BYTES {
@@ -155,8 +199,22 @@ impl Walker<'_> {
             }
         }
         for group in groups {
-            self.ordered(group.lanes, access == Access::Arrive, path, location)?;
-            if access != Access::Arrive {
+            let at_once = matches!(access, Access::Read | Access::Write);
+            // One lane knows what it has done before. Of several, none speaks for the others.
+            let known = if at_once || group.lanes.count_ones() == 1 {
+                group.lanes
+            } else {
+                0
+            };
+            self.ordered(group.lanes, false, path, location)?;
+            self.ordered(known, !at_once, path, location)?;
+            if path.order.own_copies {
+                return refuse(
+                    "lanes have waited for copies of their own, and those of others may be under way: a `bar.warp.sync` is missing",
+                    location,
+                );
+            }
+            if at_once {
                 path.order.touched |= group.lanes;
             }
             *self.events += 1;
@@ -171,6 +229,24 @@ impl Walker<'_> {
             }));
         }
         Ok(())
+    }
+
+    /// How many bytes a copy has that one lane starts.
+    fn size(&mut self, bytes: Operand, mask: u32, path: &Path, location: &Location) -> Result<u64> {
+        if mask.count_ones() != 1 {
+            return refuse(
+                "several lanes start a copy into or out of shared memory",
+                location,
+            );
+        }
+        let bytes = self.operand(bytes, 32, &path.state);
+        let bytes = self
+            .terms
+            .value(lane_of(&bytes, mask.trailing_zeros() as usize));
+        match bytes.and_then(|bytes| u64::try_from(bytes).ok()) {
+            Some(bytes) => Ok(bytes),
+            None => refuse("how many bytes this copy touches is not known", location),
+        }
     }
 
     /// Refuses what lanes do that have not waited as others have, and ties to other warps that leave lanes out.

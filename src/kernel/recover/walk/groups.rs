@@ -1,0 +1,182 @@
+//! Groups of asynchronous work: which lanes start it, and which wait for it.
+//!
+//! Each lane has groups of its own. A role has one list of groups. The two are the same
+//!
+//! - for bulk copies, where one lane starts all of the warp and takes part in each commit and each wait. The others have no
+//!   groups, so they wait for nothing;
+//! - for `cp.async`, where all lanes take part in each commit and each wait. Each lane then knows of its own copies only.
+//!
+//! Everything else is refused. So is a warp with several sorts of work, as a statement of the language covers all of them.
+//! Source: PTX ISA, "cp.async.commit_group", "cp.async.wait_group", "cp.async.bulk.commit_group", "cp.async.mbarrier.arrive".
+
+use super::Path;
+use super::Result;
+use super::Walker;
+use super::refuse;
+use crate::ir::GroupKind;
+use crate::ir::Location;
+use crate::recover::tree::Event;
+use crate::recover::tree::EventKind;
+use crate::recover::tree::Statement;
+
+const STARTED: &str = "the lanes that start bulk copies of the warp, commit them and wait for them are not the same one everywhere";
+
+const SORTS: &str = "groups of `cp.async`, groups of bulk copies and copies that tell an mbarrier in one warp are not followed";
+
+/// Of the groups of asynchronous work of a warp.
+#[derive(Debug)]
+pub(super) struct Groups {
+    pub kind: Option<GroupKind>,
+    /// The lane that starts bulk copies.
+    pub starts: Option<u32>,
+    /// The lanes that take part in each commit and each wait that was met.
+    pub each: u32,
+    /// Whether it starts copies that tell an mbarrier.
+    pub arriving: bool,
+    /// Whether several lanes have waited before it was known which one starts copies.
+    pub waited_early: bool,
+}
+
+impl Default for Groups {
+    fn default() -> Self {
+        Self {
+            kind: None,
+            starts: None,
+            each: u32::MAX,
+            arriving: false,
+            waited_early: false,
+        }
+    }
+}
+
+impl Walker<'_> {
+    /// Lanes start work of their next groups.
+    pub(super) fn start(
+        &mut self,
+        kind: GroupKind,
+        mask: u32,
+        path: &mut Path,
+        location: &Location,
+    ) -> Result<()> {
+        if *self.groups.kind.get_or_insert(kind) != kind {
+            return refuse(SORTS, location);
+        }
+        self.one_sort(location)?;
+        match kind {
+            GroupKind::Copy => path.order.copied |= mask,
+            _ => {
+                let starts = *self.groups.starts.get_or_insert(mask);
+                if starts != mask || self.groups.each & mask == 0 || self.groups.waited_early {
+                    return refuse(STARTED, location);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lanes commit a group, or wait for some.
+    pub(super) fn group(
+        &mut self,
+        kind: GroupKind,
+        mask: u32,
+        path: &Path,
+        location: &Location,
+    ) -> Result<()> {
+        if *self.groups.kind.get_or_insert(kind) != kind {
+            return refuse(SORTS, location);
+        }
+        self.one_sort(location)?;
+        match kind {
+            GroupKind::Copy if mask | path.exited != self.full => refuse(
+                "some lanes of the warp commit or wait for groups of copies, and others do not",
+                location,
+            ),
+            GroupKind::Copy => Ok(()),
+            _ => {
+                self.groups.each &= mask;
+                match self.groups.starts {
+                    Some(starts) if mask & starts == 0 => refuse(STARTED, location),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Lanes go on when their own groups are done.
+    pub(super) fn await_groups(
+        &mut self,
+        kind: GroupKind,
+        mask: u32,
+        path: &mut Path,
+        location: &Location,
+    ) -> Result<()> {
+        self.ordered(mask, false, path, location)?;
+        let alive = self.full & !path.exited;
+        match kind {
+            GroupKind::Copy => {
+                // Each knows of its own copies, and has them to tell of.
+                path.order.own_copies = true;
+                path.order.touched |= path.order.copied;
+            }
+            _ => {
+                let waits = self.groups.starts.unwrap_or(mask);
+                // Who starts copies is not known yet, in an earlier round of a loop.
+                self.groups.waited_early |= self.groups.starts.is_none() && mask.count_ones() > 1;
+                path.order.wait(waits, alive);
+            }
+        }
+        Ok(())
+    }
+
+    /// A role has one list of what is under way. In it, groups and arrivals behind copies would cover copies that tell an mbarrier
+    /// themselves, too.
+    pub(super) fn one_sort(&self, location: &Location) -> Result<()> {
+        match self.groups.arriving && self.groups.kind.is_some() {
+            true => refuse(SORTS, location),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn mark_group(
+        &mut self,
+        kind: EventKind,
+        mask: u32,
+        out: &mut Vec<Statement>,
+        location: &Location,
+    ) {
+        *self.events += 1;
+        out.push(Statement::Event(Event {
+            kind,
+            lanes: mask.count_ones(),
+            location: location.clone(),
+        }));
+    }
+
+    /// Refuses an arrival behind copies of lanes that it leaves out, or that would tell of accesses: it comes some time later, and
+    /// of copies only.
+    pub(super) fn copies_arrive(
+        &mut self,
+        mask: u32,
+        path: &Path,
+        location: &Location,
+    ) -> Result<()> {
+        if !self.follows_data() {
+            return Ok(());
+        }
+        let kind = *self.groups.kind.get_or_insert(GroupKind::Copy);
+        self.one_sort(location)?;
+        if kind != GroupKind::Copy || (path.order.copied & !mask) != 0 {
+            return refuse(
+                "an arrival behind copies leaves out lanes that have started some",
+                location,
+            );
+        }
+        if path.order.touched | self.gone != 0 {
+            return refuse(
+                "an arrival behind copies tells of no other accesses, and lanes of the warp have made some: a `bar.warp.sync` is missing",
+                location,
+            );
+        }
+        Ok(())
+    }
+}
