@@ -421,6 +421,66 @@ fn stages_of_a_ring_are_elements() {
     }
 }
 
+/// Each warp writes 128 bytes, and then reads those of the next one.
+#[test]
+fn warps_have_elements_of_their_own() {
+    let turned = |meet: &str| {
+        let code = format!(
+            "shl.b32 %r4, %r1, 2;
+            add.u32 %r5, %r8, %r4;
+            st.shared.u32 [%r5], %r1;
+            bar.sync 0;
+            add.u32 %r6, %r1, 32;
+            and.b32 %r6, %r6, 127;
+            shl.b32 %r6, %r6, 2;
+            add.u32 %r7, %r8, %r6;
+            ld.shared.u32 %r10, [%r7];
+            {meet}
+            st.shared.u32 [%r5], %r1;"
+        );
+        entry(128, 1, &code)
+    };
+    let text = run(&turned(""), &["lift", "--data", "--recovery", "graph"]);
+    let (_, roles) = text.split_once("named cta_bar[16]").unwrap_or_default();
+    insta::assert_snapshot!(roles, @r"
+
+    buffer smem_tile_0[4]
+
+    role warp0 warp {
+        sync cta_bar[0] 128   // line 27
+        write smem_tile_0[0]  // line 30
+        sync cta_bar[0] 128   // line 31
+        read smem_tile_0[1]   // line 36
+        write smem_tile_0[0]  // line 38
+    }
+
+    role warps1_3[w in 0..3] warp {
+        sync cta_bar[0] 128            // line 27
+        write smem_tile_0[w + 1]       // line 30
+        sync cta_bar[0] 128            // line 31
+        read smem_tile_0[(w + 2) % 4]  // line 36
+        write smem_tile_0[w + 1]       // line 38
+    }
+    --- stderr
+    ");
+    for (meet, expected) in [("", "REFUTED"), ("bar.sync 0;", "PROVED")] {
+        let found = verdict(&turned(meet));
+        assert!(found.starts_with(expected), "{meet}: {found}");
+    }
+    let folder = Folder::new();
+    for (name, entry) in [
+        ("matvec", "matvec"),
+        ("pipeline", "pipeline"),
+        ("async_ring", "async_ring"),
+    ] {
+        let file = format!("{name}.ptx");
+        folder.kernel(&file);
+        let arguments = ["check", "-q", "--property", "race", "--recovery", "graph"];
+        let shown = folder.run(&[&arguments[..], &[&file, "--entry", entry]].concat());
+        assert!(shown.contains("race: PROVED"), "{shown}");
+    }
+}
+
 /// Nobody guesses bytes or the end of an access.
 #[test]
 fn what_is_not_known_exactly_is_refused() {

@@ -23,6 +23,7 @@ use crate::recover::recycle;
 use crate::recover::refuse_unordered;
 use crate::recover::roles;
 use crate::recover::roles_with_accesses;
+use crate::recover::seat;
 use crate::recover::settle;
 use crate::recover::shared;
 use crate::recover::sketch::Action;
@@ -231,6 +232,7 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
     coarsen(&mut roles);
+    seat(&mut roles);
     let checked = validation.to_string();
     let launches = match refutes && inputs.by_handed.is_empty() {
         true => launches(&validation, &parameters(&roles, &inputs)),

@@ -32,4 +32,25 @@ pub struct Element {
     pub buffer: Rc<Buffer>,
     pub index: Number,
     pub bytes: i128,
+    /// Where the buffer is one of a row in the text, which one.
+    pub seat: Option<(Rc<Row>, Seat)>,
+}
+
+/// Buffers that are one in the text: see [`crate::recover::seats`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    pub name: String,
+    pub slots: i128,
+    pub seats: i128,
+}
+
+/// One buffer of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seat {
+    Number(i128),
+    /// That of the warp with the number `w` in its role: `w + plus`, or the remainder of that.
+    Own {
+        plus: i128,
+        modulo: Option<i128>,
+    },
 }

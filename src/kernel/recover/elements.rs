@@ -349,6 +349,7 @@ fn arrange(
                     buffer: buffer.clone(),
                     index,
                     bytes: buffer.size(),
+                    seat: None,
                 });
             }
         }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use crate::interpret::Access;
 use crate::ir::Location;
-use crate::recover::buffer::Buffer;
 use crate::recover::buffer::Element;
+use crate::recover::buffer::Seat;
 use crate::recover::family::each;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
@@ -20,23 +20,31 @@ use crate::recover::written::written;
 
 /// The buffers that roles touch.
 pub fn buffers(roles: &[Role]) -> String {
-    let mut all: BTreeSet<&Buffer> = BTreeSet::new();
+    let mut all: BTreeSet<(&str, i128, i128)> = BTreeSet::new();
     for role in roles {
         each(&role.lines, &mut |action, _| {
             if let Action::Touch { elements, .. } = action {
-                all.extend(elements.iter().map(|element| &*element.buffer));
+                all.extend(elements.iter().map(|element| match &element.seat {
+                    Some((row, _)) => (row.name.as_str(), row.slots, row.seats),
+                    None => (element.buffer.name.as_str(), element.buffer.slots, 1),
+                }));
             }
         });
     }
     let mut text = String::new();
-    for buffer in all {
-        let extent = match buffer.slots {
-            1 => String::new(),
-            slots => format!("[{slots}]"),
-        };
-        let _ = writeln!(text, "buffer {}{extent}", buffer.name);
+    for (name, slots, seats) in all {
+        let extents = [slots, seats].into_iter().filter(|extent| *extent > 1);
+        let extents = extents.map(|extent| extent.to_string());
+        let _ = writeln!(text, "buffer {name}{}", bracketed(extents.collect()));
     }
     text
+}
+
+fn bracketed(parts: Vec<String>) -> String {
+    match parts.as_slice() {
+        [] => String::new(),
+        parts => format!("[{}]", parts.join(", ")),
+    }
 }
 
 /// The mbarrier that a copy to these elements tells when they are written. The copy stands in the next line.
@@ -76,23 +84,29 @@ pub fn place(access: Access, location: &Location) -> Location {
 }
 
 /// An access to an element. A copy to several elements is written as one to each: its bytes land in any order.
-pub fn touch(
-    Element {
+pub fn touch(element: &Element, access: Access, object: Option<&str>, names: &dyn Names) -> String {
+    let Element {
         buffer,
         index,
         bytes,
-    }: &Element,
-    access: Access,
-    object: Option<&str>,
-    names: &dyn Names,
-) -> String {
-    let element = match buffer.slots {
-        1 => buffer.name.clone(),
-        _ => {
-            let index = written(index, names, false);
-            format!("{}[{}]", buffer.name, unwrapped(&index))
-        }
-    };
+        seat,
+    } = element;
+    let name = seat.as_ref().map_or(&buffer.name, |(row, _)| &row.name);
+    let mut indices = Vec::new();
+    if buffer.slots > 1 {
+        indices.push(unwrapped(&written(index, names, false)).to_owned());
+    }
+    // The warps of a role are numbered by `w`.
+    indices.extend(seat.as_ref().map(|(_, seat)| match seat {
+        Seat::Number(number) => number.to_string(),
+        Seat::Own { plus, modulo } => match (plus, modulo) {
+            (0, None) => "w".to_owned(),
+            (0, Some(modulo)) => format!("w % {modulo}"),
+            (plus, None) => format!("w + {plus}"),
+            (plus, Some(modulo)) => format!("(w + {plus}) % {modulo}"),
+        },
+    }));
+    let element = format!("{name}{}", bracketed(indices));
     match (access, object) {
         (Access::Read, _) => format!("read {element}"),
         (Access::ReadLater, _) => format!("async store reads {element}"),

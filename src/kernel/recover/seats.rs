@@ -1,0 +1,250 @@
+//! Warps that do the same with pieces of shared memory of their own are one role.
+//!
+//! ```text
+//! role warp1 { write a }   role warp2 { write b }      role warps1_2[w in 0..2] { write ab[w] }
+//! ```
+//!
+//! Pieces that are alike, each as far from the one before, are a row of seats. The warps of a role are numbered. If the seats of
+//! a statement are `(w + c) % m` in the warp of number `w`, in each statement of the role, one role does for all. This gives
+//! other names to the same elements and members, so no verdict changes.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use crate::ir::VariableId;
+use crate::recover::buffer::Buffer;
+use crate::recover::buffer::Element;
+use crate::recover::buffer::Row;
+use crate::recover::buffer::Seat;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Role;
+use crate::recover::sketch::every_line;
+use crate::recover::sketch::every_line_mut;
+
+/// What buffers of a row have in common: as many slots, as far apart, and the same bytes but for the place of the first.
+type Sort = (u32, VariableId, (i128, i128), Vec<(i128, i128)>);
+
+/// The rows, and which seat of which row a buffer is.
+#[derive(Default)]
+struct Rows {
+    all: Vec<Rc<Row>>,
+    of: BTreeMap<Rc<Buffer>, (usize, i128)>,
+}
+
+/// Puts one role in the place of several.
+pub fn seat(roles: &mut Vec<Role>) {
+    let rows = rows(roles);
+    let mut used: BTreeSet<usize> = BTreeSet::new();
+    let mut sets: Vec<(u32, Vec<Line>, Vec<usize>)> = Vec::new();
+    for (number, role) in roles.iter().enumerate() {
+        let bare = skeleton(&role.lines);
+        let same = sets
+            .iter_mut()
+            .find(|(rank, lines, _)| *rank == role.rank && *lines == bare);
+        match same {
+            Some((.., set)) => set.push(number),
+            None => sets.push((role.rank, bare, vec![number])),
+        }
+    }
+    let mut gone: BTreeSet<usize> = BTreeSet::new();
+    for (.., set) in sets.into_iter().filter(|(.., set)| set.len() > 1) {
+        let Some((role, rows)) = one(roles, &set, &rows) else {
+            continue;
+        };
+        used.extend(rows);
+        roles[set[0]] = role;
+        gone.extend(&set[1..]);
+    }
+    let mut number = 0;
+    roles.retain(|_| {
+        number += 1;
+        !gone.contains(&(number - 1))
+    });
+    // Others name the seats of these rows by their numbers.
+    for role in roles {
+        every_line_mut(&mut role.lines, &mut |line| {
+            let Some(elements) = elements_mut(line) else {
+                return;
+            };
+            for element in elements.iter_mut().filter(|element| element.seat.is_none()) {
+                if let Some((row, at)) = rows.of.get(&element.buffer)
+                    && used.contains(row)
+                {
+                    element.seat = Some((rows.all[*row].clone(), Seat::Number(*at)));
+                }
+            }
+        });
+    }
+}
+
+fn elements_mut(line: &mut Line) -> Option<&mut Vec<Element>> {
+    match line {
+        Line::Action {
+            action: Action::Touch { elements, .. },
+            ..
+        } => Some(elements),
+        _ => None,
+    }
+}
+
+/// All rows of two and more.
+fn rows(roles: &[Role]) -> Rows {
+    let mut sorts: BTreeMap<Sort, BTreeSet<Rc<Buffer>>> = BTreeMap::new();
+    for role in roles {
+        for element in touches(&role.lines).into_iter().flatten() {
+            let buffer = &element.buffer;
+            let first = buffer.ranges.first().map_or(0, |(from, _)| *from);
+            let ranges = buffer.ranges.iter();
+            let moved = ranges
+                .map(|(from, to)| (from - first, to - first))
+                .collect();
+            let stride = if buffer.slots > 1 { buffer.stride } else { 0 };
+            let slots = (buffer.slots, stride);
+            let sort = (buffer.rank, buffer.variable, slots, moved);
+            sorts.entry(sort).or_default().insert(buffer.clone());
+        }
+    }
+    let mut rows = Rows::default();
+    for buffers in sorts.into_values().filter(|buffers| buffers.len() > 1) {
+        let mut buffers: Vec<Rc<Buffer>> = buffers.into_iter().collect();
+        let begin = |buffer: &Rc<Buffer>| {
+            let first = buffer.ranges.first().map_or(0, |(from, _)| *from);
+            buffer.base + first
+        };
+        buffers.sort_by_key(begin);
+        let Some(first) = buffers.first() else {
+            continue;
+        };
+        let row = Row {
+            name: first.name.clone(),
+            slots: first.slots,
+            seats: i128::try_from(buffers.len()).unwrap_or(0),
+        };
+        let number = rows.all.len();
+        rows.all.push(Rc::new(row));
+        rows.of.extend(
+            (0..)
+                .zip(buffers)
+                .map(|(at, buffer)| (buffer, (number, at))),
+        );
+    }
+    rows
+}
+
+/// The elements of each statement that touches some, in the order of the lines.
+fn touches(lines: &[Line]) -> Vec<Vec<Element>> {
+    let mut all = Vec::new();
+    every_line(lines, &mut |line| {
+        if let Line::Action {
+            action: Action::Touch { elements, .. },
+            ..
+        } = line
+        {
+            all.push(elements.clone());
+        }
+    });
+    all
+}
+
+/// Lines without what they touch.
+fn skeleton(lines: &[Line]) -> Vec<Line> {
+    let mut bare = lines.to_vec();
+    every_line_mut(&mut bare, &mut |line| {
+        if let Some(elements) = elements_mut(line) {
+            elements.clear();
+        }
+    });
+    bare
+}
+
+/// One role for several, and the rows in it.
+fn one(roles: &[Role], set: &[usize], rows: &Rows) -> Option<(Role, BTreeSet<usize>)> {
+    let mut warps: BTreeMap<u32, Vec<Vec<Element>>> = BTreeMap::new();
+    for number in set {
+        let role = &roles[*number];
+        for warp in &role.warps {
+            warps.insert(*warp, touches(&role.lines));
+        }
+    }
+    let mut used = BTreeSet::new();
+    let statements = warps.values().next()?.len();
+    let mut seated = Vec::new();
+    for statement in 0..statements {
+        let each: Vec<&Vec<Element>> = warps
+            .values()
+            .map(|touched| touched.get(statement))
+            .collect::<Option<_>>()?;
+        seated.push(statement_of(&each, rows, &mut used)?);
+    }
+    let mut role = roles[*set.first()?].clone();
+    role.warps = warps.into_keys().collect();
+    let mut seated = seated.into_iter();
+    every_line_mut(&mut role.lines, &mut |line| {
+        if let Some(elements) = elements_mut(line) {
+            *elements = seated.next().unwrap_or_default();
+        }
+    });
+    Some((role, used))
+}
+
+/// What a statement touches, for all warps: elements that all touch, and seats.
+fn statement_of(
+    each: &[&Vec<Element>],
+    rows: &Rows,
+    used: &mut BTreeSet<usize>,
+) -> Option<Vec<Element>> {
+    let first = each.first()?;
+    let is_common = |element: &Element| each.iter().all(|elements| elements.contains(element));
+    let mut all: Vec<Element> = first.iter().filter(|one| is_common(one)).cloned().collect();
+    let own: Vec<Vec<&Element>> = each
+        .iter()
+        .map(|elements| elements.iter().filter(|one| !is_common(one)).collect())
+        .collect();
+    let count = own.first()?.len();
+    if own.iter().any(|elements| elements.len() != count) {
+        return None;
+    }
+    for at in 0..count {
+        let of_each: Vec<&Element> = own.iter().map(|elements| elements[at]).collect();
+        let element = of_each.first()?;
+        let (row, _) = rows.of.get(&element.buffer)?;
+        let mut seats = Vec::new();
+        for other in &of_each {
+            let (same, seat) = rows.of.get(&other.buffer)?;
+            if same != row || other.index != element.index || other.bytes != element.bytes {
+                return None;
+            }
+            seats.push(*seat);
+        }
+        used.insert(*row);
+        all.push(Element {
+            seat: Some((rows.all[*row].clone(), formula(&seats)?)),
+            ..(*element).clone()
+        });
+    }
+    Some(all)
+}
+
+/// The seat `(w + c) % m` of each warp.
+fn formula(seats: &[i128]) -> Option<Seat> {
+    let plus = *seats.first()?;
+    let most = seats.iter().max()? + 1;
+    let fits = |of: i128| {
+        let expected = (0..)
+            .zip(seats)
+            .map(|(warp, seat)| ((plus + warp) % of, *seat));
+        expected
+            .into_iter()
+            .all(|(expected, seat)| expected == seat)
+    };
+    let count = i128::try_from(seats.len()).ok()?;
+    if plus + count <= most && fits(most.checked_add(count)?) {
+        return Some(Seat::Own { plus, modulo: None });
+    }
+    fits(most).then_some(Seat::Own {
+        plus,
+        modulo: Some(most),
+    })
+}
