@@ -43,6 +43,11 @@ impl Came {
         *parts |= lanes > 1;
     }
 
+    /// Whether several lanes arrive somewhere, each for itself.
+    pub fn has_lanes(&self) -> bool {
+        self.0.values().any(|(_, several)| *several)
+    }
+
     /// How arrivals come. Those of an instruction that is not known come all at once.
     fn of(&self, location: &Location, all: &Number) -> (BTreeSet<Number>, bool) {
         let found = self.0.get(location).cloned();

@@ -75,6 +75,9 @@ const INDEXED: &str = "the index of `brx.idx` is one of its list";
 /// What is taken for granted of the lanes of one warp among themselves.
 const IN_ORDER: &str = "lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them";
 
+/// Of arrivals that the text has as one: a phase could otherwise be complete that some lanes have arrived in twice, and others not.
+const ARRIVE: &str = "lanes of a warp that each arrive at an mbarrier have all done so before one of them arrives there again";
+
 /// Refuses operations that are not understood: `foo.bar [p]` may write at `p`, or wait for somebody.
 fn refuse_unknown(kernel: &Kernel) -> Result<(), Obstacle> {
     let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
@@ -146,6 +149,9 @@ pub fn roles_with_accesses(
     }
     let mut roles = roles_with(kernel, shape, over, None, true)?;
     roles.inputs.assumptions.insert(IN_ORDER.to_owned());
+    if roles.inputs.came.has_lanes() {
+        roles.inputs.assumptions.insert(ARRIVE.to_owned());
+    }
     lay_out(kernel, &mut roles.all, &roles.inputs)?;
     Ok(roles)
 }

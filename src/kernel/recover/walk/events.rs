@@ -212,7 +212,7 @@ impl Walker<'_> {
                 address,
                 no_increment,
             } => {
-                self.copies_arrive(mask, path, location)?;
+                self.copies_arrive(location)?;
                 let no_increment = *no_increment;
                 self.emit(&[*address], mask, path, out, location, |terms| {
                     EventKind::CopyArrive {

@@ -152,31 +152,15 @@ impl Walker<'_> {
         }));
     }
 
-    /// Refuses an arrival behind copies of lanes that it leaves out, or that would tell of accesses: it comes some time later, and
-    /// of copies only.
-    pub(super) fn copies_arrive(
-        &mut self,
-        mask: u32,
-        path: &Path,
-        location: &Location,
-    ) -> Result<()> {
-        if !self.follows_data() {
-            return Ok(());
-        }
-        let kind = *self.groups.kind.get_or_insert(GroupKind::Copy);
-        self.one_sort(location)?;
-        if kind != GroupKind::Copy || (path.order.copied & !mask) != 0 {
-            return refuse(
-                "an arrival behind copies leaves out lanes that have started some",
+    /// Refuses arrivals behind copies where accesses are followed. Each lane's comes when its own copies have landed. In a role they
+    /// are arrivals of one member, behind all of its copies, also where a phase takes fewer of them than there are lanes.
+    pub(super) fn copies_arrive(&self, location: &Location) -> Result<()> {
+        match self.follows_data() {
+            true => refuse(
+                "an arrival behind `cp.async` tells of the copies of its own lane only, which is not followed",
                 location,
-            );
+            ),
+            false => Ok(()),
         }
-        if path.order.touched | self.gone != 0 {
-            return refuse(
-                "an arrival behind copies tells of no other accesses, and lanes of the warp have made some: a `bar.warp.sync` is missing",
-                location,
-            );
-        }
-        Ok(())
     }
 }
