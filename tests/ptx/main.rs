@@ -28,6 +28,7 @@ mod loops;
 mod misuse;
 mod parted;
 mod pipelines;
+mod prefetched;
 mod restarts;
 mod robust;
 mod shapes;

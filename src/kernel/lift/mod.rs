@@ -5,6 +5,7 @@ use crate::ir::Location;
 use crate::recover::Counted;
 use crate::recover::ENDED;
 use crate::recover::INITIALISED_TOGETHER;
+use crate::recover::InTurn;
 use crate::recover::Obstacle;
 use crate::recover::Registers;
 use crate::recover::Roles;
@@ -37,6 +38,7 @@ use crate::recover::with_phases;
 use crate::recover::without;
 use crate::recover::without_completed;
 use crate::recover::without_passed;
+use crate::recover::without_waited;
 use crate::validate::Validation;
 use crate::validate::validate;
 
@@ -94,7 +96,8 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         mut arena,
         rings,
     } = roles(kernel, shape, over)?;
-    let alike = together(original, shape, over)?;
+    let in_turn = InTurn::new(kernel, arena.handed.as_ref(), &inputs.by_handed);
+    let alike = together(original, shape, &in_turn, over)?;
     let assumptions = assumption.into_iter().chain(alike);
     inputs.assumptions.extend(assumptions.map(str::to_owned));
     in_time(over)?;
@@ -122,6 +125,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     }
     if let Some(phased) = &phased {
         without_completed(&mut roles, phased.ring);
+        without_waited(&mut roles, phased.ring, &inputs.ranges());
     }
     let alike = meet_alike(original, &roles, shape.warps());
     let refutes = alike && without_passed(&mut roles, shape.warps());
@@ -190,7 +194,8 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
         mut arena,
         ..
     } = roles_with_accesses(kernel, shape, over)?;
-    let alike = together(kernel, shape, over)?;
+    let in_turn = InTurn::new(kernel, arena.handed.as_ref(), &inputs.by_handed);
+    let alike = together(kernel, shape, &in_turn, over)?;
     inputs
         .assumptions
         .extend(alike.into_iter().map(str::to_owned));

@@ -78,6 +78,56 @@ fn lanes_that_hand_a_word_over() {
     tiles("2", FREE, apart, &READ).unwrap();
 }
 
+const MULTIPLY: &str = "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, 1, 1, 1, 0, 0;";
+
+/// In each round that a word asks for, a warpgroup does this, and reads the next word at a place that `word` computes.
+fn multiplies(multiply: &str, word: &str) -> Result<String, String> {
+    let load = format!("{word}\nld.shared.u32 %r11, [%r15];");
+    let read = [multiply, FULL, &load, TOGETHER, RELEASE].join("\n");
+    let code = TILES
+        .replace("READERS", "5")
+        .replace("FREE", FREE)
+        .replace("STORE", STORE)
+        .replace("READ", &read)
+        .replace(
+            "reader:\n",
+            "reader:\nsetp.lt.u32 %p10, %r1, 128;\n@%p10 bra done;\n",
+        );
+    let registers = ".reg .f32 %f<8>;\n.reg .b64 %rd<8>;\n";
+    let found = first_of_threads(&format!("{HEAD}{registers}{code}"), 1, 256)?;
+    Ok(found.text)
+}
+
+/// The four warps of a warpgroup multiply equally often, as a word says that another warp hands over. Not if one of them goes by
+/// what it finds elsewhere, or leaves a round out.
+#[test]
+fn multiplications_as_a_word_says_that_a_warp_hands_over() {
+    let same = "mov.u32 %r15, %r5;";
+    let group =
+        format!("{MULTIPLY}\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;");
+    let text = multiplies(&group, same).unwrap();
+    let role = text.find("role warps4_7").map(|at| &text[at..]);
+    insta::assert_snapshot!(role.unwrap_or(&text), @"
+    role warps4_7[w in 0..4] warp {
+        sync cta_bar[0] 256  // line 24
+        for i in 0..handed_over {  // line 53
+            arrive wgmma_8  // line 56
+            wait wgmma_8 (i % 2)  // line 57
+            wait full_bar (i % 2)  // line 59
+            arrive empty_bar  // line 64
+        }
+    }
+    ");
+    let other = "and.b32 %r15, %r1, 32;\nshr.u32 %r15, %r15, 3;\nadd.u32 %r15, %r5, %r15;";
+    insta::assert_snapshot!(multiplies(&group, other).unwrap_err(), @"warps read different words that are handed over in shared memory");
+    multiplies(MULTIPLY, same).unwrap();
+    let leaves_out = format!(
+        "add.u32 %r8, %r8, 1;\nsetp.eq.u32 %p11, %r8, 40000;\nsetp.ge.u32 %p10, %r1, 224;\n\
+         and.pred %p11, %p11, %p10;\n@%p11 bra FEWER;\n{MULTIPLY}\nFEWER:"
+    );
+    insta::assert_snapshot!(multiplies(&leaves_out, same).unwrap_err(), @"all four warps of a warpgroup have to multiply together, equally often, and it is not certain that they do: otherwise this is undefined");
+}
+
 /// What may be read too early or too late is not the word of its round.
 #[test]
 fn words_that_may_be_others_decide_about_nothing() {

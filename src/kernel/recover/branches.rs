@@ -124,7 +124,7 @@ fn bounds(number: &Number, ranges: &Ranges) -> Option<Range> {
 }
 
 /// The ranges where a condition holds, too.
-fn narrowed(ranges: &Ranges, condition: &Condition) -> Ranges {
+pub(super) fn narrowed(ranges: &Ranges, condition: &Condition) -> Ranges {
     let mut narrowed = ranges.clone();
     match condition {
         Condition::AtLeastZero(number) => narrow(&mut narrowed, number),

@@ -3,9 +3,23 @@
 //! `var r = 0  for i in 0..n { wait b[r % 3] ..  r = r + 1 }` is `for i in 0..n { wait b[i % 3] .. }`, and behind the loop `r` is `n`.
 //! In iteration `i` the variable is what it was before the loop and `i` times the step, by induction. A loop up to a number below
 //! 0 has no iteration, and moves nothing.
+//!
+//! The variable may move in some iterations only, those in which `b - k * i >= 0` for fixed `b` and `k >= 1`. These are the first
+//! `m = max(0, b / k + 1)`, rounded down. So in iteration `i` the variable has been moved `min(i, m)` times, and where the
+//! condition holds, `i` times: all iterations before were among the first `m`, too.
+//!
+//! ```text
+//! var r = 0  for i in 0..n { ..  if n > i + 7 { wait b[r % 3] ..  r = r + 1 } }
+//! for i in 0..n { ..  if n > i + 7 { wait b[i % 3] .. } }
+//! ```
+//!
+//! Behind a branch it is what it is at the end of one side, if at the end of the other one that is the same where the branch is left
+//! on that side: `min(n, 7)` is 0 where `n >= 1` fails.
 
 use crate::recover::branches::Ranges;
+use crate::recover::branches::narrowed;
 use crate::recover::number::Atomic;
+use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::rewrite::conditions;
 use crate::recover::rewrite::numbers;
@@ -53,63 +67,293 @@ fn closed(lines: &[Line], at: usize, ranges: &Ranges) -> Option<Vec<Line>> {
         let rest = put(behind, *variable, value)?;
         return Some(lines[..at].iter().cloned().chain(rest).collect());
     };
-    let between = put(&behind[..place], *variable, value)?;
-    let mut all: Vec<Line> = lines[..at].iter().cloned().chain(between).collect();
-    if let Line::Assign { value: next, .. } = &behind[place] {
-        let own = Atomic::Variable(*variable);
-        let next = next.replaced(&|atomic| (*atomic == own).then(|| value.clone()))?;
-        all.push(Line::Let {
-            variable: *variable,
-            value: next,
-        });
-        all.extend_from_slice(&behind[place + 1..]);
-        return Some(all);
-    }
-    let Line::For {
-        index,
-        count,
-        body,
-        location,
-    } = &behind[place]
-    else {
-        return None;
-    };
-    if count.mentions(&varies) {
-        return None;
-    }
-    let moved = body.iter().position(|line| moves(line, *variable))?;
-    let Line::Assign { value: next, .. } = &body[moved] else {
-        return None;
-    };
-    let (above, below) = (&body[..moved], &body[moved + 1..]);
-    let step = next
-        .minus(&Number::of(Atomic::Variable(*variable)))?
-        .as_constant()?;
-    if assigned(below).contains(variable) || ends(body) {
-        return None;
-    }
-    let now = value.plus(&Number::of(Atomic::Index(*index)).times(step)?)?;
-    let then = now.plus(&Number::constant(step))?;
-    let least = count.range(&|atomic| ranges.get(atomic).copied());
-    let rounds = match least {
-        Some((0.., _)) => count.clone(),
-        _ => Number::maximum(Number::constant(0), count.clone()),
-    };
-    let left = value.plus(&rounds.times(step)?)?;
-    let mut inner = put(above, *variable, &now)?;
-    inner.append(&mut put(below, *variable, &then)?);
-    all.push(Line::For {
-        index: *index,
-        count: count.clone(),
-        body: inner,
-        location: location.clone(),
-    });
+    let mut all = lines[..at].to_vec();
+    all.append(&mut put(&behind[..place], *variable, value)?);
+    let (mut changed, left) = passed(&behind[place], *variable, value, ranges)?;
+    all.append(&mut changed);
     all.push(Line::Let {
         variable: *variable,
         value: left,
     });
     all.extend_from_slice(&behind[place + 1..]);
     Some(all)
+}
+
+/// A line that moves a variable without the variable, and what that is behind it. Before it, it is this value.
+fn passed(
+    line: &Line,
+    variable: u32,
+    value: &Number,
+    ranges: &Ranges,
+) -> Option<(Vec<Line>, Number)> {
+    match line {
+        Line::Assign { value: next, .. } => {
+            let own = Atomic::Variable(variable);
+            let next = next.replaced(&|atomic| (*atomic == own).then(|| value.clone()))?;
+            Some((Vec::new(), next))
+        }
+        Line::If {
+            condition,
+            then,
+            otherwise,
+            location,
+        } => {
+            let emptied = Line::If {
+                condition: condition.clone(),
+                then: Vec::new(),
+                otherwise: Vec::new(),
+                location: location.clone(),
+            };
+            let Some(Line::If { condition, .. }) = put(&[emptied], variable, value)?.pop() else {
+                return None;
+            };
+            if ends(then) || ends(otherwise) {
+                return None;
+            }
+            let inside = narrowed(ranges, &condition);
+            let outside = narrowed(ranges, &condition.clone().negated()?);
+            let (then, one) = through(then, variable, value, &inside)?;
+            let (otherwise, other) = through(otherwise, variable, value, &outside)?;
+            // What it is on one side may be what it is on the other one, too.
+            let left = match same(&one, &other, &outside) {
+                true => one,
+                false => same(&one, &other, &inside).then_some(other)?,
+            };
+            let line = Line::If {
+                condition,
+                then,
+                otherwise,
+                location: location.clone(),
+            };
+            Some((vec![line], left))
+        }
+        Line::For {
+            index,
+            count,
+            body,
+            location,
+        } => {
+            let (body, left) = gone_through((*index, count, body), variable, value, ranges)?;
+            let line = Line::For {
+                index: *index,
+                count: count.clone(),
+                body,
+                location: location.clone(),
+            };
+            Some((vec![line], left))
+        }
+        Line::Action { .. } | Line::Let { .. } | Line::Return => None,
+    }
+}
+
+/// As [`passed`], for some lines.
+fn through(
+    lines: &[Line],
+    variable: u32,
+    value: &Number,
+    ranges: &Ranges,
+) -> Option<(Vec<Line>, Number)> {
+    let mut all = Vec::new();
+    let mut value = value.clone();
+    for line in lines {
+        // What other variables are may change.
+        if value.mentions(&|atomic| matches!(atomic, Atomic::Variable(_))) {
+            return None;
+        }
+        if moves(line, variable) {
+            let (mut changed, left) = passed(line, variable, &value, ranges)?;
+            all.append(&mut changed);
+            value = left;
+        } else {
+            all.append(&mut put(std::slice::from_ref(line), variable, &value)?);
+        }
+    }
+    Some((all, value))
+}
+
+/// Whether two numbers are equal where these ranges hold.
+fn same(one: &Number, other: &Number, ranges: &Ranges) -> bool {
+    let fixed = |number: &Number| {
+        number.replaced(&|atomic| match ranges.get(atomic) {
+            Some((low, high)) if low == high => Some(Number::constant(*low)),
+            _ => None,
+        })
+    };
+    one == other || fixed(one).is_some_and(|one| fixed(other) == Some(one))
+}
+
+/// The body of a loop that moves a variable, without it, and what it is behind the loop.
+fn gone_through(
+    (index, count, body): (u32, &Number, &[Line]),
+    variable: u32,
+    value: &Number,
+    ranges: &Ranges,
+) -> Option<(Vec<Line>, Number)> {
+    let varies = |atomic: &Atomic| matches!(atomic, Atomic::Variable(_));
+    if count.mentions(&varies) || ends(body) {
+        return None;
+    }
+    let mut guards = Vec::new();
+    let step = moved(body, variable, &mut guards)?;
+    let natural = |number: Number| match number.is_natural(&|atomic| ranges.get(atomic).copied()) {
+        true => number,
+        false => Number::maximum(Number::constant(0), number),
+    };
+    let mut limit: Option<Number> = None;
+    for guard in &guards {
+        let first = natural(holds_first(guard, index)?);
+        limit = Some(match limit {
+            Some(limit) => Number::minimum(limit, first),
+            None => first,
+        });
+    }
+    let rounds = natural(count.clone());
+    let times = |rounds: Number| match &limit {
+        Some(limit) => Number::minimum(rounds, limit.clone()),
+        None => rounds,
+    };
+    let behind_rounds = |rounds: Number| value.plus(&rounds.times(step)?);
+    let now = Number::of(Atomic::Index(index));
+    let then = now.plus(&Number::constant(1))?;
+    let round = Round {
+        variable,
+        guards: &guards,
+        held: [behind_rounds(now.clone())?, behind_rounds(then.clone())?],
+        anyhow: [behind_rounds(times(now))?, behind_rounds(times(then))?],
+    };
+    let left = behind_rounds(times(rounds))?;
+    let mut has_moved = false;
+    let inner = round.written(body, &[], &mut has_moved)?;
+    Some((inner, left))
+}
+
+/// By how much lines move a variable, at one place, and the conditions around it.
+fn moved(lines: &[Line], variable: u32, guards: &mut Vec<Condition>) -> Option<i128> {
+    let mut own = lines.iter().filter(|line| moves(line, variable));
+    let (Some(line), None) = (own.next(), own.next()) else {
+        return None;
+    };
+    match line {
+        Line::Assign { value, .. } => {
+            let step = value.minus(&Number::of(Atomic::Variable(variable)))?;
+            step.as_constant()
+        }
+        Line::If {
+            condition,
+            then,
+            otherwise,
+            ..
+        } => {
+            let sides = [then, otherwise].map(|side| assigned(side).contains(&variable));
+            let (side, holds) = match sides {
+                [true, false] => (then, condition.clone()),
+                [false, true] => (otherwise, condition.clone().negated()?),
+                _ => return None,
+            };
+            conjuncts(&holds, guards);
+            moved(side, variable, guards)
+        }
+        _ => None,
+    }
+}
+
+/// The conditions that all have to hold for one to hold.
+fn conjuncts(condition: &Condition, found: &mut Vec<Condition>) {
+    match condition {
+        Condition::And(a, b) => {
+            conjuncts(a, found);
+            conjuncts(b, found);
+        }
+        other if !found.contains(other) => found.push(other.clone()),
+        _ => {}
+    }
+}
+
+/// In how many iterations of a loop a condition holds that holds in the first ones and in no other. It is below 1 where that is none.
+fn holds_first(condition: &Condition, index: u32) -> Option<Number> {
+    let Condition::AtLeastZero(number) = condition else {
+        return None;
+    };
+    let own = Atomic::Index(index);
+    let slope = *number.parts.get(&own)?;
+    let rest = number.minus(&Number::of(own.clone()).times(slope)?)?;
+    let varies = |atomic: &Atomic| *atomic == own || matches!(atomic, Atomic::Variable(_));
+    if slope >= 0 || rest.mentions(&varies) {
+        return None;
+    }
+    let last = rest.divided(slope.checked_neg()?)?;
+    last.plus(&Number::constant(1))
+}
+
+/// What a variable is in an iteration, before it moves and behind that.
+struct Round<'c> {
+    variable: u32,
+    /// The conditions under which it moves.
+    guards: &'c [Condition],
+    /// What it is where all of them hold.
+    held: [Number; 2],
+    anyhow: [Number; 2],
+}
+
+impl Round<'_> {
+    /// Lines without the variable, where these conditions hold.
+    fn written(
+        &self,
+        lines: &[Line],
+        hold: &[Condition],
+        has_moved: &mut bool,
+    ) -> Option<Vec<Line>> {
+        let mut all = Vec::new();
+        for line in lines {
+            let values = match self.guards.iter().all(|guard| hold.contains(guard)) {
+                true => &self.held,
+                false => &self.anyhow,
+            };
+            let value = &values[usize::from(*has_moved)];
+            match line {
+                Line::Assign { variable, .. } if *variable == self.variable => *has_moved = true,
+                Line::If {
+                    condition,
+                    then,
+                    otherwise,
+                    location,
+                } => {
+                    let side = |side: &[Line], holds: Option<Condition>, has_moved: &mut bool| {
+                        let mut hold = hold.to_vec();
+                        if let Some(condition) = &holds {
+                            conjuncts(condition, &mut hold);
+                        }
+                        self.written(side, &hold, has_moved)
+                    };
+                    let mut behind = [*has_moved; 2];
+                    let then = side(then, Some(condition.clone()), &mut behind[0])?;
+                    let otherwise = side(otherwise, condition.clone().negated(), &mut behind[1])?;
+                    *has_moved = behind.contains(&true);
+                    let emptied = Line::If {
+                        condition: condition.clone(),
+                        then: Vec::new(),
+                        otherwise: Vec::new(),
+                        location: location.clone(),
+                    };
+                    let put = put(&[emptied], self.variable, value)?;
+                    let Some(Line::If { condition, .. }) = put.into_iter().next() else {
+                        return None;
+                    };
+                    if then.is_empty() && otherwise.is_empty() {
+                        continue;
+                    }
+                    all.push(Line::If {
+                        condition,
+                        then,
+                        otherwise,
+                        location: location.clone(),
+                    });
+                }
+                line => all.append(&mut put(std::slice::from_ref(line), self.variable, value)?),
+            }
+        }
+        Some(all)
+    }
 }
 
 /// Lines with a number in the place of a variable.
@@ -180,5 +424,104 @@ mod tests {
         assert_eq!(behind(3), moved(n.minus(&Number::constant(3)).unwrap()));
         let less = n.minus(&Number::constant(4)).unwrap();
         assert_eq!(behind(4), moved(Number::maximum(Number::constant(0), less)));
+    }
+
+    fn input(number: u32) -> Number {
+        Number::of(Atomic::Input(number))
+    }
+
+    fn own() -> Number {
+        Number::of(Atomic::Variable(0))
+    }
+
+    /// `var r = 5  for i in 0..count { if condition { mark(r)  r = r + 2 } }  mark(r)`, closed: what the marks say.
+    fn moved_under(condition: Condition, count: Number) -> Vec<Number> {
+        let mark = |value: Number| Line::Assign { variable: 9, value };
+        let location = Location::default();
+        let next = own().plus(&Number::constant(2)).unwrap();
+        let moving = Line::Assign {
+            variable: 0,
+            value: next,
+        };
+        let mut lines = vec![
+            Line::Let {
+                variable: 0,
+                value: Number::constant(5),
+            },
+            Line::For {
+                index: 3,
+                count,
+                body: vec![Line::If {
+                    condition,
+                    then: vec![mark(own()), moving],
+                    otherwise: vec![mark(own())],
+                    location: location.clone(),
+                }],
+                location,
+            },
+            mark(own()),
+        ];
+        close(&mut lines, &Ranges::from([(Atomic::Input(0), (0, 100))]));
+        let mut marks = Vec::new();
+        every_line(&lines, &mut |line| {
+            if let Line::Assign { variable: 9, value } = line {
+                marks.push(value.clone());
+            }
+        });
+        marks
+    }
+
+    /// What a variable is that moves in the first iterations, in every iteration of every loop that is small.
+    #[test]
+    fn what_moves_in_the_first_iterations() {
+        let index = Number::of(Atomic::Index(3));
+        for (less, slope) in [(0, 1), (2, 1), (5, 3), (-2, 2)] {
+            let left = input(0).minus(&Number::constant(less)).unwrap();
+            let left = left.minus(&index.times(slope).unwrap()).unwrap();
+            let marks = moved_under(Condition::AtLeastZero(left.clone()), input(1));
+            let [held, failed, behind] = &marks[..] else {
+                panic!("{marks:?}");
+            };
+            for (n, count) in (0..9).flat_map(|n| (-1..9).map(move |count| (n, count))) {
+                let mut moved = 5;
+                for i in 0..count {
+                    let value = |number: &Number| {
+                        number.value(&|atomic| match atomic {
+                            Atomic::Input(0) => Some(n),
+                            Atomic::Input(_) => Some(count),
+                            Atomic::Index(3) => Some(i),
+                            _ => None,
+                        })
+                    };
+                    let holds = value(&left).unwrap() >= 0;
+                    assert_eq!(value(if holds { held } else { failed }), Some(moved));
+                    moved += if holds { 2 } else { 0 };
+                }
+                let value = behind.value(&|atomic| match atomic {
+                    Atomic::Input(0) => Some(n),
+                    Atomic::Input(_) => Some(count),
+                    _ => None,
+                });
+                assert_eq!(value, Some(moved), "{n} {count} {less} {slope}");
+            }
+        }
+    }
+
+    /// Conditions that hold again later, or that other variables decide, say nothing of how often a variable has moved.
+    #[test]
+    fn what_moves_in_other_iterations_stays() {
+        let index = Number::of(Atomic::Index(3));
+        let later = index.minus(&Number::constant(2)).unwrap();
+        let other = Number::of(Atomic::Variable(1)).minus(&index).unwrap();
+        let around = input(0).minus(&index.remainder(4).unwrap()).unwrap();
+        for condition in [
+            Condition::AtLeastZero(later.clone()),
+            Condition::NotZero(later),
+            Condition::AtLeastZero(other),
+            Condition::AtLeastZero(around),
+        ] {
+            let marks = moved_under(condition, input(1));
+            assert_eq!(marks, [own(), own(), own()]);
+        }
     }
 }

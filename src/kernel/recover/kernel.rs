@@ -22,7 +22,6 @@ use crate::recover::lower::Inputs;
 use crate::recover::lower::counter;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
-use crate::recover::number::Atomic;
 use crate::recover::ordered::refuse_unordered;
 use crate::recover::overwritten::refuse_stores;
 use crate::recover::own_phases;
@@ -297,10 +296,7 @@ fn roles_with(
     }
     part(&mut roles, &mut inputs);
     quotients(&mut roles, &mut inputs);
-    let ranges = inputs.all.iter().zip(0..);
-    let ranges = ranges
-        .map(|(input, number)| (Atomic::Input(number), input.range))
-        .collect();
+    let ranges = inputs.ranges();
     for role in &mut roles {
         // Each may make room for the other.
         for _ in 0..MOST_TURNS {

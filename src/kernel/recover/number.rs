@@ -227,6 +227,28 @@ impl Number {
         Some((low, high))
     }
 
+    /// Whether it is certainly 0 or more. `x - min(x, y)` is, whatever `x` and `y` are.
+    pub fn is_natural(&self, of: &dyn Fn(&Atomic) -> Option<Range>) -> bool {
+        let least = self.range(of).map(|(least, _)| least);
+        least.is_some_and(|least| least >= 0)
+            || self.parts.iter().any(|(atomic, coefficient)| {
+                let with = |part: &Number| {
+                    let own = Self::of(atomic.clone()).times(*coefficient)?;
+                    let other = self.minus(&own)?.plus(&part.times(*coefficient)?)?;
+                    Some(other.is_natural(of))
+                };
+                match atomic {
+                    Atomic::Minimum(a, b) if *coefficient < 0 => {
+                        [a, b].into_iter().any(|part| with(part) == Some(true))
+                    }
+                    Atomic::Maximum(a, b) if *coefficient > 0 => {
+                        [a, b].into_iter().any(|part| with(part) == Some(true))
+                    }
+                    _ => false,
+                }
+            })
+    }
+
     /// The expression with some atomics replaced.
     pub fn replaced(&self, by: &dyn Fn(&Atomic) -> Option<Number>) -> Option<Self> {
         let mut sum = Self::constant(self.constant);

@@ -8,11 +8,15 @@
 //!
 //! The argument is induction over the changes: the initial state is step 0; a change takes the state of
 //! step n to the state of step n + d, for every n of the cycle, which is checked for each n by
-//! computing with words.
+//! computing with words. A change may also take every state to one and the same: behind a loop that is skipped, the registers
+//! are what they were at first. Then the step is that one's number, whatever it was before.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use crate::recover::change::Change;
+use crate::recover::change::Move;
+pub use crate::recover::change::Steps;
 use crate::recover::copies;
 use crate::recover::cycle::restarts;
 use crate::recover::cycle::shorten;
@@ -35,61 +39,6 @@ const FEW_BITS: u32 = 6;
 pub enum Site {
     Entry(u32),
     Latch(u32),
-}
-
-/// By how many steps a site moves a machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Steps {
-    By(usize),
-    /// What does not depend on the machine decides.
-    If(TermId, Box<Steps>, Box<Steps>),
-}
-
-/// What a site makes of the variables of a machine: their places and terms over them.
-#[derive(Debug, Clone)]
-enum Change {
-    To(Vec<(usize, TermId)>),
-    If(TermId, Box<Change>, Box<Change>),
-}
-
-/// A way through the conditions of a change, and what it comes to.
-type Way<'c> = (Vec<bool>, &'c [(usize, TermId)]);
-
-impl Change {
-    fn ways(&self) -> Vec<Way<'_>> {
-        match self {
-            Self::To(terms) => vec![(Vec::new(), terms)],
-            Self::If(_, yes, no) => {
-                let mut all = Vec::new();
-                for (truth, side) in [(true, yes), (false, no)] {
-                    for (mut path, terms) in side.ways() {
-                        path.insert(0, truth);
-                        all.push((path, terms));
-                    }
-                }
-                all
-            }
-        }
-    }
-
-    fn steps(&self, of: &BTreeMap<Vec<bool>, usize>, path: &mut Vec<bool>) -> Steps {
-        match self {
-            Self::To(_) => Steps::By(of.get(path).copied().unwrap_or(0)),
-            Self::If(condition, yes, no) => {
-                path.push(true);
-                let yes = yes.steps(of, path);
-                path.pop();
-                path.push(false);
-                let no = no.steps(of, path);
-                path.pop();
-                if yes == no {
-                    yes
-                } else {
-                    Steps::If(*condition, Box::new(yes), Box::new(no))
-                }
-            }
-        }
-    }
 }
 
 #[derive(Debug, Clone)]
@@ -396,7 +345,7 @@ impl Recurrences {
             .map(|(index, state)| (state, index))
             .collect();
         let period = states.len() - tail;
-        let mut distances: BTreeMap<Site, BTreeMap<Vec<bool>, usize>> = BTreeMap::new();
+        let mut distances: BTreeMap<Site, BTreeMap<Vec<bool>, Move>> = BTreeMap::new();
         for ((site, path), table) in &moves {
             let table: Vec<(usize, usize)> = table
                 .iter()
@@ -408,23 +357,29 @@ impl Recurrences {
             };
             let distance = if states.len() == 1 {
                 // A cycle of one state agrees with any number of steps.
-                usize::from(matches!(site, Site::Latch(_)))
+                Some(usize::from(matches!(site, Site::Latch(_))))
             } else {
                 let agrees =
                     |distance: &usize| table.iter().all(|(from, to)| place(from + distance) == *to);
-                (0..=states.len() + period).find(agrees)?
+                (0..=states.len() + period).find(agrees)
             };
+            let state = || {
+                let (_, first) = *table.first()?;
+                let resets = copied.is_none() && table.iter().all(|(_, to)| *to == first);
+                resets.then_some(Move::To(first))
+            };
+            let moved = distance.map(Move::By).or_else(state)?;
             distances
                 .entry(*site)
                 .or_default()
-                .insert(path.clone(), distance);
+                .insert(path.clone(), moved);
         }
         let chosen = starts.len() > 1;
         if chosen {
-            let at =
-                |(path, state): &(Vec<bool>, Vec<u128>)| Some((path.clone(), *number.get(state)?));
-            let starts: BTreeMap<Vec<bool>, usize> =
-                starts.iter().map(at).collect::<Option<_>>()?;
+            let at = |(path, state): &(Vec<bool>, Vec<u128>)| {
+                Some((path.clone(), Move::By(*number.get(state)?)))
+            };
+            let starts: BTreeMap<Vec<bool>, Move> = starts.iter().map(at).collect::<Option<_>>()?;
             // A loop is entered in one way.
             if distances.insert(Site::Entry(outermost), starts).is_some() {
                 return None;
@@ -433,7 +388,9 @@ impl Recurrences {
         if let Some(copied) = &copied {
             self.goes_as(&states, tail, copied)?;
         } else if tail == 0 {
+            // A state keeps its number as far as it is the number of steps from the first.
             let all = distances.values_mut().flat_map(BTreeMap::values_mut);
+            let all = all.map(|(Move::By(steps) | Move::To(steps))| steps);
             shorten(&mut states, all.collect());
         }
         let entry = chosen.then_some((Site::Entry(outermost), begins));

@@ -8,7 +8,8 @@
 //! more along a slice of its own: what decides whether they are carried out, and by which lanes.
 //!
 //! What is read from memory may differ between lanes in a way that nobody knows. Lanes are taken to go the same way there,
-//! which is said as an assumption. A word that nobody writes ([`crate::recover::unwritten`]) is one number for all, as a parameter is:
+//! which is said as an assumption. Of a word that a warp hands over by mbarriers ([`crate::recover::handed`]), all warps read the same one in
+//! the same round of a loop. So loops that go on as it says are gone through equally often. A word that nobody writes ([`crate::recover::unwritten`]) is one number for all, as a parameter is:
 //! warps whose loops run up to it multiply equally often.
 
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ use crate::ir::Location;
 use crate::meaning::Relation;
 use crate::recover::Shape;
 use crate::recover::graph::Graph;
+use crate::recover::handed::Handed;
+use crate::recover::handed::InTurn;
 use crate::recover::slice::Slice;
 use crate::recover::slice::ties_lanes;
 use crate::recover::term::Atom;
@@ -42,6 +45,7 @@ const ALIKE: &str = "lanes of a warp that exchange values go the same way where 
 pub fn together(
     kernel: &Kernel,
     shape: Shape,
+    in_turn: &InTurn,
     over: fn() -> bool,
 ) -> Result<Vec<&'static str>, Obstacle> {
     let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
@@ -53,6 +57,7 @@ pub fn together(
     let mut arena = Arena {
         over: Some(over),
         unwritten: Unwritten::new(kernel),
+        handed: (!in_turn.is_empty()).then(Handed::default),
         ..Arena::default()
     };
     let walked = (&graph, &slice);
@@ -68,7 +73,7 @@ pub fn together(
             continue;
         };
         let leads = warp % WARPS == 0;
-        if !last || !(leads || Pairs::default().alike(&arena, first, tree)) {
+        if !last || !(leads || Pairs::new(kernel, in_turn).alike(&arena, first, tree)) {
             return Err(Obstacle {
                 reason: "all four warps of a warpgroup have to multiply together, equally often, and it is not certain \
                          that they do: otherwise this is undefined"
@@ -141,14 +146,38 @@ fn returns(statements: &[Statement]) -> bool {
 
 /// Loops of two warps that are compared side by side, and registers at their heads that are equal in each round if all of
 /// them are.
-#[derive(Debug, Clone, Default)]
-struct Pairs {
+#[derive(Debug, Clone)]
+struct Pairs<'k> {
+    kernel: &'k Kernel,
+    in_turn: &'k InTurn,
     loops: BTreeSet<(LoopId, LoopId)>,
     phis: BTreeSet<(u32, u32)>,
     terms: BTreeSet<(TermId, TermId)>,
 }
 
-impl Pairs {
+impl<'k> Pairs<'k> {
+    fn new(kernel: &'k Kernel, in_turn: &'k InTurn) -> Self {
+        Self {
+            kernel,
+            in_turn,
+            loops: BTreeSet::new(),
+            phis: BTreeSet::new(),
+            terms: BTreeSet::new(),
+        }
+    }
+
+    /// Whether two loads read the same word, when the loops around have made equally many rounds.
+    fn read_alike(&self, arena: &Arena, a: u32, b: u32) -> bool {
+        let load = |number: u32| arena.handed.as_ref()?.loads.get(number as usize);
+        let (Some(a), Some(b)) = (load(a), load(b)) else {
+            return false;
+        };
+        let (Some((one, _)), Some((two, _))) = (a.around, b.around) else {
+            return false;
+        };
+        self.loops.contains(&(one, two)) && self.in_turn.are_alike(self.kernel, a, b)
+    }
+
     /// Whether two warps do the same.
     fn alike(&mut self, arena: &Arena, a: &[Statement], b: &[Statement]) -> bool {
         a.len() == b.len()
@@ -211,6 +240,9 @@ impl Pairs {
                 !self.phis.insert((*a, *b))
                     || self.equal(arena, one.first, two.first)
                         && self.equal(arena, one.next, two.next)
+            }
+            (Node::Atom(Atom::Handed(a)), Node::Atom(Atom::Handed(b))) => {
+                self.read_alike(arena, *a, *b)
             }
             // Nothing that two warps have both of is known of one of them only.
             _ if a == b => true,

@@ -244,7 +244,7 @@ pub fn validate(
 fn by_mbarriers(inputs: &Inputs, arena: &Arena) -> BTreeMap<(Place, u32), (u64, u64)> {
     let loads = arena.handed.as_ref().map(|handed| &handed.loads);
     let found = inputs.by_handed.iter().filter_map(|by| {
-        let ((block, index, result), _) = *loads?.get(by.load as usize)?;
+        let (block, index, result) = loads?.get(by.load as usize)?.place;
         Some(((Place { block, index }, result), by.words))
     });
     found.collect()

@@ -27,12 +27,14 @@
 
 mod order;
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::ir::BlockId;
 use crate::ir::Kernel;
 use crate::ir::MemoryOrder;
 use crate::ir::Operand;
+use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::Space;
 use crate::ir::Special;
@@ -61,8 +63,68 @@ pub type Place = (BlockId, u32, u32);
 pub struct Handed {
     /// Stores of which the address is the same for all threads.
     pub stores: BTreeSet<(BlockId, u32)>,
-    /// The loads, by their numbers: where they are, and how many bits they read.
-    pub loads: Vec<(Place, u16)>,
+    /// The loads, by their numbers.
+    pub loads: Vec<Load>,
+}
+
+/// A load of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    pub place: Place,
+    /// How many bits it reads.
+    pub width: u16,
+    /// The rank of the CTA and the number of the warp.
+    pub by: (u32, u32),
+    /// The innermost loop around it: its number in the walk, and its header.
+    pub around: Option<(LoopId, BlockId)>,
+}
+
+/// A load by what does not change where operations other than loads are put in between: its block, the header of the loop around it, which of the
+/// block's loads it is, and which of its results.
+type Named = (BlockId, BlockId, usize, u32);
+
+/// The loads that read words of which [`check`] has shown that all warps read them in turn, with the input that says how many
+/// ask for more.
+#[derive(Debug, Default)]
+pub struct InTurn {
+    of: BTreeMap<((u32, u32), Named), u32>,
+}
+
+impl InTurn {
+    pub fn new(kernel: &Kernel, handed: Option<&Handed>, by_handed: &[ByHanded]) -> Self {
+        let loads = handed.map_or(&[][..], |handed| &handed.loads);
+        let named = by_handed.iter().filter_map(|by| {
+            let load = loads.get(by.load as usize)?;
+            let (around, _) = load.around?;
+            (around == by.in_loop).then_some(((load.by, load.named(kernel)?), by.input))
+        });
+        Self {
+            of: named.collect(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    /// Whether two warps read the same words by the same load, in equal rounds of its loop.
+    pub fn are_alike(&self, kernel: &Kernel, a: &Load, b: &Load) -> bool {
+        let input = |load: &Load| self.of.get(&(load.by, load.named(kernel)?));
+        a.named(kernel) == b.named(kernel)
+            && a.width == b.width
+            && input(a).is_some_and(|input_of_a| input(b) == Some(input_of_a))
+    }
+}
+
+impl Load {
+    fn named(&self, kernel: &Kernel) -> Option<Named> {
+        let (block, index, result) = self.place;
+        let operations = &kernel.blocks.get(block.0 as usize)?.operations;
+        let before = operations.get(..index as usize)?.iter();
+        let is_load = |operation: &&Operation| matches!(operation.kind, OperationKind::Load { .. });
+        let (_, header) = self.around?;
+        Some((block, header, before.filter(is_load).count(), result))
+    }
 }
 
 /// A loop of a role that goes on as a word says.
@@ -128,8 +190,8 @@ impl Handed {
     }
 
     /// Numbers a load.
-    pub fn add(&mut self, place: Place, width: u16) -> u32 {
-        self.loads.push((place, width));
+    pub fn add(&mut self, load: Load) -> u32 {
+        self.loads.push(load);
         u32::try_from(self.loads.len() - 1).unwrap_or(u32::MAX)
     }
 }

@@ -422,7 +422,7 @@ impl Lowerer<'_> {
                     let back = match data.steps.get(&Site::Latch(id)) {
                         _ if !bottom => Some(0),
                         Some(Steps::By(steps)) => i128::try_from(*steps).ok(),
-                        Some(Steps::If(..)) => None,
+                        Some(Steps::If(..) | Steps::To(_)) => None,
                         None => Some(0),
                     };
                     back.and_then(|back| {

@@ -65,7 +65,7 @@ impl Lowerer<'_> {
             }
         };
         let load = word_in(self, condition)?;
-        let (_, width) = *self.arena.handed.as_ref()?.loads.get(load as usize)?;
+        let width = self.arena.handed.as_ref()?.loads.get(load as usize)?.width;
         let holds = |lowerer: &mut Self, number: u64| {
             let terms = &mut lowerer.arena.terms;
             let number = terms.constant(number.into(), width);

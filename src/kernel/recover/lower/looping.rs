@@ -78,6 +78,7 @@ impl Lowerer<'_> {
             self.held.push(shape.goes_on);
             self.begins(shape.goes_on, id);
         }
+        self.inside.push((id, top.then_some(shape.goes_on)));
         // What is done once more behind the loop is no iteration.
         let mut inner = match top || bottom {
             true => self.keep_begun(&own, id),
@@ -88,6 +89,7 @@ impl Lowerer<'_> {
             inner.append(&mut self.block(shape.behind)?);
         }
         self.end(&own, id, &mut inner, location)?;
+        self.inside.pop();
         self.forget_begun(id);
         if top {
             self.held.pop();

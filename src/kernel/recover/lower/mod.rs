@@ -21,6 +21,7 @@ mod reciprocal;
 mod restarts;
 mod shared;
 mod sign;
+mod spared;
 mod spread;
 mod steps;
 mod strides;
@@ -39,6 +40,7 @@ use crate::ir::Location;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::recover::apart::Came;
+use crate::recover::branches::Ranges;
 use crate::recover::branches::spares;
 use crate::recover::handed::ByHanded;
 use crate::recover::number::Atomic;
@@ -98,6 +100,14 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// The ranges of all inputs.
+    pub fn ranges(&self) -> Ranges {
+        let numbered = self.all.iter().zip(0..);
+        numbered
+            .map(|(input, number)| (Atomic::Input(number), input.range))
+            .collect()
+    }
+
     /// The range of an input, of the index of a loop that runs so often, or of a variable.
     pub fn range_of(&self, atomic: &Atomic, counts: &BTreeMap<u32, Number>) -> Option<Range> {
         match atomic {
@@ -180,6 +190,8 @@ pub struct Lowerer<'a> {
     held: Vec<TermId>,
     /// The conditions, of the launch, of the first iterations of the loops around.
     began: Vec<TermId>,
+    /// The loops in whose bodies this point is, the outer ones first, and under which condition each of their iterations begins.
+    inside: Vec<(LoopId, Option<TermId>)>,
     /// Numbers that are at least 0 at this point.
     facts: Vec<Number>,
     /// Registers of machines that are parities of the index as well: they need no variable.
@@ -336,6 +348,7 @@ impl<'a> Lowerer<'a> {
             counts: BTreeMap::new(),
             held: Vec::new(),
             began: Vec::new(),
+            inside: Vec::new(),
             facts: Vec::new(),
             kept: BTreeSet::new(),
             keeps: false,

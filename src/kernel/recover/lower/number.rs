@@ -301,6 +301,7 @@ impl Lowerer<'_> {
             }
             Node::Select(condition, a, b) => {
                 let holds = self.condition(condition);
+                let holds = holds.map(|holds| self.left_open(holds));
                 match holds.as_ref().and_then(|holds| self.known(holds)) {
                     Some(true) => self.number(a),
                     Some(false) => self.number(b),

@@ -113,6 +113,18 @@ impl Lowerer<'_> {
         }
     }
 
+    /// A condition without its parts that are known at this point: `a && b` is `b` where `a` holds.
+    pub(super) fn left_open(&self, condition: Condition) -> Condition {
+        if let Some(truth) = self.known(&condition) {
+            return Condition::Constant(truth);
+        }
+        match condition {
+            Condition::And(a, b) => Condition::and(self.left_open(*a), self.left_open(*b)),
+            Condition::Or(a, b) => Condition::or(self.left_open(*a), self.left_open(*b)),
+            other => other,
+        }
+    }
+
     fn is_zero(&self, number: &Number) -> Option<bool> {
         let negative = number.times(-1)?;
         let one = Number::constant(1);

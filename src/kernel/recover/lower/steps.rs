@@ -110,6 +110,11 @@ impl Lowerer<'_> {
                 }
                 Ok(())
             }
+            Steps::To(state) => {
+                let value = Number::constant(i128::try_from(*state).unwrap_or(0));
+                lines.push(Line::Assign { variable, value });
+                Ok(())
+            }
             Steps::If(choice, yes, no) => {
                 self.advance_on_sides(term, machine, variable, *choice, [yes, no], lines)
             }

@@ -10,6 +10,7 @@ use crate::ir::MemoryOrder;
 use crate::ir::Operand;
 use crate::ir::RegisterId;
 use crate::meaning::Domain;
+use crate::recover::handed::Load;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 use crate::recover::tree::Event;
@@ -42,12 +43,19 @@ impl Walker<'_> {
         let bytes = u32::from(width.div_ceil(8));
         // Lanes that have not waited themselves may be ahead of those that have.
         let in_order = path.waited.is_none_or(|waited| mask & !waited == 0);
+        let mut frames = self.frames.iter().rev();
+        let around = frames.find_map(|frame| Some((frame.id?, frame.header)));
         for (result, index) in results.iter().zip(0_u32..) {
             let Some(result) = result else { continue };
             let Some(handed) = self.handed.as_mut() else {
                 return false;
             };
-            let number = handed.add((self.here.0, self.here.1, index), width);
+            let number = handed.add(Load {
+                place: (self.here.0, self.here.1, index),
+                width,
+                by: (self.place.rank, self.place.warp),
+                around,
+            });
             let word = self.terms.atom(Atom::Handed(number), width);
             let to = self.width_of(*result).max(width);
             let word = self.terms.extend(&word, to, signed);

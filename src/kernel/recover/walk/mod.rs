@@ -148,6 +148,8 @@ struct Path {
 
 struct Frame {
     header: BlockId,
+    /// Its number, if it is walked once for all of its iterations.
+    id: Option<LoopId>,
     /// Whether its header has been walked in this iteration.
     started: bool,
     follow: Option<BlockId>,
@@ -1163,6 +1165,7 @@ impl Walker<'_> {
     ) -> (Result<Option<Frame>>, Vec<Statement>) {
         self.frames.push(Frame {
             header,
+            id: None,
             started: false,
             follow: Some(follow),
             continues: Vec::new(),
@@ -1245,6 +1248,7 @@ impl Walker<'_> {
             }
             self.frames.push(Frame {
                 header,
+                id: Some(id),
                 started: false,
                 follow,
                 continues: Vec::new(),

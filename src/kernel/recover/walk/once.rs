@@ -102,6 +102,7 @@ impl Walker<'_> {
     ) -> Result<(Vec<Path>, Vec<Path>)> {
         self.frames.push(Frame {
             header: natural.header,
+            id: None,
             started: false,
             follow,
             continues: Vec::new(),

@@ -1,0 +1,304 @@
+//! Tests of mbarriers that spare waits: whether what spares a wait holds only where a test has passed for its phase.
+//!
+//! What a loop carries is what it was at first, or what the iteration before has left. An iteration that is followed by another
+//! one is not the last, so there `i + 1` is less than the count of the loop. That may decide what the iteration has chosen:
+//! `passed = i + 1 < n ? test : true` is the test there.
+
+use std::collections::BTreeSet;
+
+use super::Lowerer;
+use crate::meaning::Binary;
+use crate::meaning::Domain;
+use crate::meaning::Relation;
+use crate::recover::number::Atomic;
+use crate::recover::number::Number;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::term::Terms;
+use crate::recover::tree::Awaited;
+use crate::recover::tree::LoopId;
+use crate::recover::tree::Phi;
+
+impl Lowerer<'_> {
+    /// Whether a loop runs once at most.
+    fn runs_once(&self, id: LoopId) -> bool {
+        let count = self.counts.get(&id);
+        let range = count.and_then(|count| self.range(count));
+        range.is_some_and(|(_, most)| most <= 1)
+    }
+
+    /// Whether a condition holds only where a test of this mbarrier for this parity has passed. Phis are followed by
+    /// coinduction: what is asked of a phi again on the way may be taken for granted.
+    pub(super) fn has_passed(
+        &mut self,
+        condition: TermId,
+        object: TermId,
+        parity: TermId,
+        asked: &mut BTreeSet<(TermId, TermId, TermId)>,
+    ) -> bool {
+        if self.arena.terms.truth(condition) == Some(false) {
+            return true;
+        }
+        if asked.len() > 64 {
+            return false;
+        }
+        match self.arena.terms.node(condition).clone() {
+            Node::Atom(Atom::Test(test)) => {
+                let test = self.arena.tests[test as usize].clone();
+                test.awaited
+                    == Awaited {
+                        object,
+                        phase: parity,
+                        class: None,
+                    }
+            }
+            Node::Binary(Binary::And, a, b) => {
+                self.has_passed(a, object, parity, asked)
+                    || self.has_passed(b, object, parity, asked)
+            }
+            Node::Binary(Binary::Or, a, b) => {
+                self.has_passed(a, object, parity, asked)
+                    && self.has_passed(b, object, parity, asked)
+            }
+            Node::Select(_, a, b) => {
+                self.has_passed(a, object, parity, asked)
+                    && self.has_passed(b, object, parity, asked)
+            }
+            Node::Atom(Atom::Phi(phi)) => {
+                if !asked.insert((condition, object, parity)) {
+                    return true;
+                }
+                let Phi {
+                    in_loop,
+                    first,
+                    next,
+                } = self.arena.phis[phi as usize].clone();
+                let of = |list: &[(Atom, TermId)], atom: Atom| {
+                    list.iter()
+                        .find(|(other, _)| *other == atom)
+                        .map(|(_, term)| *term)
+                };
+                // What is used in the body of a loop is used in an iteration that has begun.
+                let all: Vec<(Atom, TermId, TermId)> = self
+                    .recurrences
+                    .of_phi
+                    .keys()
+                    .filter(|phi| self.arena.phis[**phi as usize].in_loop == in_loop)
+                    .map(|phi| {
+                        let record = &self.arena.phis[*phi as usize];
+                        (Atom::Phi(*phi), record.first, record.next)
+                    })
+                    .collect();
+                let began = self.began.clone();
+                let once = self.runs_once(in_loop);
+                let place = self.inside.iter().position(|(id, _)| *id == in_loop);
+                let enclosing = place.map_or(&self.inside[..], |place| &self.inside[..=place]);
+                let going: Vec<TermId> = enclosing.iter().filter_map(|(_, term)| *term).collect();
+                let around = place.map_or(self.inside.len(), |place| place + 1);
+                let held = self.held.clone();
+                let stays = self.stay_as_they_are(&held, around);
+                let next = self.before_another(next, in_loop);
+                let terms = &mut self.arena.terms;
+                let [untruth, truth] = [0, 1].map(|truth| terms.constant(truth, 1));
+                let firsts: Vec<(Atom, TermId)> =
+                    all.iter().map(|(atom, first, _)| (*atom, *first)).collect();
+                let nexts: Vec<(Atom, TermId)> =
+                    all.iter().map(|(atom, _, next)| (*atom, *next)).collect();
+                let mut sides = Vec::new();
+                for (list, token, held) in [(&firsts, first, &held), (&nexts, next, &stays)] {
+                    let mut begun: Vec<TermId> = Vec::new();
+                    for term in held {
+                        begun.push(terms.substitute(*term, &|atom| of(list, atom)));
+                    }
+                    begun.extend(&began);
+                    let mut token = token;
+                    if once {
+                        // The only iteration begins with what came to the loop. What is tested in it stays over what it begins with.
+                        for term in begun.iter_mut().chain([&mut token]) {
+                            *term = terms.substitute(*term, &|atom| of(&firsts, atom));
+                        }
+                    }
+                    token = above_minima(token, terms);
+                    let [object, parity] =
+                        [object, parity].map(|term| terms.substitute(term, &|atom| of(list, atom)));
+                    let mut all = [token, object, parity];
+                    for term in &mut all {
+                        for begun in &begun {
+                            for begun in implied(*begun, terms) {
+                                if terms.truth(begun).is_some() {
+                                    continue;
+                                }
+                                *term = match *terms.node(begun) {
+                                    Node::Not(inner) => terms.replaced(*term, inner, untruth),
+                                    _ => terms.replaced(*term, begun, truth),
+                                };
+                            }
+                        }
+                    }
+                    sides.push(all);
+                }
+                let mut sides = sides.into_iter();
+                let (Some(first), Some(next)) = (sides.next(), sides.next()) else {
+                    return false;
+                };
+                // Before the loop, and in the iteration before. What holds now is not asked for there any more, but that the loops
+                // around go on.
+                let inside = self.inside.clone();
+                let [token, object, parity] = first;
+                self.inside.truncate(place.unwrap_or(inside.len()));
+                let at_first = self.has_passed(token, object, parity, asked);
+                self.inside = inside.clone();
+                let [token, object, parity] = next;
+                self.inside.truncate(around);
+                let held = std::mem::replace(&mut self.held, going);
+                let before = at_first && self.has_passed(token, object, parity, asked);
+                (self.held, self.inside) = (held, inside);
+                before
+            }
+            _ => false,
+        }
+    }
+
+    /// Of conditions that hold now, those of which the parts are the same in the iteration before, but for what the loop carries itself:
+    /// not what loops inside of it, loads and tests leave anew in each iteration. `around` is how many of the loops around are the
+    /// same.
+    fn stay_as_they_are(&self, held: &[TermId], around: usize) -> Vec<TermId> {
+        let is_same = |atom: &Atom| match atom {
+            Atom::Phi(phi) => {
+                let in_loop = self.arena.phis[*phi as usize].in_loop;
+                let mut inside = self.inside.iter().take(around);
+                inside.any(|(id, _)| *id == in_loop)
+            }
+            Atom::Parameter { .. } | Atom::Special(_) | Atom::Shared { .. } => true,
+            _ => false,
+        };
+        let all = held.iter().copied();
+        all.filter(|term| self.arena.terms.atoms(*term).iter().all(is_same))
+            .collect()
+    }
+
+    /// A term over the registers of an iteration behind which another one of its loop has begun, which is the one that is looked at:
+    /// without the relations that this decides.
+    ///
+    /// What holds now need not have held then. So only what is known of the launch and of the loops around is used, and of the
+    /// loop itself that the iteration was not its last one. Relations that depend on anything else stay.
+    fn before_another(&mut self, term: TermId, id: LoopId) -> TermId {
+        let Some(place) = self.inside.iter().position(|(other, _)| *other == id) else {
+            return term;
+        };
+        let around: Vec<LoopId> = self.inside[..=place].iter().map(|(id, _)| *id).collect();
+        // What variables hold changes.
+        let is_fixed = |atomic: &Atomic| match atomic {
+            Atomic::Variable(_) => false,
+            Atomic::Index(index) => around.contains(index),
+            _ => true,
+        };
+        let own = Number::of(Atomic::Index(id));
+        let last = self.counts.get(&id).and_then(|count| count.minus(&own));
+        let Some(left) = last.and_then(|last| last.minus(&Number::constant(2))) else {
+            return term;
+        };
+        let is_own = |atomic: &Atomic| *atomic == Atomic::Index(id);
+        let kept = self
+            .facts
+            .iter()
+            .filter(|fact| !fact.mentions(&|atomic| !is_fixed(atomic)) && !fact.mentions(&is_own));
+        let kept = kept.cloned().collect();
+        let facts = std::mem::replace(&mut self.facts, kept);
+        let held = std::mem::take(&mut self.held);
+        let began = std::mem::take(&mut self.began);
+        self.learn(&own);
+        self.learn(&left);
+        let mut result = term;
+        for part in self.arena.terms.parts(term) {
+            if !matches!(self.arena.terms.node(part), Node::Relation(..)) {
+                continue;
+            }
+            let condition = self.condition(part).filter(|condition| {
+                let mut fixed = true;
+                condition
+                    .each(&mut |number| fixed &= !number.mentions(&|atomic| !is_fixed(atomic)));
+                fixed
+            });
+            if let Some(truth) = condition.and_then(|condition| self.known(&condition)) {
+                let truth = self.arena.terms.constant(u128::from(truth), 1);
+                result = self.arena.terms.replaced(result, part, truth);
+            }
+        }
+        (self.facts, self.held, self.began) = (facts, held, began);
+        result
+    }
+}
+
+/// What holds where a condition does: itself, and of `a < min(x, y)` also `a < x` and `a < y`. From `min(x, y) < x` follows
+/// `y < x`, and from `1 < x` also `0 < x`.
+fn implied(condition: TermId, terms: &mut Terms) -> Vec<TermId> {
+    let mut all = vec![condition];
+    let mut at = 0;
+    while let Some(condition) = all.get(at).copied() {
+        at += 1;
+        if at > MOST_IMPLIED {
+            break;
+        }
+        let more = match *terms.node(condition) {
+            Node::Binary(Binary::And, a, b) => vec![a, b],
+            Node::Relation(Relation::LessSigned, a, b) => {
+                let mut more = Vec::new();
+                if let Some((x, y)) = minimum(b, terms) {
+                    more.extend([(a, x), (a, y)]);
+                }
+                match minimum(a, terms) {
+                    Some((x, y)) if x == b => more.push((y, b)),
+                    Some((x, y)) if y == b => more.push((x, b)),
+                    _ => {}
+                }
+                let width = terms.width_of(a);
+                if terms.value(a) == Some(1) {
+                    more.push((terms.constant(0, width), b));
+                }
+                let less = |(a, b): (TermId, TermId)| terms.relation(Relation::LessSigned, &a, &b);
+                more.into_iter().map(less).collect()
+            }
+            _ => Vec::new(),
+        };
+        all.extend(
+            more.into_iter()
+                .filter(|one| !all.contains(one))
+                .collect::<Vec<_>>(),
+        );
+    }
+    all
+}
+
+/// A term with `a < x && a < y` for `a < min(x, y)`.
+fn above_minima(term: TermId, terms: &mut Terms) -> TermId {
+    let mut changed = term;
+    for part in terms.parts(term).to_vec() {
+        if let Node::Relation(Relation::LessSigned, a, b) = *terms.node(part)
+            && let Some((x, y)) = minimum(b, terms)
+        {
+            let [x, y] = [x, y].map(|bound| terms.relation(Relation::LessSigned, &a, &bound));
+            let both = terms.binary(Binary::And, &x, &y);
+            changed = terms.replaced(changed, part, both);
+        }
+    }
+    changed
+}
+
+/// How many conditions are looked at for what follows from them.
+const MOST_IMPLIED: usize = 16;
+
+/// The two of which a term is the lesser one, compared with sign: `x < y ? x : y`, or `k < x ? k + 1 : x`.
+fn minimum(term: TermId, terms: &Terms) -> Option<(TermId, TermId)> {
+    let Node::Select(condition, a, b) = *terms.node(term) else {
+        return None;
+    };
+    let Node::Relation(Relation::LessSigned, x, y) = *terms.node(condition) else {
+        return None;
+    };
+    let signed = |term: TermId| terms.signed(term);
+    let next = signed(x).and_then(|k| k.checked_add(1));
+    let is_minimum = (x, y) == (a, b) || y == b && next.is_some() && next == signed(a);
+    is_minimum.then_some((a, b))
+}

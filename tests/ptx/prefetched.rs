@@ -1,0 +1,122 @@
+//! Rings of which the first rounds come before a loop, and the others in it, up to the last ones.
+
+use crate::graph_misuse::verdict;
+
+/// The second warp waits `n` times for `full` and gives back `empty`. The first one has the other sides, of which it does up to two
+/// rounds before its loop. In the loop it does one if `%p6` says so, which `goes_on` computes of its rounds so far, `%r5`, and of
+/// the index `%r8`.
+fn ring(prologue: &str, goes_on: &str) -> String {
+    let round = "mad.lo.u32 %r9, %r6, 8, %r20;\n";
+    let produce = |label: &str| {
+        format!(
+            "{round}{label}:\nmbarrier.try_wait.parity.shared.b64 %p9, [%r9+16], %r7;\n@!%p9 bra {label};\n\
+             @!%p1 mbarrier.arrive.shared.b64 _, [%r9];\nadd.u32 %r10, %r6, 1;\nsetp.eq.u32 %p7, %r10, 2;\n\
+             selp.b32 %r6, 0, %r10, %p7;\nselp.b32 %r11, 1, 0, %p7;\nxor.b32 %r7, %r7, %r11;\nadd.u32 %r5, %r5, 1;\n"
+        )
+    };
+    let (early, late) = (produce("EARLY"), produce("LATE"));
+    let prologue = prologue.replace("PRODUCE", &early);
+    verdict(
+        64,
+        &format!(
+            "setp.ne.u32 %p1, %r1, 0;\nsetp.gt.u32 %p2, %r1, 31;\nsetp.eq.u32 %p3, %r1, 32;\nmov.u32 %r20, bar;\n\
+             @!%p1 mbarrier.init.shared.b64 [bar], 1;\n@!%p1 mbarrier.init.shared.b64 [bar+8], 1;\n\
+             @!%p1 mbarrier.init.shared.b64 [bar+16], 1;\n@!%p1 mbarrier.init.shared.b64 [bar+24], 1;\nbar.sync 0;\n\
+             mov.u32 %r5, 0;\nmov.u32 %r6, 0;\nmov.u32 %r8, 0;\n@%p2 bra CONSUMER;\nmov.u32 %r7, 1;\n\
+             {prologue}\nAGAIN:\nsetp.ge.s32 %p5, %r8, %r2;\n@%p5 bra END;\n{goes_on}\n@!%p6 bra NEXT;\n{late}\
+             NEXT:\nadd.u32 %r8, %r8, 1;\nbra AGAIN;\n\
+             CONSUMER:\nmov.u32 %r7, 0;\n\
+             TAKE:\nsetp.ge.s32 %p5, %r8, %r2;\n@%p5 bra END;\n{round}\
+             W:\nmbarrier.try_wait.parity.shared.b64 %p9, [%r9], %r7;\n@!%p9 bra W;\n\
+             @%p3 mbarrier.arrive.shared.b64 _, [%r9+16];\nadd.u32 %r10, %r6, 1;\nsetp.eq.u32 %p7, %r10, 2;\n\
+             selp.b32 %r6, 0, %r10, %p7;\nselp.b32 %r11, 1, 0, %p7;\nxor.b32 %r7, %r7, %r11;\n\
+             add.u32 %r8, %r8, 1;\nbra TAKE;\nEND:\n"
+        ),
+    )
+}
+
+/// Up to two rounds, in a loop that is tested at its beginning.
+const PROLOGUE: &str = "min.s32 %r3, %r2, 2;\nFIRST:\nsetp.ge.s32 %p4, %r5, %r3;\n@%p4 bra MAIN;\nPRODUCE\nbra FIRST;\nMAIN:";
+
+/// The same behind a branch, tested at its end: registers behind the branch are those of the loop, or what they were at first.
+const BEHIND_A_BRANCH: &str = "setp.lt.s32 %p4, %r2, 1;\n@%p4 bra MAIN;\nmin.u32 %r3, %r2, 2;\nneg.s32 %r12, %r3;\n\
+     FIRST:\nPRODUCE\nadd.s32 %r12, %r12, 1;\nsetp.ne.b32 %p4, %r12, 0;\n@%p4 bra FIRST;\nMAIN:";
+
+#[test]
+fn rounds_before_a_loop_and_in_its_first_iterations() {
+    let goes_on = "setp.lt.s32 %p6, %r5, %r2;";
+    insta::assert_snapshot!(ring(PROLOGUE, goes_on), @"PROVED for every n in 0..=1073741823 and schedule");
+    insta::assert_snapshot!(ring(BEHIND_A_BRANCH, goes_on), @"PROVED for every n in 0..=1073741823 and schedule");
+}
+
+/// One round too few, and the registers of a ring that has not been set back where the loop is not gone through.
+#[test]
+fn rounds_that_are_missing() {
+    let less = "sub.s32 %r13, %r2, 1;\nsetp.lt.s32 %p6, %r5, %r13;";
+    insta::assert_snapshot!(ring(PROLOGUE, less), @"REFUTED at n = 3: bar_0[0] completes once, and warp1 waits for one more (line 76): warp0 arrives once and has ended");
+    insta::assert_snapshot!(ring(BEHIND_A_BRANCH, less), @"REFUTED at n = 3: bar_0[0] completes once, and warp1 waits for one more (line 79): warp0 arrives once and has ended");
+}
+
+/// Fewer rounds than three are all done in the loop, from the first place of the ring on, or by mistake from the second.
+#[test]
+fn rounds_before_a_loop_if_there_are_many() {
+    let goes_on = "sub.s32 %r13, %r2, 2;\nsetp.lt.s32 %p6, %r8, %r13;\nsetp.lt.s32 %p10, %r2, 3;\nor.pred %p6, %p6, %p10;";
+    let many = BEHIND_A_BRANCH.replace("%r2, 1;", "%r2, 3;");
+    insta::assert_snapshot!(ring(&many, goes_on), @"PROVED for every n in 0..=1073741823 and schedule");
+    let second = many.replace(
+        "@%p4 bra MAIN;\nmin",
+        "selp.b32 %r6, 1, 0, %p4;\n@%p4 bra MAIN;\nmin",
+    );
+    insta::assert_snapshot!(ring(&second, goes_on), @"REFUTED at n = 1: nobody arrives at bar_0[0], for which warp1 waits (line 82): warp0 never arrives, only at bar_0[1]");
+}
+
+/// The condition holds in other iterations than the first ones.
+#[test]
+fn rounds_in_other_iterations() {
+    insta::assert_snapshot!(ring(PROLOGUE, "setp.gt.s32 %p6, %r8, 1;"), @"PROVED for every n in 0..=1073741823 and schedule");
+    insta::assert_snapshot!(ring(PROLOGUE, "setp.gt.s32 %p6, %r8, 2;"), @"REFUTED at n = 3: bar_0[0] completes once, and warp1 waits for one more (line 75): warp0 arrives once and has ended");
+    insta::assert_snapshot!(ring(PROLOGUE, "setp.ne.s32 %p6, %r8, 1;"), @"PROVED for every n in 0..=1073741823 and schedule");
+}
+
+/// A warp looks ahead for the next phase, if there is one, and spares the wait where that has come. Its loop is tested at the end.
+fn looks_ahead(last: &str, place: &str) -> String {
+    verdict(
+        64,
+        &format!(
+            "setp.ne.u32 %p1, %r1, 0;\nsetp.gt.u32 %p2, %r1, 31;\nsetp.eq.u32 %p3, %r1, 32;\nmov.u32 %r20, bar;\n\
+             @!%p1 mbarrier.init.shared.b64 [bar], 1;\n@!%p1 mbarrier.init.shared.b64 [bar+8], 1;\n\
+             @!%p1 mbarrier.init.shared.b64 [bar+16], 1;\n@!%p1 mbarrier.init.shared.b64 [bar+24], 1;\nbar.sync 0;\n\
+             setp.lt.s32 %p4, %r2, 1;\n@%p4 bra END;\nmov.u32 %r6, 0;\nmov.u32 %r8, 0;\n@%p2 bra CONSUMER;\nmov.u32 %r7, 1;\n\
+             AGAIN:\nmad.lo.u32 %r9, %r6, 8, %r20;\n\
+             V:\nmbarrier.try_wait.parity.shared.b64 %p9, [%r9+16], %r7;\n@!%p9 bra V;\n\
+             @!%p1 mbarrier.arrive.shared.b64 _, [%r9];\nadd.u32 %r10, %r6, 1;\nsetp.eq.u32 %p7, %r10, 2;\n\
+             selp.b32 %r6, 0, %r10, %p7;\nselp.b32 %r11, 1, 0, %p7;\nxor.b32 %r7, %r7, %r11;\n\
+             add.u32 %r8, %r8, 1;\nsetp.lt.s32 %p5, %r8, %r2;\n@%p5 bra AGAIN;\nbra END;\n\
+             CONSUMER:\nmov.u32 %r7, 0;\nneg.s32 %r12, %r2;\n\
+             mbarrier.try_wait.parity.shared.b64 %p8, [bar], 0;\n\
+             TAKE:\nmad.lo.u32 %r9, %r6, 8, %r20;\nadd.u32 %r8, %r8, 1;\n@%p8 bra TAKEN;\n\
+             W:\nmbarrier.try_wait.parity.shared.b64 %p9, [%r9], %r7;\n@!%p9 bra W;\n\
+             TAKEN:\n@%p3 mbarrier.arrive.shared.b64 _, [%r9+16];\nadd.u32 %r10, %r6, 1;\nsetp.eq.u32 %p7, %r10, 2;\n\
+             selp.b32 %r6, 0, %r10, %p7;\nselp.b32 %r11, 1, 0, %p7;\nxor.b32 %r7, %r7, %r11;\n\
+             {last}\nmov.pred %p8, -1;\n@%p5 bra UNSEEN;\n{place}\n\
+             mbarrier.try_wait.parity.shared.b64 %p8, [%r13], %r7;\n\
+             UNSEEN:\nadd.s32 %r12, %r12, 1;\nsetp.ne.s32 %p6, %r12, 0;\n@%p6 bra TAKE;\nEND:\n"
+        ),
+    )
+}
+
+#[test]
+fn tests_ahead_in_all_iterations_but_the_last() {
+    let next = "mad.lo.u32 %r13, %r6, 8, %r20;";
+    let last = "setp.le.s32 %p5, %r2, %r8;";
+    insta::assert_snapshot!(looks_ahead(last, next), @"PROVED for every n in 0..=1073741823 and schedule");
+    // Not ahead of the last iteration.
+    let sooner = "sub.s32 %r14, %r2, 1;\nsetp.le.s32 %p5, %r14, %r8;";
+    insta::assert_snapshot!(looks_ahead(sooner, next), @"UNKNOWN line 54: whether this is done depends on what a loop carries: whether a test of an mbarrier passes");
+    // Not in an iteration that no run comes to.
+    let rare = "setp.le.s32 %p5, %r2, %r8;\nsetp.eq.s32 %p6, %r8, 40000;\nor.pred %p5, %p5, %p6;";
+    insta::assert_snapshot!(looks_ahead(rare, next), @"UNKNOWN line 54: whether this is done depends on what a loop carries: whether a test of an mbarrier passes");
+    // For the phase of another mbarrier.
+    let other = "xor.b32 %r13, %r6, 1;\nmad.lo.u32 %r13, %r13, 8, %r20;";
+    insta::assert_snapshot!(looks_ahead(last, other), @"UNKNOWN line 54: whether this is done depends on what a loop carries: whether a test of an mbarrier passes");
+}
