@@ -96,6 +96,22 @@ impl Expr {
         Expr::Binary(op, Box::new(left), Box::new(right))
     }
 
+    /// Whether it divides, counts aside.
+    pub fn divides(&self) -> bool {
+        match self {
+            Expr::Int(_)
+            | Expr::Bool(_)
+            | Expr::Param(_)
+            | Expr::Var(_)
+            | Expr::Visits(..)
+            | Expr::Count { .. } => false,
+            Expr::Neg(e) | Expr::Not(e) => e.divides(),
+            Expr::Binary(BinaryOp::Div | BinaryOp::Mod, ..) => true,
+            Expr::Binary(_, a, b) => a.divides() || b.divides(),
+            Expr::If(c, a, b) => c.divides() || a.divides() || b.divides(),
+        }
+    }
+
     /// Conjunction of any number of truth values; `true` when there are none.
     pub fn all(parts: impl IntoIterator<Item = Expr>) -> Expr {
         parts

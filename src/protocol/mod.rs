@@ -13,6 +13,7 @@ mod domain;
 mod expr;
 mod memory;
 mod property;
+mod statement;
 mod tightened;
 
 pub use atomic::ATOMIC;

@@ -13,6 +13,7 @@ use crate::trusted::events::certificate::Events;
 use crate::trusted::events::certificate::Numbered;
 use crate::trusted::events::program::Event;
 use crate::trusted::events::program::program;
+use crate::trusted::lanes::At;
 use crate::trusted::system::Doing;
 use crate::trusted::system::Node;
 use crate::trusted::system::System;
@@ -102,13 +103,35 @@ pub fn explain(protocol: &Protocol, certificate: &Certificate) -> Vec<String> {
         }
         for behind in &local.behind {
             let less = words.sum(&behind.less, &loops);
+            let (waits, arrives) = (words.lane(behind.waits), words.lane(behind.arrives));
+            lines.push(match (behind.per_wait, behind.per_arrival) {
+                (1, 1) => format!(
+                    "{} has passed at least as many waits at {waits} as it has made arrivals at {arrives}, less {less}.",
+                    class.name
+                ),
+                (per_wait, per_arrival) => format!(
+                    "Of {}, {per_wait} times the waits passed at {waits} are at least {per_arrival} times the arrivals made at {arrives}, less {less}.",
+                    class.name
+                ),
+            });
+        }
+        for holds in &local.holds {
+            let most = words.sum(&holds.most, &loops);
+            let pool = words.lane(holds.lane);
             lines.push(format!(
-                "{} has passed at least as many waits at {} as it has made arrivals at {}, less {less}.",
-                class.name,
-                words.lane(behind.waits),
-                words.lane(behind.arrives)
+                "{} never holds more than {most} of {pool}.",
+                class.name
             ));
         }
+    }
+    for weight in &certificate.weights {
+        let amounts = weight.amounts.iter().map(|sum| words.sum(sum, &[]));
+        lines.push(format!(
+            "To each generation of {}, {} arrives with {}.",
+            words.lane(weight.lane),
+            words.class(weight.class),
+            Vec::from_iter(amounts).join(", then ")
+        ));
     }
     for lag in &certificate.lags {
         lines.push(format!(
@@ -127,6 +150,7 @@ pub fn explain(protocol: &Protocol, certificate: &Certificate) -> Vec<String> {
     }
     for reason in &certificate.not_lapped {
         let why = match reason.chain.as_slice() {
+            [] if reason.by != reason.class => "once at each element".to_owned(),
             [] => "it has passed its own wait".to_owned(),
             chain => words.chain(chain),
         };
@@ -164,8 +188,11 @@ impl Words<'_> {
             return "?".to_owned();
         };
         let mut name = self.protocol.objects[lane.object].name.clone();
-        for at in lane.at.iter().flatten() {
-            name.push_str(&format!("[{at}]"));
+        for at in &lane.at {
+            match at {
+                At::Number(at) => name.push_str(&format!("[{at}]")),
+                At::Own | At::Moves => {}
+            }
         }
         format!("`{name}`")
     }

@@ -2,6 +2,8 @@
 
 use super::certificate::Counter;
 use super::certificate::NotLapped;
+use super::chains::Knows;
+use super::lanes::At;
 use super::member::Awaits;
 use super::member::Member;
 use super::member::Scene;
@@ -21,20 +23,28 @@ const WARP: i64 = 32;
 impl Member<'_, '_> {
     pub(super) fn act(&mut self, act: &Act) -> Result<(), Unsupported> {
         let lane = act.lane;
+        let next = match &act.doing {
+            Doing::Arrive(_) | Doing::Expect(_) => Some(Counter::ArrivedAt(lane)),
+            Doing::Parity(..) | Doing::Own(_) | Doing::Value(..) => Some(Counter::AwaitedAt(lane)),
+            Doing::Deliver(_) | Doing::Take(_) | Doing::Give(_) => None,
+        };
+        if let Some(next) = next {
+            self.element(act, &self.counter(next)?)?;
+        }
         match &act.doing {
+            Doing::Take(amount) => self.take(act, amount),
+            Doing::Give(amount) => self.give(act, amount),
             Doing::Arrive(amount) => {
-                let next = self.counter(Counter::ArrivedAt(lane))?;
-                self.element(act, &next)?;
-                self.amount(act, amount)?;
-                self.arrive(lane, act.span)
+                let weights = self.world.weights(self.class, lane)?;
+                self.amount(act, amount, &weights)?;
+                self.arrive(lane, weights.len(), act.span)
             }
             Doing::Expect(bytes) => {
                 if !self.system().lanes[lane].arriving.contains(&self.class) {
                     let what = "bytes expected by a member that does not arrive";
                     return Err(Unsupported::at(act.span, what));
                 }
-                let next = self.counter(Counter::ArrivedAt(lane))?;
-                self.element(act, &next)?;
+                self.once(lane)?;
                 let bytes = self.evaluated(bytes, act.span)?;
                 let mut goals = vec![term::le(&term::int(0), &bytes)];
                 goals.extend(self.in_turn(lane)?);
@@ -49,8 +59,6 @@ impl Member<'_, '_> {
             }
             Doing::Deliver(bytes) => self.deliver(act, bytes),
             Doing::Parity(parity, number) => {
-                let next = self.counter(Counter::AwaitedAt(lane))?;
-                self.element(act, &next)?;
                 let parity = self.evaluated(parity, act.span)?;
                 let bit = self.counter(Counter::AwaitedBit(lane))?;
                 let wanted = match self.world.rounds(self.class, lane)? {
@@ -61,22 +69,20 @@ impl Member<'_, '_> {
                 self.wait(act, *number, vec![term::eq(&parity, &wanted)])
             }
             Doing::Own(number) => {
-                let next = self.counter(Counter::AwaitedAt(lane))?;
-                self.element(act, &next)?;
                 let arrived = self.counter(Counter::Arrived(lane))?;
                 let awaited = self.counter(Counter::Awaited(lane))?;
                 let own = term::eq(&term::sum([awaited, term::int(1)]), &arrived);
+                let whole = term::eq(&self.counter(Counter::Part(lane))?, &term::int(0));
                 self.exactly(lane)?;
-                self.wait(act, *number, vec![own])
+                self.wait(act, *number, vec![own, whole])
             }
             Doing::Value(value, number) => {
-                let next = self.counter(Counter::AwaitedAt(lane))?;
-                self.element(act, &next)?;
                 let value = self.evaluated(value, act.span)?;
                 // One more round of everybody's additions.
                 let turn = self.counter(Counter::AwaitedTurn(lane))?;
                 let rounds = term::sum([turn, term::int(1)]);
-                let added = term::product([self.world.arriving(lane), rounds]);
+                let arriving = self.world.arriving(lane, &self.group(lane)?)?;
+                let added = term::product([arriving, rounds]);
                 let wanted = term::sum([self.world.initial(lane)?, added]);
                 self.exactly(lane)?;
                 self.wait(act, *number, vec![term::eq(&value, &wanted)])
@@ -92,14 +98,27 @@ impl Member<'_, '_> {
         }
     }
 
+    /// A member arrives once at each number.
+    fn once(&self, lane: usize) -> Result<(), Unsupported> {
+        match self.world.weights(self.class, lane)?.len() {
+            1 => Ok(()),
+            _ => Err(unfit()),
+        }
+    }
+
+    /// The group of a lane that this member does something to.
+    pub(super) fn group(&self, lane: usize) -> Result<Vec<Term>, Unsupported> {
+        self.world.group_of(self.class, lane, &self.names.vars)
+    }
+
     /// A counter gets a value.
-    fn count(&mut self, counter: Counter, value: Term) {
+    pub(super) fn count(&mut self, counter: Counter, value: Term) {
         let value = self.define("count", value);
         self.counters.insert(counter, value);
     }
 
     /// The element that is named is the one of the lane that is next, and exists.
-    fn element(&mut self, act: &Act, next: &Term) -> Result<(), Unsupported> {
+    pub(super) fn element(&mut self, act: &Act, next: &Term) -> Result<(), Unsupported> {
         let goals = self.element_is(act, next)?;
         let meaning = format!("{} is at the next element", self.quote(act.span));
         self.conclude("element", meaning, goals);
@@ -114,8 +133,10 @@ impl Member<'_, '_> {
         for ((index, at), extent) in act.index.iter().zip(&lane.at).zip(&object.extents) {
             let index = self.evaluated(index, act.span)?;
             let wanted = match at {
-                Some(value) => term::int(*value),
-                None => next.clone(),
+                At::Number(value) => term::int(*value),
+                // In its group, by which the lane is known.
+                At::Own => index.clone(),
+                At::Moves => next.clone(),
             };
             let extent = self.names.term(extent)?;
             goals.push(term::eq(&index, &wanted));
@@ -124,22 +145,36 @@ impl Member<'_, '_> {
         Ok(goals)
     }
 
-    /// Arrivals count one each.
-    fn amount(&mut self, act: &Act, amount: &Amount) -> Result<(), Unsupported> {
-        let goal = match amount {
-            Amount::One => return Ok(()),
-            Amount::Given(amount) => term::eq(&self.evaluated(amount, act.span)?, &term::int(1)),
+    /// An arrival counts what the certificate says of those before it at the same number, and at least 1.
+    fn amount(&mut self, act: &Act, amount: &Amount, weights: &[Term]) -> Result<(), Unsupported> {
+        let (part, one) = (self.counter(Counter::Part(act.lane))?, term::int(1));
+        let (last, before) = weights.split_last().ok_or_else(unfit)?;
+        let mut weight = last.clone();
+        for (at, amount) in before.iter().enumerate().rev() {
+            let here = term::eq(&part, &term::int(super::exact::number(at)?));
+            weight = term::ite(&here, amount, &weight);
+        }
+        let goals = match amount {
+            Amount::One => vec![term::eq(&weight, &one)],
+            Amount::Given(amount) => {
+                let amount = self.evaluated(amount, act.span)?;
+                match weight == one {
+                    true => vec![term::eq(&amount, &weight)],
+                    false => vec![term::eq(&amount, &weight), term::le(&one, &amount)],
+                }
+            }
             Amount::Threads(threads) => {
                 let threads = self.evaluated(threads, act.span)?;
-                let all = term::product([term::int(WARP), self.world.arriving(act.lane)]);
-                term::eq(&threads, &all)
+                let arriving = self.world.arriving(act.lane, &self.group(act.lane)?)?;
+                let all = term::product([term::int(WARP), arriving]);
+                vec![term::eq(&weight, &one), term::eq(&threads, &all)]
             }
         };
         let meaning = format!(
             "{} counts for one of those who arrive",
             self.quote(act.span)
         );
-        self.conclude("amount", meaning, vec![goal]);
+        self.conclude("amount", meaning, goals);
         Ok(())
     }
 
@@ -160,9 +195,10 @@ impl Member<'_, '_> {
         if reason.chain.last().is_none_or(|last| last.lane != lane) {
             return Err(unfit());
         }
-        let (done, mut goals) = self.world.done(self.class, &self.counters, &reason.chain)?;
-        let before = term::lt(&arrived, &term::sum([done, size]));
-        goals.push(term::or([first.clone(), before]));
+        let done = self.world.done(&self.knows(), &reason.chain)?;
+        let mut goals = done.needed.clone();
+        goals.push(done.exceeds(&term::sub(&arrived, &size)));
+        goals.extend(term::same(&self.group(lane)?, &done.group));
         // What a reason needs is not asked for in the first round.
         Ok(goals
             .into_iter()
@@ -170,7 +206,16 @@ impl Member<'_, '_> {
             .collect())
     }
 
-    fn arrive(&mut self, lane: usize, span: Span) -> Result<(), Unsupported> {
+    fn knows(&self) -> Knows<'_> {
+        Knows {
+            class: self.class,
+            vars: &self.names.vars,
+            counters: &self.counters,
+        }
+    }
+
+    /// An arrival, of which there are so many at each number.
+    fn arrive(&mut self, lane: usize, units: usize, span: Span) -> Result<(), Unsupported> {
         let arrived = self.counter(Counter::Arrived(lane))?;
         let size = self.world.size(lane);
         let mut goals = self.in_turn(lane)?;
@@ -178,6 +223,7 @@ impl Member<'_, '_> {
         goals.push(term::eq(&owed, &term::int(0)));
         if let ObjectKind::Barrier { .. } = self.system().kind(lane) {
             // A second arrival without a wait in between is undefined.
+            self.once(lane)?;
             let awaited = self.counters.get(&Counter::Awaited(lane)).cloned();
             let awaited = awaited.unwrap_or_else(|| term::int(0));
             goals.push(term::eq(&awaited, &arrived));
@@ -190,27 +236,40 @@ impl Member<'_, '_> {
         self.laps(lane, &arrived, &size, span)?;
 
         let one = term::int(1);
+        if units > 1 {
+            let part = self.counter(Counter::Part(lane))?;
+            let next = term::sum([part, one.clone()]);
+            let whole = term::eq(&next, &term::int(super::exact::number(units)?));
+            self.count(Counter::Part(lane), term::ite(&whole, &term::int(0), &next));
+            let before = self.counters.clone();
+            self.number(lane, &arrived)?;
+            self.unless(&whole, before)?;
+        } else {
+            self.number(lane, &arrived)?;
+        }
+        self.follows(lane, span)
+    }
+
+    /// All own arrivals at a number have been made.
+    fn number(&mut self, lane: usize, arrived: &Term) -> Result<(), Unsupported> {
+        let one = term::int(1);
         let (turn, at) = (Counter::ArrivedTurn(lane), Counter::ArrivedAt(lane));
         let this = self.counter(at)?;
         self.count(Counter::ArrivedLast(lane), this);
         let expected = self.counter(Counter::Expected(lane))?;
         self.counters.insert(Counter::Owed(lane), expected);
         self.counters.insert(Counter::Expected(lane), term::int(0));
-        self.count(Counter::Arrived(lane), term::sum([arrived, one]));
-        self.advance(lane, Counter::Arrived(lane), turn, at)?;
+        self.count(Counter::Arrived(lane), term::sum([arrived.clone(), one]));
+        self.advance(lane, Counter::Arrived(lane), turn, at)
+    }
 
-        // What holds everywhere still does.
+    /// What holds everywhere still does.
+    fn follows(&mut self, lane: usize, span: Span) -> Result<(), Unsupported> {
         let mut goals = Vec::new();
-        let arrived = self.counter(Counter::Arrived(lane))?;
-        for behind in self
-            .local()?
-            .behind
-            .iter()
-            .filter(|behind| behind.arrives == lane)
-        {
-            let awaited = self.counter(Counter::Awaited(behind.waits))?;
-            let less = self.world.over_parameters(&behind.less)?;
-            goals.push(term::le(&arrived, &term::sum([awaited, less])));
+        for behind in &self.local()?.behind {
+            if behind.arrives == lane {
+                goals.push(self.is_behind(behind)?);
+            }
         }
         let meaning = format!(
             "{} comes after the waits that it has to follow",
@@ -233,11 +292,16 @@ impl Member<'_, '_> {
             if reason.lane != lane || reason.by != self.class {
                 continue;
             }
-            let passed = if reason.chain.is_empty() {
-                if reason.class != self.class {
-                    return Err(unfit());
-                }
-                self.counter(Counter::Awaited(lane))?
+            // The wait for the number that is `size` less is over: more waits have been passed than its number.
+            let lag = self.world.lag(reason.class, lane)?;
+            let wait = term::sum([term::sub(arrived, size), lag]);
+            if reason.chain.is_empty() {
+                // Nobody has passed less than no wait.
+                let passed = match reason.class == self.class {
+                    true => self.counter(Counter::Awaited(lane))?,
+                    false => term::int(0),
+                };
+                goals.push(term::lt(&wait, &passed));
             } else {
                 if reason
                     .chain
@@ -246,16 +310,13 @@ impl Member<'_, '_> {
                 {
                     return Err(unfit());
                 }
-                let (passed, needed) =
-                    self.world
-                        .passed(self.class, &self.counters, &reason.chain, lane)?;
-                goals.extend(needed);
-                passed
-            };
-            // The wait for the number that is `size` less is over: more waits have been passed than its number.
-            let lag = self.world.lag(reason.class, lane)?;
-            let wait = term::sum([term::sub(arrived, size), lag]);
-            goals.push(term::lt(&wait, &passed));
+                let group = self.group(lane)?;
+                let passed = self
+                    .world
+                    .passed(&self.knows(), &reason.chain, lane, &group)?;
+                goals.extend(passed.needed.iter().cloned());
+                goals.push(passed.exceeds(&wait));
+            }
         }
         let meaning = format!("{} laps nobody who still waits", self.quote(span));
         self.conclude("laps", meaning, goals);
@@ -270,9 +331,9 @@ impl Member<'_, '_> {
         if !self.system().lanes[lane].arriving.contains(&by) {
             return Err(unfit());
         }
-        let goal = self.world.inhabited(by)?;
+        let (_, goals) = self.world.witness(by, lane, &self.group(lane)?)?;
         let meaning = "somebody arrives who laps nobody".to_owned();
-        self.conclude("lapped_by", meaning, vec![goal]);
+        self.conclude("lapped_by", meaning, goals);
         Ok(())
     }
 
@@ -310,7 +371,7 @@ impl Member<'_, '_> {
     /// A member stands before a wait, and then has passed it.
     fn wait(&mut self, act: &Act, number: usize, mut goals: Vec<Term>) -> Result<(), Unsupported> {
         let lane = act.lane;
-        goals.extend(self.settled());
+        goals.extend([self.settled(), self.empty_handed()].concat());
         let meaning = format!(
             "{} is for the number that it is meant for",
             self.quote(act.span)

@@ -13,6 +13,8 @@ pub struct Certificate {
     pub classes: Vec<Local>,
     /// Which number the waits of a class at a lane are for.
     pub lags: Vec<Lag>,
+    /// What classes arrive with, where it is not one arrival that counts 1.
+    pub weights: Vec<Weight>,
     /// Why arrivals at a lane come in turn.
     pub in_turn: Vec<InTurn>,
     /// Why no wait by parity is lapped.
@@ -41,9 +43,21 @@ pub struct Local {
     pub behind: Vec<Behind>,
     /// Per wait, in text order: its rank.
     pub ranks: Vec<Sum>,
+    /// What a member holds at most of a pool that has enough for everybody.
+    pub holds: Vec<Holds>,
 }
 
-/// Everywhere, `waits passed at the lane >= arrivals made at the other - less`.
+/// A member never holds more than so much of the pool of a lane.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Holds {
+    /// The lane.
+    pub lane: usize,
+    /// How much; over parameters.
+    pub most: Sum,
+}
+
+/// Everywhere, `per_wait * waits passed at the lane >= per_arrival * numbers arrived at the other - less`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Behind {
@@ -51,8 +65,24 @@ pub struct Behind {
     pub waits: usize,
     /// Where it arrives.
     pub arrives: usize,
+    /// How much a wait counts: at least 1.
+    pub per_wait: i64,
+    /// How much an arrival counts: at least 0.
+    pub per_arrival: i64,
     /// By how much it may be less; over parameters.
     pub less: Sum,
+}
+
+/// To each number of a lane, a member of a class arrives so often, and each time counts so much.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Weight {
+    /// The class.
+    pub class: usize,
+    /// The lane.
+    pub lane: usize,
+    /// What each arrival counts; over parameters.
+    pub amounts: Vec<Sum>,
 }
 
 /// The `n`th wait of a class at a lane, from 0, is for number `n - rounds * size`.
@@ -148,8 +178,10 @@ pub enum Name {
 pub enum Counter {
     /// Iterations of a loop over the whole run.
     Iterations(usize),
-    /// Arrivals at a lane.
+    /// Numbers of a lane to which all own arrivals have been made.
     Arrived(usize),
+    /// How many own arrivals have been made to the number after these.
+    Part(usize),
     /// These div the size of the lane.
     ArrivedTurn(usize),
     /// These mod the size of the lane: the element that is next.
@@ -168,6 +200,8 @@ pub enum Counter {
     Expected(usize),
     /// Bytes expected of the last arrival, less those delivered.
     Owed(usize),
+    /// What has been taken of a pool and not been given back.
+    Held(usize),
 }
 
 impl Sum {

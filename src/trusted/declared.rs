@@ -40,11 +40,17 @@ impl Declared {
         Ok(declared)
     }
 
-    fn names(&self) -> Names {
+    pub(super) fn names(&self) -> Names {
         Names::new(self.params.clone(), Vec::new())
     }
 
-    fn conclude(&mut self, name: &'static str, meaning: String, names: &Names, goal: Term) {
+    pub(super) fn conclude(
+        &mut self,
+        name: &'static str,
+        meaning: String,
+        names: &Names,
+        goal: Term,
+    ) {
         if goal == term::boolean(true) {
             return;
         }

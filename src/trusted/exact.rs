@@ -74,19 +74,3 @@ pub fn next(position: usize) -> usize {
 pub fn together(a: usize, b: usize) -> usize {
     a + b
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_does_not_fit_is_refused() {
-        assert_eq!(sum(i64::MAX, 1), Err(too_large()));
-        assert_eq!(difference(i64::MIN, 1), Err(too_large()));
-        assert_eq!(product(i64::MIN, -1), Err(too_large()));
-        assert_eq!(number(usize::MAX), Err(too_large()));
-        assert_eq!(around(i64::MIN, -1), Err(too_large()));
-        assert_eq!(around(-1, 0), Err(too_large()));
-        assert_eq!(around(-1, 3), Ok(2));
-    }
-}

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
+use super::certificate::Behind;
 use super::certificate::Certificate;
 use super::certificate::Counter;
 use super::certificate::Fact;
@@ -104,6 +105,8 @@ pub struct Walked {
     pub constants: Vec<String>,
     /// Products that occur in facts and ranks: all factors but the last, and the last.
     pub products: BTreeSet<(Vec<Term>, Term)>,
+    /// What its indices stand for.
+    pub vars: HashMap<VarId, Term>,
 }
 
 /// Goes through the program of a class.
@@ -115,7 +118,7 @@ pub fn walk(world: &World<'_, '_>, class: usize, tag: &'static str) -> Result<Wa
     let mut member = Member {
         world,
         class,
-        names: Names::new(world.params.clone(), Vec::new()),
+        names: Names::new(world.declared.params.clone(), Vec::new()),
         counters: BTreeMap::new(),
         facts: Vec::new(),
         goals: Vec::new(),
@@ -129,6 +132,7 @@ pub fn walk(world: &World<'_, '_>, class: usize, tag: &'static str) -> Result<Wa
         pairs: BTreeSet::new(),
     };
     member.begin()?;
+    let vars = member.names.vars.clone();
     let body = &world.system.classes[class].body;
     member.block(body)?;
     member.end()?;
@@ -137,6 +141,7 @@ pub fn walk(world: &World<'_, '_>, class: usize, tag: &'static str) -> Result<Wa
         scenes: member.scenes,
         constants: member.constants,
         products: member.products,
+        vars,
     })
 }
 
@@ -237,7 +242,7 @@ impl<'a, 'p> Member<'a, 'p> {
 
     /// The start: some member exists, and nothing has been counted.
     fn begin(&mut self) -> Result<(), Unsupported> {
-        self.facts = self.world.facts.clone();
+        self.facts = self.world.declared.facts.clone();
         for range in &self.this().ranges {
             let value = match range.only() {
                 Some(value) => term::int(value),
@@ -255,7 +260,11 @@ impl<'a, 'p> Member<'a, 'p> {
         for counter in counted(&self.this().body) {
             self.counters.insert(counter, term::int(0));
         }
-        let start = self.behind()?;
+        let mut start = self.behind()?;
+        for holds in &self.local()?.holds {
+            let most = self.world.over_parameters(&holds.most)?;
+            start.push(term::le(&term::int(0), &most));
+        }
         self.conclude(
             "start",
             "what holds everywhere holds at the start".to_owned(),
@@ -266,7 +275,7 @@ impl<'a, 'p> Member<'a, 'p> {
 
     /// The end: everything that was expected has been delivered.
     fn end(&mut self) -> Result<(), Unsupported> {
-        let settled = self.settled();
+        let settled = [self.settled(), self.empty_handed()].concat();
         let meaning = format!("{} delivers all that it expects", self.this().name);
         self.conclude("settled", meaning, settled);
         let (facts, counters) = (self.known(), self.counters.clone());
@@ -290,14 +299,17 @@ impl<'a, 'p> Member<'a, 'p> {
 
     /// What the certificate says holds everywhere.
     fn behind(&self) -> Result<Vec<Term>, Unsupported> {
-        let mut all = Vec::new();
-        for behind in &self.local()?.behind {
-            let waits = self.counter(Counter::Awaited(behind.waits))?;
-            let arrives = self.counter(Counter::Arrived(behind.arrives))?;
-            let less = self.world.over_parameters(&behind.less)?;
-            all.push(term::le(&arrives, &term::sum([waits, less])));
-        }
-        Ok(all)
+        let all = self.local()?.behind.iter();
+        all.map(|behind| self.is_behind(behind)).collect()
+    }
+
+    pub(super) fn is_behind(&self, behind: &Behind) -> Result<Term, Unsupported> {
+        let waits = self.counter(Counter::Awaited(behind.waits))?;
+        let arrives = self.counter(Counter::Arrived(behind.arrives))?;
+        let less = self.world.less(behind)?;
+        let waits = term::product([term::int(behind.per_wait), waits]);
+        let arrives = term::product([term::int(behind.per_arrival), arrives]);
+        Ok(term::le(&arrives, &term::sum([waits, less])))
     }
 
     /// What holds of counters whatever is done.
@@ -319,15 +331,16 @@ impl<'a, 'p> Member<'a, 'p> {
                     all.push(term::eq(&bit, &term::apply("mod", &[turn, term::int(2)])));
                     all.push(term::within(&zero, &bit, &term::int(2)));
                 }
-                Counter::Iterations(_) | Counter::Expected(_) | Counter::Owed(_) => {
-                    all.push(term::le(&zero, &value))
+                Counter::Iterations(_)
+                | Counter::Expected(_)
+                | Counter::Owed(_)
+                | Counter::Held(_) => all.push(term::le(&zero, &value)),
+                Counter::Part(lane) => {
+                    let units = self.world.weights(self.class, lane)?.len();
+                    let units = term::int(super::exact::number(units)?);
+                    all.push(term::within(&zero, &value, &units));
                 }
-                Counter::ArrivedTurn(_)
-                | Counter::ArrivedAt(_)
-                | Counter::ArrivedLast(_)
-                | Counter::AwaitedTurn(_)
-                | Counter::AwaitedAt(_)
-                | Counter::AwaitedBit(_) => {}
+                _ => {}
             }
         }
         Ok(all)
@@ -389,14 +402,8 @@ impl<'a, 'p> Member<'a, 'p> {
     }
 
     pub(super) fn quote(&self, span: Span) -> String {
-        let text = self
-            .system()
-            .protocol
-            .source
-            .get(span.start..span.end)
-            .unwrap_or("");
-        let words: Vec<&str> = text.split_whitespace().collect();
-        format!("`{}` of {}", words.join(" "), self.this().name)
+        let text = super::unsupported::quote(self.system().protocol, span);
+        format!("{text} of {}", self.this().name)
     }
 
     /// The value of an expression that is evaluated here; it has to be defined.
@@ -460,6 +467,20 @@ impl<'a, 'p> Member<'a, 'p> {
                 return Err(unfit());
             };
             let merged = self.merged(&holds, a, b);
+            self.counters.insert(counter, merged);
+        }
+        Ok(())
+    }
+
+    /// Counters have the values that they have now where a condition holds, and those before otherwise.
+    pub(super) fn unless(
+        &mut self,
+        holds: &Term,
+        before: BTreeMap<Counter, Term>,
+    ) -> Result<(), Unsupported> {
+        for (counter, before) in before {
+            let now = self.counter(counter)?;
+            let merged = self.merged(holds, &now, &before);
             self.counters.insert(counter, merged);
         }
         Ok(())
@@ -550,6 +571,12 @@ impl<'a, 'p> Member<'a, 'p> {
             }
         }
         for counter in counters {
+            // Of one arrival none is made before it.
+            if let Counter::Part(lane) = counter
+                && self.world.weights(self.class, *lane)?.len() == 1
+            {
+                continue;
+            }
             let value = self.constant("count");
             self.counters.insert(*counter, value);
         }

@@ -13,6 +13,7 @@ use super::system::System;
 use super::term;
 use super::term::Term;
 use super::unsupported::Unsupported;
+use super::world::World;
 
 /// More products than this are more of a burden than a help.
 const MOST: usize = 200;
@@ -23,12 +24,13 @@ const MOST: usize = 200;
 ///
 /// A walk that is none of the class.
 pub fn goals(
-    system: &System<'_>,
+    world: &World<'_, '_>,
     class: usize,
     walked: &Walked,
     other: usize,
     others: &Walked,
 ) -> Result<Vec<Goal>, Unsupported> {
+    let system = world.system;
     let mut all = Vec::new();
     let multiples = multiples(walked, others);
     for scene in &walked.scenes {
@@ -43,6 +45,10 @@ pub fn goals(
                 .get(&Counter::Arrived(waits.lane))
                 .ok_or_else(unfit)?;
             let missing = term::le(arrived, &waits.number);
+            // Both do something to one group.
+            let own = world.group_of(class, waits.lane, &walked.vars)?;
+            let theirs = world.group_of(other, waits.lane, &others.vars)?;
+            let missing = term::and([vec![missing], term::same(&own, &theirs)].concat());
             let (goal, what) = match &place.wait {
                 Some(theirs) => (
                     term::lt(&theirs.rank, &waits.rank),
@@ -110,11 +116,6 @@ fn facts(scene: &Scene, place: &Scene, missing: Term) -> Vec<Term> {
 }
 
 fn quote(system: &System<'_>, class: usize, waits: &Awaits) -> String {
-    let text = system
-        .protocol
-        .source
-        .get(waits.span.start..waits.span.end)
-        .unwrap_or("");
-    let words: Vec<&str> = text.split_whitespace().collect();
-    format!("`{}` of {}", words.join(" "), system.classes[class].name)
+    let text = super::unsupported::quote(system.protocol, waits.span);
+    format!("{text} of {}", system.classes[class].name)
 }

@@ -1,18 +1,17 @@
 //! The translator: from the resolved protocol to classes of members, lanes of elements, and what members do.
 //!
-//! A *class* is a part of a role: the members whose indices lie in given ranges. All run one program. A *lane* is
-//! the elements of an object that differ in one index, which is the only one that is not a number in every use of
-//! the object; or one element, where every index is a number. Lanes have no element in common.
+//! A *class* is a part of a role: the members whose indices lie in given ranges. All run one program. What they do
+//! something to are *lanes* of elements (`lanes.rs`).
 //!
 //! The program is that of the text. What has no effect on synchronization is left out (work on data); a statement
 //! that arrives and blocks becomes two acts.
 
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::collections::HashMap;
 
 use super::certificate::Certificate;
 use super::certificate::Counter;
+use super::lanes::Builder;
+pub use super::lanes::Lane;
 use super::unsupported::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
@@ -90,24 +89,6 @@ impl Range {
     }
 }
 
-/// Elements that are gone through.
-#[derive(Debug, Clone)]
-pub struct Lane {
-    /// The object, by position.
-    pub object: usize,
-    /// Its indices; `None` for the one that moves.
-    pub at: Vec<Option<i64>>,
-    /// The classes that arrive, ascending.
-    pub arriving: Vec<usize>,
-}
-
-impl Lane {
-    /// The index that moves.
-    pub fn moving(&self) -> Option<usize> {
-        self.at.iter().position(Option::is_none)
-    }
-}
-
 /// A part of a program.
 #[derive(Debug, Clone)]
 pub enum Node {
@@ -168,6 +149,10 @@ pub enum Doing {
     Own(usize),
     /// Waits until the value is at least this.
     Value(Expr, usize),
+    /// Takes so much of a pool, as soon as there is so much.
+    Take(Expr),
+    /// Gives so much back.
+    Give(Expr),
 }
 
 /// How much an arrival is.
@@ -194,15 +179,7 @@ impl<'p> System<'p> {
         if let Some(pattern) = protocol.patterns.first() {
             return Err(Unsupported::at(pattern.span, "a pattern"));
         }
-        let mut builder = Builder {
-            protocol,
-            moving: protocol
-                .objects
-                .iter()
-                .map(|o| vec![false; o.extents.len()])
-                .collect(),
-            lanes: BTreeMap::new(),
-        };
+        let mut builder = Builder::new(protocol);
         let mut pieces = Vec::new();
         for (position, role) in protocol.roles.iter().enumerate() {
             if role
@@ -223,14 +200,13 @@ impl<'p> System<'p> {
             return Err(Unsupported::whole("too many classes"));
         }
         for (position, ranges) in &pieces {
-            builder.note_moving(&protocol.roles[*position].body, &known(ranges));
+            builder.note(&protocol.roles[*position].body, ranges);
         }
         let mut classes = Vec::new();
         for (position, ranges) in pieces {
             let role = &protocol.roles[position];
             let mut walk = Walk {
                 builder: &mut builder,
-                known: known(&ranges),
                 ranges: &ranges,
                 class: classes.len(),
                 loops: 0,
@@ -248,13 +224,10 @@ impl<'p> System<'p> {
                 waits,
             });
         }
-        let mut lanes: Vec<(usize, Lane)> = builder.lanes.into_values().collect();
-        lanes.sort_by_key(|(number, _)| *number);
-        let lanes = lanes.into_iter().map(|(_, lane)| lane).collect();
         Ok(System {
             protocol,
             classes,
-            lanes,
+            lanes: builder.lanes(),
         })
     }
 
@@ -268,12 +241,6 @@ impl<'p> System<'p> {
     pub fn kind(&self, lane: usize) -> &'p ObjectKind {
         &self.protocol.objects[self.lanes[lane].object].kind
     }
-}
-
-/// The values of indices that have one.
-fn known(ranges: &[Range]) -> HashMap<VarId, i64> {
-    let known = |range: &Range| Some((range.var, range.only()?));
-    ranges.iter().filter_map(known).collect()
 }
 
 fn name(protocol: &Protocol, role: &Role, ranges: &[Range]) -> String {
@@ -331,128 +298,6 @@ fn ranges(
     Ok(all)
 }
 
-/// An object, and its indices that are numbers.
-type Place = (usize, Vec<Option<i64>>);
-
-/// Which lanes there are, by object and indices that are numbers, with their numbers.
-struct Builder<'p> {
-    protocol: &'p Protocol,
-    /// Per object and index: whether it is not a number somewhere.
-    moving: Vec<Vec<bool>>,
-    lanes: BTreeMap<Place, (usize, Lane)>,
-}
-
-impl Builder<'_> {
-    fn note_moving(&mut self, body: &[Stmt], known: &HashMap<VarId, i64>) {
-        for stmt in body {
-            match &stmt.kind {
-                StmtKind::If {
-                    then, otherwise, ..
-                } => {
-                    self.note_moving(then, known);
-                    self.note_moving(otherwise, known);
-                }
-                StmtKind::For { body, .. } => self.note_moving(body, known),
-                kind => {
-                    if let Some(cell) = cell(kind) {
-                        for (at, index) in cell.index.iter().enumerate() {
-                            self.moving[cell.object.0][at] |= number(index, known).is_none();
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    fn lane(
-        &mut self,
-        cell: &Cell,
-        known: &HashMap<VarId, i64>,
-        span: Span,
-    ) -> Result<usize, Unsupported> {
-        let moving = &self.moving[cell.object.0];
-        if moving.iter().filter(|moves| **moves).count() > 1 {
-            return Err(Unsupported::at(span, "two indices that are not numbers"));
-        }
-        let at: Vec<Option<i64>> = cell
-            .index
-            .iter()
-            .zip(moving)
-            .map(|(index, moves)| number(index, known).filter(|_| !*moves))
-            .collect();
-        let next = self.lanes.len();
-        let object = cell.object.0;
-        let (number, _) = self.lanes.entry((object, at.clone())).or_insert_with(|| {
-            let arriving = Vec::new();
-            (
-                next,
-                Lane {
-                    object,
-                    at,
-                    arriving,
-                },
-            )
-        });
-        Ok(*number)
-    }
-
-    fn arrives(&mut self, lane: usize, class: usize) {
-        for (number, lane_of) in self.lanes.values_mut() {
-            if *number == lane && !lane_of.arriving.contains(&class) {
-                lane_of.arriving.push(class);
-            }
-        }
-    }
-}
-
-/// What a statement does something to.
-pub fn cell(kind: &StmtKind) -> Option<&Cell> {
-    match kind {
-        StmtKind::Wait { cell, .. }
-        | StmtKind::Add { cell, .. }
-        | StmtKind::Set { cell, .. }
-        | StmtKind::Atomic { cell, .. }
-        | StmtKind::WaitSwap { cell, .. }
-        | StmtKind::Arrive { cell, .. }
-        | StmtKind::WaitParity { cell, .. }
-        | StmtKind::Sync { cell, .. }
-        | StmtKind::BarArrive { cell, .. }
-        | StmtKind::ExpectTx { cell, .. }
-        | StmtKind::CompleteTx { cell, .. }
-        | StmtKind::Copy { cell, .. }
-        | StmtKind::Commit { cell }
-        | StmtKind::Init { cell }
-        | StmtKind::BarrierArrive { cell }
-        | StmtKind::BarrierWait { cell }
-        | StmtKind::Acquire { cell, .. }
-        | StmtKind::Release { cell, .. } => Some(cell),
-        StmtKind::Access { .. }
-        | StmtKind::If { .. }
-        | StmtKind::For { .. }
-        | StmtKind::Assign { .. }
-        | StmtKind::Return
-        | StmtKind::Break => None,
-    }
-}
-
-/// An expression of numbers and indices with one value, as a number.
-fn number(expr: &Expr, known: &HashMap<VarId, i64>) -> Option<i64> {
-    match expr {
-        Expr::Int(value) => Some(*value),
-        Expr::Var(var) => known.get(var).copied(),
-        Expr::Binary(op, a, b) => {
-            let (a, b) = (number(a, known)?, number(b, known)?);
-            match op {
-                BinaryOp::Add => a.checked_add(b),
-                BinaryOp::Sub => a.checked_sub(b),
-                BinaryOp::Mul => a.checked_mul(b),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
-}
-
 /// Whether a condition on indices holds of all members of a class, or of none. What is decided is compared with
 /// numbers alone, so it is defined.
 fn decided(condition: &Expr, ranges: &[Range]) -> Option<bool> {
@@ -494,7 +339,6 @@ fn decided(condition: &Expr, ranges: &[Range]) -> Option<bool> {
 /// The translation of one class.
 struct Walk<'b, 'p> {
     builder: &'b mut Builder<'p>,
-    known: HashMap<VarId, i64>,
     ranges: &'b [Range],
     class: usize,
     loops: usize,
@@ -551,38 +395,24 @@ impl Walk<'_, '_> {
                 }));
             }
             StmtKind::Access { .. } => {}
-            StmtKind::Arrive { cell, count } => self.act(
+            StmtKind::Arrive {
                 cell,
-                Doing::Arrive(Amount::Given(count.clone())),
-                span,
-                nodes,
-            )?,
+                count: amount,
+            }
+            | StmtKind::Add { cell, amount } => {
+                let amount = Amount::Given(amount.clone());
+                self.act(cell, Doing::Arrive(amount), span, nodes)?;
+            }
             StmtKind::Commit { cell } | StmtKind::BarrierArrive { cell } => {
                 self.act(cell, Doing::Arrive(Amount::One), span, nodes)?;
             }
-            StmtKind::Add { cell, amount } => self.act(
-                cell,
-                Doing::Arrive(Amount::Given(amount.clone())),
-                span,
-                nodes,
-            )?,
-            StmtKind::BarArrive { cell, count } => {
-                self.act(
-                    cell,
-                    Doing::Arrive(Amount::Threads(count.clone())),
-                    span,
-                    nodes,
-                )?;
-            }
-            StmtKind::Sync { cell, count } => {
-                self.act(
-                    cell,
-                    Doing::Arrive(Amount::Threads(count.clone())),
-                    span,
-                    nodes,
-                )?;
-                let number = wait(self);
-                self.act(cell, Doing::Own(number), span, nodes)?;
+            StmtKind::BarArrive { cell, count } | StmtKind::Sync { cell, count } => {
+                let amount = Amount::Threads(count.clone());
+                self.act(cell, Doing::Arrive(amount), span, nodes)?;
+                if let StmtKind::Sync { .. } = &stmt.kind {
+                    let number = wait(self);
+                    self.act(cell, Doing::Own(number), span, nodes)?;
+                }
             }
             StmtKind::BarrierWait { cell } => {
                 let number = wait(self);
@@ -606,12 +436,17 @@ impl Walk<'_, '_> {
             StmtKind::CompleteTx { cell, bytes } | StmtKind::Copy { cell, bytes, .. } => {
                 self.act(cell, Doing::Deliver(bytes.clone()), span, nodes)?;
             }
+            StmtKind::Acquire { cell, amount } => {
+                self.act(cell, Doing::Take(amount.clone()), span, nodes)?;
+            }
+            StmtKind::Release { cell, amount } => {
+                self.act(cell, Doing::Give(amount.clone()), span, nodes)?;
+            }
             StmtKind::Wait { .. } => return refuse("a wait for one value"),
             StmtKind::Set { .. } => return refuse("a reset"),
             StmtKind::Atomic { .. } => return refuse("the result of an atomic operation"),
             StmtKind::WaitSwap { .. } => return refuse("a compare-and-swap"),
             StmtKind::Init { .. } => return refuse("an initialisation"),
-            StmtKind::Acquire { .. } | StmtKind::Release { .. } => return refuse("a pool"),
             StmtKind::Return => return refuse("a `return`"),
             StmtKind::Break => return refuse("a `break`"),
         }
@@ -642,7 +477,8 @@ impl Walk<'_, '_> {
             | (
                 ObjectKind::Semaphore(Initial::Value(_)),
                 Doing::Arrive(Amount::Given(_)) | Doing::Value(..),
-            ) => true,
+            )
+            | (ObjectKind::Pool { .. }, Doing::Take(_) | Doing::Give(_)) => true,
             (
                 ObjectKind::Mbarrier { .. }
                 | ObjectKind::Named
@@ -655,10 +491,9 @@ impl Walk<'_, '_> {
         if !known {
             return Err(Unsupported::at(span, "this operation"));
         }
-        let lane = self.builder.lane(cell, &self.known, span)?;
-        if let Doing::Arrive(_) = doing {
-            self.builder.arrives(lane, self.class);
-        }
+        let arrives = matches!(doing, Doing::Arrive(_) | Doing::Take(_));
+        let member = (self.class, self.ranges);
+        let lane = self.builder.lane(cell, member, arrives, span)?;
         let index = cell.index.clone();
         nodes.push(Node::Act(Act {
             lane,
@@ -702,6 +537,7 @@ pub fn counted(body: &[Node]) -> BTreeSet<Counter> {
             Node::Act(Act { lane, doing, .. }) => match doing {
                 Doing::Arrive(_) | Doing::Expect(_) | Doing::Deliver(_) => all.extend([
                     Counter::Arrived(*lane),
+                    Counter::Part(*lane),
                     Counter::ArrivedTurn(*lane),
                     Counter::ArrivedAt(*lane),
                     Counter::ArrivedLast(*lane),
@@ -714,6 +550,7 @@ pub fn counted(body: &[Node]) -> BTreeSet<Counter> {
                     Counter::AwaitedAt(*lane),
                     Counter::AwaitedBit(*lane),
                 ]),
+                Doing::Take(_) | Doing::Give(_) => all.extend([Counter::Held(*lane)]),
             },
         }
     }
@@ -723,36 +560,23 @@ pub fn counted(body: &[Node]) -> BTreeSet<Counter> {
 /// Whether a block divides anywhere.
 pub fn divides(body: &[Node]) -> bool {
     body.iter().any(|node| match node {
-        Node::Assign(_, value, _) => has_division(value),
+        Node::Assign(_, value, _) => value.divides(),
         Node::Branch(condition, then, otherwise, _) => {
-            has_division(condition) || divides(then) || divides(otherwise)
+            condition.divides() || divides(then) || divides(otherwise)
         }
-        Node::Loop(this) => has_division(&this.lo) || has_division(&this.hi) || divides(&this.body),
+        Node::Loop(this) => this.lo.divides() || this.hi.divides() || divides(&this.body),
         Node::Act(act) => {
-            act.index.iter().any(has_division)
+            act.index.iter().any(Expr::divides)
                 || match &act.doing {
                     Doing::Parity(e, _)
                     | Doing::Value(e, _)
                     | Doing::Expect(e)
                     | Doing::Deliver(e)
-                    | Doing::Arrive(Amount::Given(e) | Amount::Threads(e)) => has_division(e),
+                    | Doing::Take(e)
+                    | Doing::Give(e)
+                    | Doing::Arrive(Amount::Given(e) | Amount::Threads(e)) => e.divides(),
                     Doing::Arrive(Amount::One) | Doing::Own(_) => false,
                 }
         }
     })
-}
-
-fn has_division(expr: &Expr) -> bool {
-    match expr {
-        Expr::Int(_)
-        | Expr::Bool(_)
-        | Expr::Param(_)
-        | Expr::Var(_)
-        | Expr::Visits(..)
-        | Expr::Count { .. } => false,
-        Expr::Neg(e) | Expr::Not(e) => has_division(e),
-        Expr::Binary(BinaryOp::Div | BinaryOp::Mod, ..) => true,
-        Expr::Binary(_, a, b) => has_division(a) || has_division(b),
-        Expr::If(c, a, b) => has_division(c) || has_division(a) || has_division(b),
-    }
 }

@@ -115,6 +115,11 @@ pub fn eq(a: &Term, b: &Term) -> Term {
     }
 }
 
+/// That two lists have the same entries.
+pub fn same(a: &[Term], b: &[Term]) -> Vec<Term> {
+    a.iter().zip(b).map(|(a, b)| eq(a, b)).collect()
+}
+
 /// `a <= b`.
 pub fn le(a: &Term, b: &Term) -> Term {
     apply("<=", &[a.clone(), b.clone()])

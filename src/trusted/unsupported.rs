@@ -1,6 +1,7 @@
 //! Refusals: why something is not shown.
 
 use crate::patience;
+use crate::protocol::Protocol;
 use crate::protocol::Span;
 
 /// The reason that is none of the protocol.
@@ -49,4 +50,11 @@ impl Unsupported {
             span: None,
         }
     }
+}
+
+/// A piece of the text of a protocol, on one line.
+pub(super) fn quote(protocol: &Protocol, span: Span) -> String {
+    let text = protocol.source.get(span.start..span.end);
+    let words: Vec<&str> = text.unwrap_or("").split_whitespace().collect();
+    format!("`{}`", words.join(" "))
 }

@@ -1,18 +1,13 @@
 //! What all members share: parameters, the sizes of classes and lanes, what completes an element, and what a member
 //! knows of others.
 
-use std::collections::BTreeMap;
-
-use super::certificate::Behind;
 use super::certificate::Certificate;
-use super::certificate::Counter;
-use super::certificate::Link;
 use super::certificate::Local;
 use super::certificate::Name;
 use super::certificate::Sum;
 use super::declared::Declared;
 use super::expression::Names;
-use super::member::Goal;
+use super::groups::values;
 use super::member::unfit;
 use super::system::System;
 use super::term;
@@ -30,18 +25,14 @@ pub struct World<'a, 'p> {
     pub system: &'a System<'p>,
     /// What is to be checked.
     pub certificate: &'a Certificate,
-    /// The parameters.
-    pub params: Vec<Term>,
-    /// What holds of them: the domain, the assumptions, and how many members the classes have.
-    pub facts: Vec<Term>,
-    /// What has to hold of them.
-    pub goals: Vec<Goal>,
+    /// The parameters, what holds of them, and what has to hold.
+    pub declared: Declared,
     /// The constants beside the parameters.
     pub constants: Vec<String>,
     /// Per class: how many members it has.
-    members: Vec<Term>,
-    /// Per lane: how many elements it has.
-    sizes: Vec<Term>,
+    pub(super) members: Vec<Term>,
+    /// Per lane: how many elements a group has.
+    pub(super) sizes: Vec<Term>,
 }
 
 impl<'a, 'p> World<'a, 'p> {
@@ -55,17 +46,10 @@ impl<'a, 'p> World<'a, 'p> {
         system: &'a System<'p>,
         certificate: &'a Certificate,
     ) -> Result<World<'a, 'p>, Unsupported> {
-        let Declared {
-            params,
-            facts,
-            goals,
-        } = Declared::new(system.protocol)?;
         let mut world = World {
             system,
             certificate,
-            params,
-            facts,
-            goals,
+            declared: Declared::new(system.protocol)?,
             constants: Vec::new(),
             members: Vec::new(),
             sizes: Vec::new(),
@@ -75,23 +59,8 @@ impl<'a, 'p> World<'a, 'p> {
         Ok(world)
     }
 
-    fn names(&self) -> Names {
-        Names::new(self.params.clone(), Vec::new())
-    }
-
-    fn conclude(&mut self, name: &'static str, meaning: String, names: &Names, goal: Term) {
-        if goal == term::boolean(true) {
-            return;
-        }
-        let mut facts = self.facts.clone();
-        facts.extend(names.division(&[]));
-        self.goals.push(Goal {
-            name,
-            meaning,
-            facts,
-            goal,
-            functions: Vec::new(),
-        });
+    pub(super) fn names(&self) -> Names {
+        self.declared.names()
     }
 
     /// How many members there are: the number of values of all indices together.
@@ -102,25 +71,22 @@ impl<'a, 'p> World<'a, 'p> {
             let mut all = Vec::new();
             for range in &class.ranges {
                 let defined = names.defined(&range.extent)?;
-                self.conclude(
+                self.declared.conclude(
                     "defined",
                     format!("the extents of {} are defined", class.name),
                     &names,
                     defined,
                 );
                 let extent = names.term(&range.extent)?;
-                let end = match range.hi.map(term::int) {
-                    Some(hi) => term::ite(&term::le(&hi, &extent), &hi, &extent),
-                    None => extent,
-                };
-                let values = term::sub(&end, &term::int(range.lo));
-                all.push(term::ite(&term::le(&zero, &values), &values, &zero));
+                all.push(values(range, &extent));
             }
             let name = format!("members_{number}");
             let members = term::name(&name);
-            self.facts.extend(names.division(&[]));
-            self.facts.push(term::eq(&members, &term::product(all)));
-            self.facts.push(term::le(&zero, &members));
+            self.declared.facts.extend(names.division(&[]));
+            self.declared
+                .facts
+                .push(term::eq(&members, &term::product(all)));
+            self.declared.facts.push(term::le(&zero, &members));
             self.constants.push(name);
             self.members.push(members);
         }
@@ -144,18 +110,34 @@ impl<'a, 'p> World<'a, 'p> {
                 }
                 None => term::int(1),
             };
-            let arriving = self.arriving(number);
-            if let ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } =
-                &object.kind
-            {
-                goals.push(term::eq(&names.term(arrivals)?, &arriving));
-                goals.push(term::le(&term::int(1), &arriving));
+            let group = self.group(number);
+            let arriving = self.arriving(number, &group)?;
+            let (expected, needed) = match &object.kind {
+                ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
+                    let same = term::eq(&names.term(arrivals)?, &arriving);
+                    (same, term::le(&term::int(1), &arriving))
+                }
+                ObjectKind::Pool { capacity, .. } if self.is_ample(number) => {
+                    let enough = term::le(&arriving, &names.term(capacity)?);
+                    (enough, term::boolean(true))
+                }
+                _ => (term::boolean(true), term::boolean(true)),
+            };
+            let meaning = match object.kind {
+                ObjectKind::Pool { .. } => format!("`{}` has enough for everybody", object.name),
+                _ => format!("as many members arrive at `{}` as it expects", object.name),
+            };
+            let here = self.exists(number, &group, &mut names)?;
+            let both = term::and([expected.clone(), needed.clone()]);
+            let all = goals.iter().cloned();
+            let all = term::and(all.chain([term::or([term::not(here), both])]));
+            self.declared.conclude("expected", meaning, &names, all);
+            // Shown once, known from then on; of groups, it is known of none in particular.
+            self.declared.facts.extend(names.division(&[]));
+            self.declared.facts.extend(goals);
+            if group.is_empty() {
+                self.declared.facts.extend([expected, needed]);
             }
-            let meaning = format!("as many members arrive at `{}` as it expects", object.name);
-            self.conclude("expected", meaning, &names, term::and(goals.clone()));
-            // Shown once, known from then on.
-            self.facts.extend(names.division(&[]));
-            self.facts.extend(goals);
             self.sizes.push(size);
         }
         Ok(())
@@ -167,8 +149,8 @@ impl<'a, 'p> World<'a, 'p> {
         let name = format!("size_{lane}");
         let size = term::name(&name);
         let value = term::ite(&term::le(&one, extent), extent, &one);
-        self.facts.push(term::eq(&size, &value));
-        self.facts.push(term::le(&one, &size));
+        self.declared.facts.push(term::eq(&size, &value));
+        self.declared.facts.push(term::le(&one, &size));
         self.constants.push(name);
         size
     }
@@ -189,13 +171,7 @@ impl<'a, 'p> World<'a, 'p> {
         }
     }
 
-    /// How many members arrive at a lane.
-    pub fn arriving(&self, lane: usize) -> Term {
-        let classes = &self.system.lanes[lane].arriving;
-        term::sum(classes.iter().map(|class| self.members[*class].clone()))
-    }
-
-    /// How many elements a lane has.
+    /// How many elements a group of a lane has.
     pub fn size(&self, lane: usize) -> Term {
         self.sizes[lane].clone()
     }
@@ -247,75 +223,11 @@ impl<'a, 'p> World<'a, 'p> {
                 let Name::Param(at) = name else {
                     return Err(unfit());
                 };
-                factors.push(self.params.get(*at).cloned().ok_or_else(unfit)?);
+                factors.push(self.declared.params.get(*at).cloned().ok_or_else(unfit)?);
             }
             parts.push(term::product(factors));
         }
         Ok(term::sum(parts))
-    }
-
-    /// That a class has members.
-    pub fn inhabited(&self, class: usize) -> Result<Term, Unsupported> {
-        let members = self.members.get(class).ok_or_else(unfit)?;
-        Ok(term::le(&term::int(1), members))
-    }
-
-    /// How many numbers are done at the lane of the last link, at least, where a member has counted this; and what
-    /// has to hold for that.
-    ///
-    /// # Errors
-    ///
-    /// A chain that does not hang together.
-    pub fn done(
-        &self,
-        class: usize,
-        counters: &BTreeMap<Counter, Term>,
-        chain: &[Link],
-    ) -> Result<(Term, Vec<Term>), Unsupported> {
-        let (first, rest) = chain.split_first().ok_or_else(unfit)?;
-        let awaited = counters
-            .get(&Counter::Awaited(first.lane))
-            .ok_or_else(unfit)?;
-        let mut bound = term::sub(awaited, &self.lag(class, first.lane)?);
-        let mut needed = Vec::new();
-        let mut last = first;
-        for link in rest {
-            needed.push(self.inhabited(last.class)?);
-            let less = self.behind(last, link.lane)?;
-            let lag = self.lag(last.class, link.lane)?;
-            bound = term::sub(&bound, &term::sum([less, lag]));
-            last = link;
-        }
-        Ok((bound, needed))
-    }
-
-    /// How many waits everybody of the class of the last link has passed at a lane, at least, where a member has
-    /// counted this; and what has to hold for that.
-    ///
-    /// # Errors
-    ///
-    /// A chain that does not hang together.
-    pub fn passed(
-        &self,
-        class: usize,
-        counters: &BTreeMap<Counter, Term>,
-        chain: &[Link],
-        lane: usize,
-    ) -> Result<(Term, Vec<Term>), Unsupported> {
-        let last = chain.last().ok_or_else(unfit)?;
-        let (bound, needed) = self.done(class, counters, chain)?;
-        Ok((term::sub(&bound, &self.behind(last, lane)?), needed))
-    }
-
-    /// By how much the waits at a lane of the members of a link may be less than their arrivals at its lane.
-    fn behind(&self, link: &Link, lane: usize) -> Result<Term, Unsupported> {
-        let arriving = self.system.lanes.get(link.lane).ok_or_else(unfit)?;
-        if !arriving.arriving.contains(&link.class) {
-            return Err(unfit());
-        }
-        let mut all = self.local(link.class)?.behind.iter();
-        let fits = |behind: &&Behind| behind.waits == lane && behind.arrives == link.lane;
-        self.over_parameters(&all.find(fits).ok_or_else(unfit)?.less)
     }
 
     /// The value that a semaphore of a lane has at the start.

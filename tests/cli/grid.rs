@@ -112,14 +112,14 @@ fn a_branch_for_a_cta_that_there_is_not_is_named() {
     insta::assert_snapshot!(folder.run(&["check", "meet.wlk"]), @"
     exit 0
     --- stdout
-    meet.wlk: deadlock: PROVED for every C >= 1 and schedule: all 11 obligations of the cut rule hold
+    meet.wlk: deadlock: PROVED for every C >= 1 and schedule: all 22 obligations of the kernel hold
       notes: no run reaches `wait met >= 100` in line 12, so the proof says nothing about it
       assumptions:
         C >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      checked by: rule cut
-      decided by cut rule in [time]
+      checked by: kernel
+      decided by kernel in [time]
     --- stderr
     ");
 }

@@ -20,6 +20,7 @@ use warplock::semantics::instance::OpKind;
 use warplock::semantics::unfold;
 use warplock::text;
 use warplock::trusted::certificate::Certificate;
+use warplock::trusted::lanes::At;
 use warplock::trusted::obligations;
 use warplock::trusted::system::Amount;
 use warplock::trusted::system::Class;
@@ -34,12 +35,16 @@ use crate::support::campaign::log;
 use crate::support::campaign::number;
 use crate::support::cut_rule::grid;
 use crate::support::cut_templates;
+use crate::support::edited::Kernels;
 use crate::support::edited::generate;
+use crate::support::group_templates;
 use crate::support::kernel_templates;
 use crate::support::library;
 use crate::support::order_edge_templates;
 use crate::support::order_rings;
 use crate::support::order_templates;
+use crate::support::registration_templates;
+use crate::support::weight_templates;
 
 /// Cases of one run.
 const CASES: u64 = 40;
@@ -72,6 +77,24 @@ fn what_it_accepts_of_empty_families_and_counters_never_goes_wrong() {
 }
 
 #[test]
+fn what_it_accepts_of_groups_and_pools_never_goes_wrong() {
+    let edited = |seed| generate(&group_templates::KERNELS, seed);
+    never_wrong(Layer::Kernel, &edited, 37_000_000, CASES);
+}
+
+#[test]
+fn what_it_accepts_of_weights_never_goes_wrong() {
+    let edited = |seed| generate(&weight_templates::KERNELS, seed);
+    never_wrong(Layer::Kernel, &edited, 38_000_000, PART);
+}
+
+#[test]
+fn what_it_accepts_of_several_arrivals_never_goes_wrong() {
+    let edited = |seed| generate(&registration_templates::KERNELS, seed);
+    never_wrong(Layer::Kernel, &edited, 39_000_000, PART);
+}
+
+#[test]
 fn what_it_accepts_of_random_rings_never_goes_wrong() {
     never_wrong(Layer::Kernel, &order_rings::generate, 17_000_000, CASES);
 }
@@ -100,17 +123,33 @@ fn accepted(protocol: &Protocol, certificate: &Certificate) -> bool {
 /// Certificates of protocols that work on the same ones with edits: what is accepted works.
 #[test]
 fn certificates_of_others_are_accepted_only_where_nothing_goes_wrong() {
-    let templates = order_templates::KERNELS.templates.iter();
+    transplanted(&order_templates::KERNELS, 18_000_000, 30);
+}
+
+#[test]
+fn certificates_about_groups_and_pools_are_accepted_only_where_nothing_goes_wrong() {
+    transplanted(&group_templates::KERNELS, 37_500_000, 30);
+}
+
+#[test]
+fn certificates_about_weights_are_accepted_only_where_nothing_goes_wrong() {
+    transplanted(&weight_templates::KERNELS, 38_500_000, 20);
+    transplanted(&registration_templates::KERNELS, 39_500_000, 20);
+}
+
+fn transplanted(kernels: &Kernels, seeds: u64, cases: u64) {
+    let templates = kernels.templates.iter();
     let certificates: Vec<Certificate> = templates
         .filter_map(|template| {
             let source = format!("protocol plain\n{template}");
             certificate(&text::load(source.as_bytes()).unwrap())
         })
         .collect();
-    let cases = 30 * number("WARPLOCK_CASES", 1);
+    let seeds = seeds + number("WARPLOCK_SEED", 0);
+    let cases = cases * number("WARPLOCK_CASES", 1);
     let (mut pairs, mut taken) = (0, 0);
-    for seed in 18_000_000..18_000_000 + cases {
-        let Some(source) = generate(&order_templates::KERNELS, seed) else {
+    for seed in seeds..seeds + cases {
+        let Some(source) = generate(kernels, seed) else {
             continue;
         };
         let protocol = text::load(source.as_bytes()).unwrap();
@@ -137,6 +176,8 @@ enum Done {
     Parity(i64),
     Own,
     Value(i64),
+    Take(i64),
+    Give(i64),
 }
 
 /// An element and what is done there.
@@ -168,14 +209,14 @@ fn reference(instance: &Instance, member: usize) -> Vec<Step> {
             OpKind::CompleteTx(bytes) | OpKind::Copy(bytes) => vec![Done::Deliver(bytes)],
             OpKind::WaitParity(parity) => vec![Done::Parity(i64::from(parity))],
             OpKind::Wait(_, value) => vec![Done::Value(value)],
+            OpKind::Acquire(amount) => vec![Done::Take(amount)],
+            OpKind::Release(amount) => vec![Done::Give(amount)],
             OpKind::Set(_)
             | OpKind::Fetch(_)
             | OpKind::WaitSwap { .. }
             | OpKind::NotDefined
             | OpKind::Touch(_)
-            | OpKind::Init
-            | OpKind::Acquire(_)
-            | OpKind::Release(_) => {
+            | OpKind::Init => {
                 panic!("the kernel does not know {:?}", op.kind)
             }
         };
@@ -218,7 +259,8 @@ impl Walk<'_> {
                     let element: Vec<i64> = act.index.iter().map(|e| self.value(e)).collect();
                     let lane = &self.system.lanes[act.lane];
                     for (index, at) in element.iter().zip(&lane.at) {
-                        assert!(at.is_none_or(|at| at == *index), "another lane");
+                        let other = matches!(at, At::Number(at) if at != index);
+                        assert!(!other, "another lane");
                     }
                     let done = match &act.doing {
                         Doing::Arrive(Amount::One) => Done::Arrive(1),
@@ -230,6 +272,8 @@ impl Walk<'_> {
                         Doing::Parity(e, _) => Done::Parity(self.value(e)),
                         Doing::Own(_) => Done::Own,
                         Doing::Value(e, _) => Done::Value(self.value(e)),
+                        Doing::Take(e) => Done::Take(self.value(e)),
+                        Doing::Give(e) => Done::Give(self.value(e)),
                     };
                     self.steps.push((lane.object, element, done));
                 }
@@ -339,7 +383,9 @@ fn the_translator_agrees_with_the_reference_semantics() {
     let first = 19_000_000;
     for seed in first..first + 40 * number("WARPLOCK_CASES", 1) {
         let edited = generate(&cut_templates::KERNELS, seed);
-        for source in [edited, order_rings::generate(seed)].into_iter().flatten() {
+        let groups = generate(&group_templates::KERNELS, seed);
+        let all = [edited, order_rings::generate(seed), groups];
+        for source in all.into_iter().flatten() {
             members += compared(&text::load(source.as_bytes()).unwrap());
         }
     }

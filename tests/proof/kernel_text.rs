@@ -219,8 +219,8 @@ fn what_there_are_no_acts_for_is_refused() {
         wait s >= 1 -> wait s == 1 => a wait for one value
         s += 1 -> if N > 1 { return } s += 1 => a `return`
         s += 1 -> for i in 0..N { if N > 1 { break } } s += 1 => a `break`
-        role -> pool p = N role ; s += 1 -> acquire p N + 1 s += 1 => a pool
-        role -> pool p = N role ; s += 1 -> release p 1 s += 1 => a pool
+        role -> pool p = N role ; s += 1 -> acquire p N + 1 s += 1 => awaits, settled, take
+        role -> pool p = N role ; s += 1 -> release p 1 s += 1 => awaits, give, settled
         role -> mbarrier b { arrivals: 1, init: explicit } role ; s += 1 -> init b s += 1 => an initialisation
         role -> mbarrier b { arrivals: 1, init: explicit } role ; s += 1 -> arrive b s += 1 => this operation
         role -> mbarrier b { arrivals: 1 } role ; s += 1 -> arrive b s += 1 => accepted
@@ -333,7 +333,7 @@ fn elements_by_number_and_by_expression_are_the_same() {
                 let reason = c.not_lapped[0].clone();
                 c.not_lapped.push(NotLapped { class: 1, ..reason });
             },
-            "unfit",
+            "accepted",
         )])
         .check();
 }

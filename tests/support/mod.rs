@@ -23,6 +23,7 @@ pub mod drawn_templates;
 pub mod edited;
 pub mod exit_templates;
 pub mod generator;
+pub mod group_templates;
 pub mod init_templates;
 pub mod interactions;
 pub mod kernel_rows;

@@ -50,32 +50,7 @@ fn map_exprs(stmt: &mut Stmt, map: &dyn Fn(&Expr) -> Expr) {
 
 /// The element a statement works on.
 pub fn cell_of(stmt: &Stmt) -> Option<&Cell> {
-    match &stmt.kind {
-        StmtKind::Wait { cell, .. }
-        | StmtKind::Set { cell, .. }
-        | StmtKind::Add { cell, .. }
-        | StmtKind::Arrive { cell, .. }
-        | StmtKind::Sync { cell, .. }
-        | StmtKind::BarArrive { cell, .. }
-        | StmtKind::ExpectTx { cell, .. }
-        | StmtKind::CompleteTx { cell, .. }
-        | StmtKind::Copy { cell, .. }
-        | StmtKind::Acquire { cell, .. }
-        | StmtKind::Release { cell, .. }
-        | StmtKind::Commit { cell }
-        | StmtKind::Init { cell }
-        | StmtKind::BarrierArrive { cell }
-        | StmtKind::BarrierWait { cell }
-        | StmtKind::Atomic { cell, .. }
-        | StmtKind::WaitSwap { cell, .. }
-        | StmtKind::WaitParity { cell, .. } => Some(cell),
-        StmtKind::If { .. }
-        | StmtKind::For { .. }
-        | StmtKind::Assign { .. }
-        | StmtKind::Access { .. }
-        | StmtKind::Return
-        | StmtKind::Break => None,
-    }
+    stmt.kind.cell()
 }
 
 /// The same, to replace it.

@@ -14,6 +14,7 @@ use crate::trusted::certificate::Fact;
 use crate::trusted::certificate::Name;
 use crate::trusted::certificate::Product;
 use crate::trusted::certificate::Sum;
+use crate::trusted::system::Amount;
 use crate::trusted::system::Class;
 use crate::trusted::system::Doing;
 use crate::trusted::system::Loop;
@@ -23,6 +24,8 @@ use crate::trusted::system::Node;
 pub struct Sample {
     /// The parameters.
     pub params: Vec<i64>,
+    /// The indices.
+    pub indices: Vec<i64>,
     /// What is seen.
     pub run: run::Run,
 }
@@ -33,34 +36,50 @@ struct Place<'a> {
     around: Vec<usize>,
 }
 
-/// What is counted somewhere: the counter, the loops around it from the outside, and its place in the text.
-struct Site {
-    counter: Counter,
-    around: Vec<usize>,
+/// How many arrivals at a lane make up a number.
+pub type Units<'u> = dyn Fn(usize) -> i64 + 'u;
+
+/// What is counted somewhere.
+pub struct Site {
+    /// The counter.
+    pub counter: Counter,
+    /// The loops around it from the outside.
+    pub around: Vec<usize>,
+    /// What an arrival counts, or is taken of a pool, over parameters.
+    pub amount: Option<Sum>,
+    /// Its place in the text.
     at: usize,
 }
 
+/// All sites of a class.
+pub fn sites(class: &Class) -> Vec<Site> {
+    Shape::of(class).sites
+}
+
 /// Facts about each loop of a class.
-pub fn facts(class: &Class, samples: &[Sample]) -> Vec<Vec<Fact>> {
-    let mut shape = Shape {
-        loops: Vec::new(),
-        begins: HashMap::new(),
-        sites: Vec::new(),
-        next: 0,
-    };
-    shape.block(&class.body, &mut Vec::new());
+pub fn facts(class: &Class, units: &Units<'_>, samples: &[Sample]) -> Vec<Vec<Fact>> {
+    let shape = Shape::of(class);
     let mut all = vec![Vec::new(); class.loops];
     for place in &shape.loops {
         let number = place.this.number;
         let mut facts = shape.iterations(place);
-        facts.extend(shape.counts(place));
+        facts.extend(shape.counts(place, units));
         facts.extend(variables(place.this, samples));
         for counter in crate::trusted::system::counted(&place.this.body) {
-            if let Counter::Expected(_) | Counter::Owed(_) = counter {
-                facts.push(Fact::Zero(Sum(vec![product(
-                    1,
-                    vec![Name::Counter(counter)],
-                )])));
+            let own = product(1, vec![Name::Counter(counter)]);
+            match counter {
+                Counter::Held(lane) => {
+                    for amount in shape.taken(lane).chain([Sum::default()]) {
+                        let amount = amount.0.into_iter().map(|p| product(-p.times, p.of));
+                        facts.push(Fact::Zero(Sum([own.clone()]
+                            .into_iter()
+                            .chain(amount)
+                            .collect())));
+                    }
+                }
+                Counter::Expected(_) | Counter::Owed(_) => facts.push(Fact::Zero(Sum(vec![own]))),
+                Counter::Part(lane) if units(lane) > 1 => facts.push(Fact::Zero(Sum(vec![own]))),
+                _ => {}
             }
         }
         facts.retain(|fact| holds(fact, number, samples));
@@ -125,6 +144,24 @@ struct Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
+    fn of(class: &'a Class) -> Shape<'a> {
+        let mut shape = Shape {
+            loops: Vec::new(),
+            begins: HashMap::new(),
+            sites: Vec::new(),
+            next: 0,
+        };
+        shape.block(&class.body, &mut Vec::new());
+        shape
+    }
+
+    /// What is taken of a pool anywhere.
+    fn taken(&self, lane: usize) -> impl Iterator<Item = Sum> {
+        let sites = self.sites.iter();
+        let sites = sites.filter(move |site| site.counter == Counter::Held(lane));
+        sites.filter_map(|site| site.amount.clone())
+    }
+
     fn block(&mut self, body: &'a [Node], around: &mut Vec<usize>) {
         for node in body {
             self.next += 1;
@@ -145,16 +182,24 @@ impl<'a> Shape<'a> {
                     around.pop();
                 }
                 Node::Act(act) => {
-                    let counter = match act.doing {
+                    let counter = match &act.doing {
                         Doing::Arrive(_) => Counter::Arrived(act.lane),
-                        Doing::Expect(_) | Doing::Deliver(_) => continue,
+                        Doing::Take(_) => Counter::Held(act.lane),
+                        Doing::Expect(_) | Doing::Deliver(_) | Doing::Give(_) => continue,
                         Doing::Parity(..) | Doing::Own(_) | Doing::Value(..) => {
                             Counter::Awaited(act.lane)
                         }
                     };
+                    let amount = match &act.doing {
+                        Doing::Arrive(Amount::Given(amount)) | Doing::Take(amount) => {
+                            polynomial(amount)
+                        }
+                        _ => Some(Sum::number(1)),
+                    };
                     self.sites.push(Site {
                         counter,
                         around: around.clone(),
+                        amount,
                         at: self.next,
                     });
                 }
@@ -185,13 +230,19 @@ impl<'a> Shape<'a> {
     }
 
     /// Arrivals and waits have been done once in each iteration of the loop around them.
-    fn counts(&self, place: &Place<'_>) -> Vec<Fact> {
+    fn counts(&self, place: &Place<'_>, units: &Units<'_>) -> Vec<Fact> {
         let changed = crate::trusted::system::counted(&place.this.body);
         let counters: BTreeSet<Counter> = self.sites.iter().map(|site| site.counter).collect();
         let begin = self.begins[&place.this.number];
         let mut facts = Vec::new();
         for counter in counters.intersection(&changed) {
             let mut sum = vec![product(1, vec![Name::Counter(*counter)])];
+            if let Counter::Arrived(lane) = counter
+                && units(*lane) > 1
+            {
+                sum[0].times = units(*lane);
+                sum.push(product(1, vec![Name::Counter(Counter::Part(*lane))]));
+            }
             for site in self.sites.iter().filter(|site| site.counter == *counter) {
                 let inner = site.around.last();
                 if let Some(inner) = inner {
@@ -233,7 +284,9 @@ fn variables(this: &Loop, samples: &[Sample]) -> Vec<Fact> {
         for counter in &counters {
             let name = || vec![Name::Counter(*counter)];
             match counter {
-                Counter::Expected(_) | Counter::Owed(_) => continue,
+                Counter::Expected(_) | Counter::Owed(_) | Counter::Part(_) | Counter::Held(_) => {
+                    continue;
+                }
                 Counter::AwaitedBit(_) => {
                     facts.push(Fact::Zero(Sum(vec![
                         own(),

@@ -10,6 +10,7 @@ mod run;
 mod splits;
 mod supplies;
 mod turns;
+mod weights;
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -22,7 +23,6 @@ use crate::certificate::argument::Argument;
 use crate::patience;
 use crate::protocol::Domain;
 use crate::protocol::Expr;
-use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::trusted::certificate::Behind;
 use crate::trusted::certificate::Certificate;
@@ -33,6 +33,7 @@ use crate::trusted::certificate::Link;
 use crate::trusted::certificate::Local;
 use crate::trusted::certificate::NotLapped;
 use crate::trusted::certificate::Sum;
+use crate::trusted::certificate::Weight;
 use crate::trusted::system::Range;
 use crate::trusted::system::System;
 use loops::Sample;
@@ -95,8 +96,11 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
     if waits.saturating_mul(system.classes.len()) > MAX_PAIRS {
         return Err("there are too many waits and roles".to_owned());
     }
+    let points = points(protocol);
+    certificate.weights = weights::weights(&system, &points)?;
     let search = Search {
-        samples: samples(&system, deadline),
+        samples: samples(&system, &certificate.weights, points, deadline),
+        weights: certificate.weights.clone(),
         system,
         deadline,
     };
@@ -104,16 +108,23 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
     if search.samples.iter().all(Vec::is_empty) {
         return Err("no member could be run".to_owned());
     }
-    search.counts()?;
-    let own = |class: usize| &search.samples[class];
-    certificate.classes = classes
+    if search
+        .samples
         .iter()
-        .enumerate()
-        .map(|(number, class)| Local {
-            loops: loops::facts(class, own(number)),
+        .flatten()
+        .any(|sample| sample.run.astray)
+    {
+        return Err("elements are not gone through in turn".to_owned());
+    }
+    let own = |class: usize| &search.samples[class];
+    for (number, class) in classes.iter().enumerate() {
+        let units = |lane| weights::units(&certificate.weights, number, lane);
+        certificate.classes.push(Local {
+            loops: loops::facts(class, &units, own(number)),
             ..Local::default()
-        })
-        .collect();
+        });
+    }
+    weights::holds(&search.system, &search.samples, &mut certificate);
     certificate.lags = search.lags()?;
     for class in 0..classes.len() {
         for lane in 0..search.system.lanes.len() {
@@ -138,7 +149,7 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
 }
 
 /// Whether a chain will do, with what its classes may be behind by.
-type Fits<'f> = &'f mut dyn FnMut(&Certificate, &[Link], &[Sum]) -> bool;
+type Fits<'f> = &'f mut dyn FnMut(&Certificate, &[Link], &[Behind]) -> bool;
 
 /// A chain, and what it needs of classes.
 type Found = (Vec<Link>, Vec<(usize, Behind)>);
@@ -147,6 +158,7 @@ struct Search<'p> {
     system: System<'p>,
     /// Per class.
     samples: Vec<Vec<Sample>>,
+    weights: Vec<Weight>,
     /// When it has to end.
     deadline: Instant,
 }
@@ -160,29 +172,6 @@ impl Search<'_> {
 
     fn size(&self, lane: usize, params: &[i64]) -> i64 {
         run::size(&self.system, &self.system.lanes[lane], params).unwrap_or(1)
-    }
-
-    /// As many members arrive as are expected.
-    fn counts(&self) -> Result<(), String> {
-        for lane in &self.system.lanes {
-            let (ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals }) =
-                &self.system.protocol.objects[lane.object].kind
-            else {
-                continue;
-            };
-            for sample in self.samples.iter().flatten() {
-                let value = |expr: &Expr| run::value(expr, &sample.params, &HashMap::new());
-                let members = lane.arriving.iter().map(|class| {
-                    let ranges = self.system.classes[*class].ranges.iter();
-                    let values = |range: &Range| Some((end(range, &value)? - range.lo).max(0));
-                    ranges.map(values).product::<Option<i64>>()
-                });
-                if members.sum::<Option<i64>>() != value(arrivals) {
-                    return Err("other numbers arrive than are expected".to_owned());
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Waits by parity are for what is being filled, or for what is free in the first round.
@@ -226,17 +215,17 @@ impl Search<'_> {
                     at(counters, Counter::Arrived(lane)),
                     self.size(lane, &sample.params),
                 );
-                arrived < size || bound(sample, counters).is_some_and(|done| arrived < done + size)
+                arrived < size || bound(sample, counters).is_some_and(|done| arrived - size < done)
             })
         };
         if fits(&|_, _| None) {
             return Ok(());
         }
         let ends = |chain: &[Link]| chain.last().is_some_and(|last| last.lane == lane);
-        let found = self.chains(certificate, class, &mut |certificate, chain, less| {
+        let found = self.chains(certificate, class, &mut |certificate, chain, behind| {
             ends(chain)
                 && fits(&|sample, counters| {
-                    self.bound(certificate, class, chain, less, sample, counters)
+                    self.bound(certificate, class, (chain, behind), sample, counters)
                 })
         });
         let (chain, behind) = found.ok_or("an arrival may come too early")?;
@@ -280,25 +269,27 @@ impl Search<'_> {
                 });
                 return Ok(());
             }
+            if fits(&|_, _| Some(0)) {
+                let chain = Vec::new();
+                certificate.not_lapped.push(NotLapped {
+                    class,
+                    lane,
+                    by,
+                    chain,
+                });
+                return Ok(());
+            }
             let mut last_less = None;
-            let found = self.chains(certificate, by, &mut |certificate, chain, less| {
+            let found = self.chains(certificate, by, &mut |certificate, chain, all| {
                 let Some(last) = chain.last().filter(|last| last.class == class) else {
                     return false;
                 };
                 let Some(behind) = self.behind(class, lane, last.lane) else {
                     return false;
                 };
+                let all = [all, std::slice::from_ref(&behind)].concat();
                 let fits = fits(&|sample, counters| {
-                    let bound = self.bound(certificate, by, chain, less, sample, counters)?;
-                    Some(
-                        bound
-                            - loops::value(
-                                &behind.less,
-                                &sample.params,
-                                &HashMap::new(),
-                                &Counters::new(),
-                            )?,
-                    )
+                    self.bound(certificate, by, (chain, &all), sample, counters)
                 });
                 last_less = fits.then_some((class, behind));
                 fits
@@ -338,26 +329,25 @@ impl Search<'_> {
 
     /// The shortest chain that fits, and what it needs of the classes on its way.
     fn chains(&self, certificate: &Certificate, class: usize, fits: Fits<'_>) -> Option<Found> {
-        type Tried = (Vec<Link>, Vec<Sum>, Vec<(usize, Behind)>);
+        type Tried = (Vec<Link>, Vec<(usize, Behind)>);
         let mut tried: Vec<Tried> = vec![Default::default()];
         let mut count = 0;
         for _ in 0..MAX_LINKS {
             let mut longer = Vec::new();
-            for (chain, less, behind) in tried {
+            for (chain, behind) in tried {
                 let end = chain.last().map_or(class, |link: &Link| link.class);
                 for lane in self.waited(end) {
                     if over(self.deadline) {
                         return None;
                     }
-                    let mut less = less.clone();
                     let mut behind = behind.clone();
                     if let Some(last) = chain.last() {
                         let Some(found) = self.behind(end, lane, last.lane) else {
                             continue;
                         };
-                        less.push(found.less.clone());
                         behind.push((end, found));
                     }
+                    let all: Vec<Behind> = behind.iter().map(|(_, all)| all.clone()).collect();
                     for class in &self.system.lanes[lane].arriving {
                         let link = Link {
                             lane,
@@ -371,10 +361,10 @@ impl Search<'_> {
                         if count > MAX_CHAINS {
                             return None;
                         }
-                        if fits(certificate, &chain, &less) {
+                        if fits(certificate, &chain, &all) {
                             return Some((chain, behind));
                         }
-                        longer.push((chain, less.clone(), behind.clone()));
+                        longer.push((chain, behind.clone()));
                     }
                 }
             }
@@ -393,13 +383,13 @@ impl Search<'_> {
         counted.into_iter().filter_map(lane).collect()
     }
 
-    /// What is done at the end of a chain, as far as a member knows.
+    /// How many numbers are done at the end of a chain at least, as far as a member knows; or how many waits have been
+    /// passed, if there is one more that is behind than there are links after the first.
     fn bound(
         &self,
         certificate: &Certificate,
         class: usize,
-        chain: &[Link],
-        less: &[Sum],
+        (chain, behind): (&[Link], &[Behind]),
         sample: &Sample,
         counters: &Counters,
     ) -> Option<i64> {
@@ -408,26 +398,37 @@ impl Search<'_> {
         };
         let (first, rest) = chain.split_first()?;
         let mut bound = at(counters, Counter::Awaited(first.lane)) - lag(class, first.lane);
+        let mut scale = 1;
+        let mut rest = rest.iter();
         let mut last = first;
-        for (link, less) in rest.iter().zip(less) {
-            let less = loops::value(less, &sample.params, &HashMap::new(), &Counters::new())?;
-            bound -= less + lag(last.class, link.lane);
-            last = link;
+        for behind in behind {
+            let none = (HashMap::new(), Counters::new());
+            let less = loops::value(&behind.less, &sample.params, &none.0, &none.1)?;
+            bound = bound * behind.per_arrival - scale * less;
+            scale *= behind.per_wait;
+            if let Some(link) = rest.next() {
+                bound -= scale * lag(last.class, link.lane);
+                last = link;
+            }
         }
-        Some(bound)
+        // As many as the least number with `scale * number >= bound`.
+        Some(bound.div_euclid(scale) + i64::from(bound.rem_euclid(scale) > 0))
     }
 
     /// By how much less often a class has waited at one lane than it has arrived at another.
     fn behind(&self, class: usize, waits: usize, arrives: usize) -> Option<Behind> {
         let samples = &self.samples[class];
+        let (per_wait, per_arrival) = self.ratio(class, waits, arrives);
         let most = |sample: &Sample| {
             let run = &sample.run;
             let seen = run.arrivals.iter().map(|arrival| &arrival.1);
             let seen = seen
                 .chain(run.waits.iter().map(|wait| &wait.3))
                 .chain([&run.end]);
-            let behind =
-                |c: &Counters| at(c, Counter::Arrived(arrives)) - at(c, Counter::Awaited(waits));
+            let behind = |c: &Counters| {
+                let arrived = at(c, Counter::Arrived(arrives));
+                per_arrival * arrived - per_wait * at(c, Counter::Awaited(waits))
+            };
             seen.map(behind).max().unwrap_or(0).max(0)
         };
         let most: Vec<(&Sample, i64)> = samples
@@ -457,8 +458,32 @@ impl Search<'_> {
         Some(Behind {
             waits,
             arrives,
+            per_wait,
+            per_arrival,
             less,
         })
+    }
+
+    /// How much waits at one lane count and arrivals at another, so that both go on alike where they are in one loop.
+    fn ratio(&self, class: usize, waits: usize, arrives: usize) -> (i64, i64) {
+        let sites = loops::sites(&self.system.classes[class]);
+        let of = |counter: Counter| sites.iter().filter(move |site| site.counter == counter);
+        let (waiting, arriving) = (Counter::Awaited(waits), Counter::Arrived(arrives));
+        let first = of(waiting).next();
+        let within = |site: &loops::Site| first.is_some_and(|first| first.around == site.around);
+        let numbers = |counter: Counter| i64::try_from(of(counter).count()).unwrap_or(1);
+        let units = weights::units(&self.weights, class, arrives);
+        let (waiting, arriving) = match of(waiting).chain(of(arriving)).all(within) {
+            true => (numbers(waiting) * units, numbers(arriving)),
+            false => (1, 1),
+        };
+        if waiting == 0 || arriving == 0 || waiting == arriving {
+            return (1, 1);
+        }
+        let common = (1..=waiting.min(arriving)).rev();
+        let mut common = common.filter(|by| waiting % by == 0 && arriving % by == 0);
+        let by = common.next().unwrap_or(1);
+        (arriving / by, waiting / by)
     }
 }
 
@@ -488,22 +513,32 @@ fn point(protocol: &Protocol, nth: i64) -> Option<Vec<i64>> {
         .then_some(values)
 }
 
-/// Runs of members of each class at different values of the parameters.
-fn samples(system: &System<'_>, deadline: Instant) -> Vec<Vec<Sample>> {
+/// Values of the parameters that are looked at.
+fn points(protocol: &Protocol) -> Vec<Vec<i64>> {
     let mut points: Vec<Vec<i64>> = Vec::new();
     let mut note = |point: Vec<i64>, most: usize| {
         if points.len() < most && !points.contains(&point) {
             points.push(point);
         }
     };
-    for (input, _) in sample::instances(system.protocol, DRAWN_INSTANCES, 0) {
+    for (input, _) in sample::instances(protocol, DRAWN_INSTANCES, 0) {
         note(input.params, SAMPLES / 2);
     }
     for nth in 0..DRAWN {
-        if let Some(point) = point(system.protocol, nth) {
+        if let Some(point) = point(protocol, nth) {
             note(point, SAMPLES);
         }
     }
+    points
+}
+
+/// Runs of members of each class at different values of the parameters.
+fn samples(
+    system: &System<'_>,
+    weights: &[Weight],
+    points: Vec<Vec<i64>>,
+    deadline: Instant,
+) -> Vec<Vec<Sample>> {
     let mut all: Vec<Vec<Sample>> = system.classes.iter().map(|_| Vec::new()).collect();
     let mut left = MAX_STEPS;
     for params in points {
@@ -511,7 +546,8 @@ fn samples(system: &System<'_>, deadline: Instant) -> Vec<Vec<Sample>> {
         if left == 0 || over(deadline) {
             break;
         }
-        for (class, samples) in system.classes.iter().zip(&mut all) {
+        for (number, samples) in all.iter_mut().enumerate() {
+            let class = &system.classes[number];
             let value = |expr: &Expr| run::value(expr, &params, &HashMap::new());
             let last: Option<Vec<i64>> = class
                 .ranges
@@ -524,9 +560,13 @@ fn samples(system: &System<'_>, deadline: Instant) -> Vec<Vec<Sample>> {
             let Some(last) = last else { continue };
             let first: Vec<i64> = class.ranges.iter().map(|range| range.lo).collect();
             for indices in BTreeSet::from([first, last]) {
-                if let Some(run) = run::run(system, class, &params, &indices, &mut left) {
-                    let params = params.clone();
-                    samples.push(Sample { params, run });
+                let run = run::run(system, (number, weights), &params, &indices, &mut left);
+                if let Some(run) = run {
+                    samples.push(Sample {
+                        params: params.clone(),
+                        indices,
+                        run,
+                    });
                 }
             }
         }

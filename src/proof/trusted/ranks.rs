@@ -12,6 +12,7 @@ use super::loops;
 use super::loops::Sample;
 use super::run::Counters;
 use super::run::at;
+use super::weights;
 use crate::fresh;
 use crate::patience;
 use crate::proof::order::multipliers;
@@ -161,12 +162,17 @@ fn over(
                     let theirs = samples[*other]
                         .iter()
                         .filter(|theirs| theirs.params == sample.params);
+                    let group = weights::group(system, *lane, class, &sample.indices);
+                    let theirs = theirs.filter(|theirs| {
+                        weights::group(system, *lane, *other, &theirs.indices) == group
+                    });
                     for theirs in theirs {
                         let missing =
                             |counters: &Counters| at(counters, Counter::Arrived(*lane)) <= awaited;
-                        let Some(last) =
-                            theirs.run.waits.iter().rev().find(|wait| missing(&wait.3))
-                        else {
+                        // Counters only grow.
+                        let waits = &theirs.run.waits;
+                        let after = waits.partition_point(|wait| missing(&wait.3));
+                        let Some(last) = after.checked_sub(1).map(|at| &waits[at]) else {
                             continue;
                         };
                         let low = rank(*other, &sample.params, last.0, &last.3)?;

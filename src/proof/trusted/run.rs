@@ -7,8 +7,8 @@ use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
 use crate::trusted::certificate::Counter;
+use crate::trusted::certificate::Weight;
 use crate::trusted::system::Act;
-use crate::trusted::system::Class;
 use crate::trusted::system::Doing;
 use crate::trusted::system::Lane;
 use crate::trusted::system::Node;
@@ -29,26 +29,33 @@ pub struct Run {
     pub arrivals: Vec<(usize, Counters)>,
     /// Before each wait: its number in the class, the lane, and the parity if it is for one.
     pub waits: Vec<(usize, usize, Option<i64>, Counters)>,
+    /// After something has been taken of a pool: the lane, and how much is held.
+    pub held: Vec<(usize, i64)>,
     /// At the end.
     pub end: Counters,
+    /// Whether an element is not the one that is next.
+    pub astray: bool,
 }
 
 /// Lets one member go through its program; `None` if something is undefined or it takes too long. What it takes is
 /// subtracted from the steps that are left.
 pub fn run(
     system: &System<'_>,
-    class: &Class,
+    (number, weights): (usize, &[Weight]),
     params: &[i64],
     indices: &[i64],
     left: &mut usize,
 ) -> Option<Run> {
+    let class = &system.classes[number];
     let mut vars = HashMap::new();
     for (range, value) in class.ranges.iter().zip(indices) {
         vars.insert(range.var, *value);
     }
+    let weights = weights.iter().filter(|weight| weight.class == number);
     let mut member = Member {
         system,
         params,
+        units: weights.map(|w| (w.lane, w.amounts.len() as i64)).collect(),
         vars,
         counters: Counters::new(),
         run: Run::default(),
@@ -81,6 +88,8 @@ pub fn size(system: &System<'_>, lane: &Lane, params: &[i64]) -> Option<i64> {
 struct Member<'a, 'p> {
     system: &'a System<'p>,
     params: &'a [i64],
+    /// How many arrivals make up a number, by lane, if not one.
+    units: HashMap<usize, i64>,
     vars: HashMap<VarId, i64>,
     counters: Counters,
     run: Run,
@@ -158,9 +167,24 @@ impl Member<'_, '_> {
             let bit = at(&member.counters, turn) & 1;
             member.counters.insert(Counter::AwaitedBit(lane), bit);
         };
+        let next = match &act.doing {
+            Doing::Arrive(_) => Some(Counter::ArrivedAt(lane)),
+            Doing::Parity(..) | Doing::Own(_) | Doing::Value(..) => Some(Counter::AwaitedAt(lane)),
+            _ => None,
+        };
+        if let (Some(next), Some(moving)) = (next, self.system.lanes[lane].moving()) {
+            let index = self.value(&act.index[moving])?;
+            self.run.astray |= index != at(&self.counters, next);
+        }
         match &act.doing {
             Doing::Arrive(_) => {
                 self.run.arrivals.push((lane, self.counters.clone()));
+                self.add(Counter::Part(lane), 1);
+                let units = self.units.get(&lane).copied().unwrap_or(1);
+                if at(&self.counters, Counter::Part(lane)) < units {
+                    return Some(());
+                }
+                self.counters.insert(Counter::Part(lane), 0);
                 let owed = at(&self.counters, Counter::Expected(lane));
                 self.counters.insert(Counter::Owed(lane), owed);
                 self.counters.insert(Counter::Expected(lane), 0);
@@ -191,6 +215,16 @@ impl Member<'_, '_> {
                 wait(self, *number, Some(parity));
             }
             Doing::Own(number) | Doing::Value(_, number) => wait(self, *number, None),
+            Doing::Take(amount) => {
+                let amount = self.value(amount)?;
+                self.add(Counter::Held(lane), amount);
+                let holds = at(&self.counters, Counter::Held(lane));
+                self.run.held.push((lane, holds));
+            }
+            Doing::Give(amount) => {
+                let amount = self.value(amount)?;
+                self.add(Counter::Held(lane), -amount);
+            }
         }
         Some(())
     }

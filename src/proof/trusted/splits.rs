@@ -79,7 +79,7 @@ impl Uses {
                 }
                 StmtKind::Assign { value, .. } => self.expr(value),
                 kind => {
-                    if let Some(cell) = crate::trusted::system::cell(kind) {
+                    if let Some(cell) = kind.cell() {
                         cell.index.iter().for_each(|index| self.expr(index));
                     }
                     if let StmtKind::Wait { value: e, .. }

@@ -156,9 +156,7 @@ impl<'p> Rule<'p> {
     }
 
     fn quote(&self, span: Span) -> String {
-        let text = self.protocol.source.get(span.start..span.end);
-        let words: Vec<&str> = text.unwrap_or("").split_whitespace().collect();
-        format!("`{}`", words.join(" "))
+        super::unsupported::quote(self.protocol, span)
     }
 
     /// Declarations mean something, beside those of objects.

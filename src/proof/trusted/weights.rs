@@ -1,0 +1,213 @@
+//! What members arrive with at each number of a lane, and what they hold of pools.
+
+use std::collections::HashMap;
+
+use super::end;
+use super::loops;
+use super::loops::Sample;
+use super::loops::Site;
+use super::run;
+use super::run::Counters;
+use crate::protocol::Expr;
+use crate::protocol::ObjectKind;
+use crate::trusted::certificate::Certificate;
+use crate::trusted::certificate::Counter;
+use crate::trusted::certificate::Holds;
+use crate::trusted::certificate::Sum;
+use crate::trusted::certificate::Weight;
+use crate::trusted::system::Amount;
+use crate::trusted::system::Doing;
+use crate::trusted::system::Node;
+use crate::trusted::system::Range;
+use crate::trusted::system::System;
+
+/// How many threads a warp has.
+const WARP: i64 = 32;
+
+/// How many arrivals at a lane make up a number.
+pub fn units(weights: &[Weight], class: usize, lane: usize) -> i64 {
+    let mut all = weights.iter();
+    let found = all.find(|weight| weight.class == class && weight.lane == lane);
+    found.map_or(1, |weight| weight.amounts.len() as i64)
+}
+
+/// What each arrival counts, so that all together are as many as are expected: each by itself makes up a number, or all that a
+/// member makes in one iteration of a loop.
+pub fn weights(system: &System<'_>, points: &[Vec<i64>]) -> Result<Vec<Weight>, String> {
+    let mut all = Vec::new();
+    for lane in 0..system.lanes.len() {
+        let [one, together] = [false, true].map(|together| of_lane(system, lane, together));
+        let fits = |weights: &Vec<Weight>| {
+            let mut points = points.iter();
+            points.all(|params| is_enough(system, weights, lane, params) != Some(false))
+        };
+        let mut tried = [one, together].into_iter().flatten();
+        let found = tried.find(fits);
+        let found = found.ok_or("other numbers arrive than are expected")?;
+        all.extend(found.into_iter().filter(|w| w.amounts != [Sum::number(1)]));
+    }
+    Ok(all)
+}
+
+fn of_lane(system: &System<'_>, lane: usize, together: bool) -> Option<Vec<Weight>> {
+    let mut all = Vec::new();
+    for class in &system.lanes[lane].arriving {
+        let sites = loops::sites(&system.classes[*class]).into_iter();
+        let sites = sites.filter(|site| site.counter == Counter::Arrived(lane));
+        let sites: Vec<Site> = sites.collect();
+        let Some(first) = sites.first() else {
+            continue;
+        };
+        let mut amounts = Vec::new();
+        for site in &sites {
+            amounts.push(site.amount.clone()?);
+        }
+        let alike = sites.iter().all(|site| site.around == first.around);
+        if !together || !alike {
+            amounts.truncate(1);
+        }
+        all.push(Weight {
+            class: *class,
+            lane,
+            amounts,
+        });
+    }
+    Some(all)
+}
+
+/// The value of an expression over parameters.
+fn value(expr: &Expr, params: &[i64]) -> Option<i64> {
+    run::value(expr, params, &HashMap::new())
+}
+
+fn sum(sum: &Sum, params: &[i64]) -> Option<i64> {
+    loops::value(sum, params, &HashMap::new(), &Counters::new())
+}
+
+/// Whether as much arrives in each group as is expected there; unknown where nothing says what is.
+fn is_enough(system: &System<'_>, weights: &[Weight], lane: usize, params: &[i64]) -> Option<bool> {
+    let expected = match system.kind(lane) {
+        ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
+            value(arrivals, params)?
+        }
+        ObjectKind::Named => {
+            let classes = system.classes.iter();
+            let threads = classes
+                .filter_map(|class| threads(&class.body, lane))
+                .next()?;
+            value(threads, params)? / WARP
+        }
+        ObjectKind::Semaphore(_) | ObjectKind::Pool { .. } => return None,
+    };
+    let each = |weight: &Weight| {
+        let mut all = 0;
+        for amount in &weight.amounts {
+            all += sum(amount, params)?;
+        }
+        Some(all)
+    };
+    let each: Option<Vec<(usize, i64)>> =
+        weights.iter().map(|w| Some((w.class, each(w)?))).collect();
+    Some(total(system, lane, &each?, params)? == expected)
+}
+
+/// What members of these classes have together in one group, each so much.
+fn total(system: &System<'_>, lane: usize, each: &[(usize, i64)], params: &[i64]) -> Option<i64> {
+    let own = &system.lanes[lane].own;
+    // The group of the first member of some class.
+    let first = |class: &&(usize, i64)| {
+        let mut ranges = system.classes[class.0].ranges.iter();
+        ranges.all(|range| end(range, &|e| value(e, params)).is_some_and(|end| range.lo < end))
+    };
+    let (some, _) = each.iter().find(first)?;
+    let los: Vec<i64> = system.classes[*some].ranges.iter().map(|r| r.lo).collect();
+    let group = group(system, lane, *some, &los)?;
+    let mut all = 0;
+    for (class, each) in each {
+        let own = own.get(class)?;
+        let values = |range: &Range| {
+            let end = end(range, &|e| value(e, params))?;
+            let mut named = own.iter().zip(&group);
+            let named = named.find(|(index, _)| **index == Expr::Var(range.var));
+            Some(match named {
+                Some((_, value)) => i64::from((range.lo..end).contains(value)),
+                None => (end - range.lo).max(0),
+            })
+        };
+        let ranges = system.classes[*class].ranges.iter();
+        let members: Option<i64> = ranges.map(values).product();
+        let mut own = own.iter().zip(&group);
+        let there = own.all(|(index, value)| !matches!(index, Expr::Int(at) if at != value));
+        all += each * members? * i64::from(there);
+    }
+    Some(all)
+}
+
+/// How many threads the first use of a named barrier says that there are.
+fn threads(body: &[Node], lane: usize) -> Option<&Expr> {
+    body.iter().find_map(|node| match node {
+        Node::Act(act) if act.lane == lane => match &act.doing {
+            Doing::Arrive(Amount::Threads(threads)) => Some(threads),
+            _ => None,
+        },
+        Node::Branch(_, then, otherwise, _) => {
+            threads(then, lane).or_else(|| threads(otherwise, lane))
+        }
+        Node::Loop(this) => threads(&this.body, lane),
+        Node::Act(_) | Node::Assign(..) => None,
+    })
+}
+
+/// Pools that have enough for everybody: what each class holds at most.
+pub fn holds(system: &System<'_>, samples: &[Vec<Sample>], certificate: &mut Certificate) {
+    for (lane, this) in system.lanes.iter().enumerate() {
+        let ObjectKind::Pool { capacity, .. } = system.kind(lane) else {
+            continue;
+        };
+        let bound = |class: usize| {
+            let sites = loops::sites(&system.classes[class]).into_iter();
+            let taken = sites.filter(|site| site.counter == Counter::Held(lane));
+            let taken: Option<Vec<Sum>> = taken.map(|site| site.amount).collect();
+            let taken = taken?;
+            let all = Sum(taken.iter().flat_map(|sum| sum.0.clone()).collect());
+            let mut tried = taken.into_iter().chain([all]);
+            tried.find(|most| {
+                samples[class].iter().all(|sample| {
+                    let mut held = sample.run.held.iter().filter(|held| held.0 == lane);
+                    held.all(|held| sum(most, &sample.params).is_some_and(|most| held.1 <= most))
+                })
+            })
+        };
+        let classes = this.arriving.iter();
+        let bounds: Option<Vec<(usize, Sum)>> = classes.map(|c| Some((*c, bound(*c)?))).collect();
+        let Some(bounds) = bounds else { continue };
+        let fits = |params: &[i64]| {
+            let each = bounds
+                .iter()
+                .map(|(c, most)| Some((*c, sum(most, params)?)));
+            let each: Option<Vec<(usize, i64)>> = each.collect();
+            Some(total(system, lane, &each?, params)? <= value(capacity, params)?)
+        };
+        let mut all = samples.iter().flatten();
+        if all.all(|sample| fits(&sample.params) == Some(true)) {
+            for (class, most) in bounds {
+                certificate.classes[class].holds.push(Holds { lane, most });
+            }
+        }
+    }
+}
+
+/// The group of a lane in which a member of a class is.
+pub fn group(system: &System<'_>, lane: usize, class: usize, indices: &[i64]) -> Option<Vec<i64>> {
+    let ranges = &system.classes[class].ranges;
+    let own = system.lanes[lane].own.get(&class)?.iter();
+    own.map(|index| match index {
+        Expr::Int(value) => Some(*value),
+        Expr::Var(var) => {
+            let at = ranges.iter().position(|range| range.var == *var)?;
+            indices.get(at).copied()
+        }
+        _ => None,
+    })
+    .collect()
+}

@@ -1,0 +1,197 @@
+//! Groups of a lane: which members do something to one, how many arrive there, and what they arrive with.
+//!
+//! A class names the own indices of a lane by numbers and indices of its role. So the members of a class in a group are those
+//! whose indices have certain values, in the ranges of the class. Of the other indices they have every combination of
+//! values: so there are as many members as the product of the numbers of these, or none.
+
+use std::collections::HashMap;
+
+use super::expression::Names;
+use super::member::unfit;
+use super::system::Range;
+use super::term;
+use super::term::Term;
+use super::unsupported::Unsupported;
+use super::world::World;
+use crate::protocol::Expr;
+use crate::protocol::ObjectKind;
+use crate::protocol::VarId;
+
+impl World<'_, '_> {
+    /// Any group of a lane.
+    pub(super) fn group(&mut self, lane: usize) -> Vec<Term> {
+        let owns = self.system.lanes[lane].owns();
+        let names: Vec<String> = owns.map(|at| format!("group_{lane}_{at}")).collect();
+        self.constants.extend(names.iter().cloned());
+        names.iter().map(|name| term::name(name)).collect()
+    }
+
+    /// That a group has elements, as far as its own indices go.
+    pub(super) fn exists(
+        &self,
+        lane: usize,
+        group: &[Term],
+        names: &mut Names,
+    ) -> Result<Term, Unsupported> {
+        let lane = &self.system.lanes[lane];
+        let extents = &self.system.protocol.objects[lane.object].extents;
+        let mut all = Vec::new();
+        for (value, at) in group.iter().zip(lane.owns()) {
+            let extent = names.term(&extents[at])?;
+            all.push(term::within(&term::int(0), value, &extent));
+        }
+        Ok(term::and(all))
+    }
+
+    /// How a class names the own indices of a lane.
+    fn own(&self, class: usize, lane: usize) -> Result<&[Expr], Unsupported> {
+        let lane = self.system.lanes.get(lane).ok_or_else(unfit)?;
+        let own = lane.own.get(&class).ok_or_else(unfit)?;
+        Ok(own)
+    }
+
+    /// The group of a lane that a member of a class does something to, whose indices have these values.
+    pub(super) fn group_of(
+        &self,
+        class: usize,
+        lane: usize,
+        vars: &HashMap<VarId, Term>,
+    ) -> Result<Vec<Term>, Unsupported> {
+        let own = self.own(class, lane)?.iter();
+        own.map(|index| match index {
+            Expr::Int(value) => Ok(term::int(*value)),
+            Expr::Var(var) => vars.get(var).cloned().ok_or_else(unfit),
+            _ => Err(unfit()),
+        })
+        .collect()
+    }
+
+    /// The indices of members of a class in a group that are the same for all of them.
+    pub(super) fn shared(
+        &self,
+        class: usize,
+        lane: usize,
+        group: &[Term],
+    ) -> Result<HashMap<VarId, Term>, Unsupported> {
+        // Who does nothing at the lane may be no class.
+        let own = self.own(class, lane)?;
+        let ranges = self.system.classes[class].ranges.iter();
+        let only = ranges.filter_map(|range| Some((range.var, term::int(range.only()?))));
+        let mut vars: HashMap<VarId, Term> = only.collect();
+        for (index, value) in own.iter().zip(group) {
+            if let Expr::Var(var) = index {
+                vars.insert(*var, value.clone());
+            }
+        }
+        Ok(vars)
+    }
+
+    /// The indices of some member of a class in a group, and what has to hold for there to be one.
+    pub(super) fn witness(
+        &self,
+        class: usize,
+        lane: usize,
+        group: &[Term],
+    ) -> Result<(HashMap<VarId, Term>, Vec<Term>), Unsupported> {
+        let mut vars = self.shared(class, lane, group)?;
+        let mut needed = Vec::new();
+        for range in &self.system.classes[class].ranges {
+            let least = term::int(range.lo);
+            let value = vars.entry(range.var).or_insert_with(|| least.clone());
+            if !group.is_empty() {
+                needed.push(self.is_in(range, value)?);
+            }
+        }
+        if group.is_empty() {
+            needed.push(self.inhabited(class)?);
+        }
+        needed.extend(term::same(&self.group_of(class, lane, &vars)?, group));
+        Ok((vars, needed))
+    }
+
+    /// That an index of a class has a value.
+    fn is_in(&self, range: &Range, value: &Term) -> Result<Term, Unsupported> {
+        let extent = self.names().term(&range.extent)?;
+        let inside = term::within(&term::int(range.lo), value, &extent);
+        let below = range.hi.map(|hi| term::lt(value, &term::int(hi)));
+        Ok(term::and([inside].into_iter().chain(below)))
+    }
+
+    /// That a class has members.
+    pub(super) fn inhabited(&self, class: usize) -> Result<Term, Unsupported> {
+        let members = self.members.get(class).ok_or_else(unfit)?;
+        Ok(term::le(&term::int(1), members))
+    }
+
+    /// What all members together arrive with at each number of a group; of a pool, what they hold at most.
+    pub(super) fn arriving(&self, lane: usize, group: &[Term]) -> Result<Term, Unsupported> {
+        let mut all = Vec::new();
+        for class in &self.system.lanes[lane].arriving {
+            let each = match self.system.kind(lane) {
+                ObjectKind::Pool { .. } => self.most(*class, lane)?.unwrap_or(term::int(0)),
+                _ => term::sum(self.weights(*class, lane)?),
+            };
+            all.push(term::product([each, self.members_of(*class, lane, group)?]));
+        }
+        Ok(term::sum(all))
+    }
+
+    /// How many members of a class are in a group.
+    fn members_of(&self, class: usize, lane: usize, group: &[Term]) -> Result<Term, Unsupported> {
+        if group.is_empty() {
+            return self.members.get(class).cloned().ok_or_else(unfit);
+        }
+        let (own, vars) = (self.own(class, lane)?, self.shared(class, lane, group)?);
+        let mut holds = term::same(&self.group_of(class, lane, &vars)?, group);
+        let mut others = Vec::new();
+        for range in &self.system.classes[class].ranges {
+            match vars.get(&range.var) {
+                Some(value) if own.contains(&Expr::Var(range.var)) => {
+                    holds.push(self.is_in(range, value)?);
+                }
+                _ => others.push(values(range, &self.names().term(&range.extent)?)),
+            }
+        }
+        let members = term::product(others);
+        Ok(term::ite(&term::and(holds), &members, &term::int(0)))
+    }
+
+    /// What the arrivals of a member of a class at one number count.
+    pub(super) fn weights(&self, class: usize, lane: usize) -> Result<Vec<Term>, Unsupported> {
+        let mut all = self.certificate.weights.iter();
+        match all.find(|weight| weight.class == class && weight.lane == lane) {
+            None => Ok(vec![term::int(1)]),
+            Some(weight) if weight.amounts.is_empty() => Err(unfit()),
+            Some(weight) => {
+                let amounts = weight.amounts.iter();
+                amounts.map(|sum| self.over_parameters(sum)).collect()
+            }
+        }
+    }
+
+    /// What a member of a class holds at most of the pool of a lane, if the certificate says so.
+    pub(super) fn most(&self, class: usize, lane: usize) -> Result<Option<Term>, Unsupported> {
+        let mut all = self.local(class)?.holds.iter();
+        let found = all.find(|holds| holds.lane == lane);
+        found
+            .map(|holds| self.over_parameters(&holds.most))
+            .transpose()
+    }
+
+    /// Whether the certificate says that a pool has enough for everybody.
+    pub(super) fn is_ample(&self, lane: usize) -> bool {
+        let mut all = self.certificate.classes.iter();
+        all.any(|class| class.holds.iter().any(|holds| holds.lane == lane))
+    }
+}
+
+/// How many values an index has.
+pub(super) fn values(range: &Range, extent: &Term) -> Term {
+    let zero = term::int(0);
+    let end = match range.hi.map(term::int) {
+        Some(hi) => term::ite(&term::le(&hi, extent), &hi, extent),
+        None => extent.clone(),
+    };
+    let values = term::sub(&end, &term::int(range.lo));
+    term::ite(&term::le(&zero, &values), &values, &zero)
+}
