@@ -137,6 +137,32 @@ fn who_is_in_a_group() {
         .check();
 }
 
+/// Somebody who raises the counter of the first group alone.
+const FIRST: &str = "protocol first
+param C in 1..
+semaphore s[C] = 0
+role p[c in 0..C] {
+    s[c] += 1
+    wait s[c] >= (if c == 0 then 2 else 1)
+}
+role q {
+    s[0] += 1
+}
+";
+
+#[test]
+fn who_is_in_one_group_is_in_no_other() {
+    Kernel::new(FIRST, found(FIRST))
+        .texts(
+            "
+        s[0] += 1 -> s[1] += 1 => awaits, element
+        c == 0 -> c >= 0 => awaits
+        then 2 -> then 3 => awaits
+        ",
+        )
+        .check();
+}
+
 /// Warps that meet twice in each iteration, and one of them gives the stage back.
 const LEADER: &str = "protocol leader
 param W in 1..

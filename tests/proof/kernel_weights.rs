@@ -4,8 +4,11 @@
 use crate::support::kernel_rows::Kernel;
 use crate::support::kernel_rows::found;
 use crate::support::kernel_rows::once;
+use warplock::trusted::certificate::Behind;
 use warplock::trusted::certificate::Certificate;
 use warplock::trusted::certificate::Holds;
+use warplock::trusted::certificate::InTurn;
+use warplock::trusted::certificate::Link;
 use warplock::trusted::certificate::Local;
 use warplock::trusted::certificate::Sum;
 use warplock::trusted::certificate::Weight;
@@ -137,6 +140,11 @@ role two {
     let certificate = found(text);
     Kernel::new(text, certificate)
         .texts("one { arrive b 96 sync b 96 -> one { sync b 96 arrive b 96 => awaits, progress")
+        .certificates(&[(
+            "one { arrive b 96 sync b 96 -> one { sync b 96",
+            |c| c.weights[0].amounts = vec![Sum::number(2)],
+            "amount",
+        )])
         .check();
 }
 
@@ -380,4 +388,48 @@ fn numbers_that_do_not_fit_are_refused() {
     assert_eq!(around(i64::MIN, -1), Err(too_large()));
     assert_eq!(around(-1, 0), Err(too_large()));
     assert_eq!(around(-1, 3), Ok(2));
+}
+
+/// Two warps that arrive twice each, of which one learns that all have.
+const LEARNS: &str = "protocol learns
+named b
+named back
+role one {
+    arrive b 128
+    arrive b 128
+    sync back 64
+}
+role two {
+    arrive b 128
+    sync b 128
+    sync back 64
+}
+";
+
+/// One more arrival begins the next generation, and nobody else comes to it.
+#[test]
+fn a_wait_is_for_the_generation_of_the_last_arrival() {
+    Kernel::new(LEARNS, found(LEARNS))
+        .certificates(&[(
+            "sync back 64 } role two -> sync back 64 sync b 128 } role two",
+            |c| {
+                let (lane, class) = (1, 1);
+                c.classes[0].ranks.push(Sum::number(99));
+                c.classes[1].behind.push(Behind {
+                    waits: 0,
+                    arrives: lane,
+                    per_wait: 1,
+                    per_arrival: 1,
+                    less: Sum::default(),
+                });
+                let chain = vec![Link { lane, class }, Link { lane: 0, class: 0 }];
+                c.in_turn.push(InTurn {
+                    class: 0,
+                    lane: 0,
+                    chain,
+                });
+            },
+            "awaits",
+        )])
+        .check();
 }

@@ -418,7 +418,9 @@ impl Search<'_> {
     /// By how much less often a class has waited at one lane than it has arrived at another.
     fn behind(&self, class: usize, waits: usize, arrives: usize) -> Option<Behind> {
         let samples = &self.samples[class];
-        let (per_wait, per_arrival) = self.ratio(class, waits, arrives);
+        let lanes = (waits, arrives);
+        let paces = weights::paces(&self.system, &self.weights, class, lanes);
+        let (per_wait, per_arrival) = paces;
         let most = |sample: &Sample| {
             let run = &sample.run;
             let seen = run.arrivals.iter().map(|arrival| &arrival.1);
@@ -462,28 +464,6 @@ impl Search<'_> {
             per_arrival,
             less,
         })
-    }
-
-    /// How much waits at one lane count and arrivals at another, so that both go on alike where they are in one loop.
-    fn ratio(&self, class: usize, waits: usize, arrives: usize) -> (i64, i64) {
-        let sites = loops::sites(&self.system.classes[class]);
-        let of = |counter: Counter| sites.iter().filter(move |site| site.counter == counter);
-        let (waiting, arriving) = (Counter::Awaited(waits), Counter::Arrived(arrives));
-        let first = of(waiting).next();
-        let within = |site: &loops::Site| first.is_some_and(|first| first.around == site.around);
-        let numbers = |counter: Counter| i64::try_from(of(counter).count()).unwrap_or(1);
-        let units = weights::units(&self.weights, class, arrives);
-        let (waiting, arriving) = match of(waiting).chain(of(arriving)).all(within) {
-            true => (numbers(waiting) * units, numbers(arriving)),
-            false => (1, 1),
-        };
-        if waiting == 0 || arriving == 0 || waiting == arriving {
-            return (1, 1);
-        }
-        let common = (1..=waiting.min(arriving)).rev();
-        let mut common = common.filter(|by| waiting % by == 0 && arriving % by == 0);
-        let by = common.next().unwrap_or(1);
-        (arriving / by, waiting / by)
     }
 }
 

@@ -211,3 +211,30 @@ pub fn group(system: &System<'_>, lane: usize, class: usize, indices: &[i64]) ->
     })
     .collect()
 }
+
+/// How much waits at one lane count and arrivals at another, so that both go on alike where they are in one loop.
+pub fn paces(
+    system: &System<'_>,
+    weights: &[Weight],
+    class: usize,
+    (waits, arrives): (usize, usize),
+) -> (i64, i64) {
+    let sites = loops::sites(&system.classes[class]);
+    let of = |counter: Counter| sites.iter().filter(move |site| site.counter == counter);
+    let (waiting, arriving) = (Counter::Awaited(waits), Counter::Arrived(arrives));
+    let first = of(waiting).next();
+    let within = |site: &Site| first.is_some_and(|first| first.around == site.around);
+    let numbers = |counter: Counter| i64::try_from(of(counter).count()).unwrap_or(1);
+    let units = units(weights, class, arrives);
+    let (waiting, arriving) = match of(waiting).chain(of(arriving)).all(within) {
+        true => (numbers(waiting) * units, numbers(arriving)),
+        false => (1, 1),
+    };
+    if waiting == 0 || arriving == 0 || waiting == arriving {
+        return (1, 1);
+    }
+    let common = (1..=waiting.min(arriving)).rev();
+    let mut common = common.filter(|by| waiting % by == 0 && arriving % by == 0);
+    let by = common.next().unwrap_or(1);
+    (arriving / by, waiting / by)
+}
