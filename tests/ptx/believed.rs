@@ -118,6 +118,7 @@ fn the_elected_lane_has_a_number() {
 /// The highest bits of a negative number are no negative number.
 #[test]
 fn fields_up_to_the_sign_are_not_negative() {
+    insta::assert_snapshot!(verdict("wrapped_field", "p_n"), @"UNKNOWN line 31, `@%p5 bra done`: a branch decides about synchronization, but %p5 is not known here: `bfe.u32` of these values is not followed, or may wrap around (line 28, `bfe.u32 %r11,%r5,4,28`)");
     insta::assert_snapshot!(verdict("highest_field", "p_n"), @"UNKNOWN line 32, `@%p5 bra done`: a branch decides about synchronization, but %p5 is not known here: `bfe.u32` of these values is not followed, or may wrap around (line 30, `bfe.u32 %r11,%r10,30,2`)");
 }
 
@@ -125,4 +126,64 @@ fn fields_up_to_the_sign_are_not_negative() {
 #[test]
 fn products_of_large_numbers_are_no_panic() {
     insta::assert_snapshot!(verdict("high_product", "p_L"), @"REFUTED at L = 100: nobody arrives at B0_bar, for which warp1 waits (line 47): warp0 never arrives, because `if (42949672955 * L + 68719476720) / 68719476736 != 63` (line 41) does not hold for it");
+}
+
+/// Parameters of one byte are not sizes of four.
+#[test]
+fn parameters_that_share_a_word_are_apart() {
+    insta::assert_snapshot!(verdict("byte_parameter", "lies in"), @"REFUTED at p_d = 101: nobody arrives at B_bar, for which warp1 waits (line 30): warp0 never arrives, because `if p_d < 101` (line 25) does not hold for it");
+}
+
+/// What is computed from the number of a lane tells lanes apart, unless it is the number of the thread itself that is divided.
+#[test]
+fn lanes_are_told_apart_by_what_is_computed_from_their_number() {
+    insta::assert_snapshot!(verdict("elected_lane_shifted", "elect.sync"), @"
+    PROVED for every schedule
+    `elect.sync` elects the lowest lane of its mask
+    ");
+    insta::assert_snapshot!(verdict("elected_compare", "elect.sync"), @"
+    PROVED for every schedule
+    `elect.sync` elects the lowest lane of its mask
+    ");
+}
+
+/// Data may lie where an mbarrier has ended, not where it is still used.
+#[test]
+fn mbarriers_are_not_overwritten_before_their_end() {
+    insta::assert_snapshot!(verdict("store_over_live", "mbarrier"), @"UNKNOWN line 23: this writes data over an mbarrier, which is undefined");
+    insta::assert_snapshot!(verdict("store_over_ended_later", "mbarrier"), @"UNKNOWN line 22: this writes data over an mbarrier, which is undefined");
+}
+
+/// A step may go over a bound that is near to the end of its type.
+#[test]
+fn bounds_of_loops_are_sizes() {
+    insta::assert_snapshot!(verdict("loop_over_the_end", "bounds of loops"), @"
+    PROVED for every schedule
+    what the launch gives as bounds of loops that do not synchronize lies in 0..=1073741823, or below 2^62 if it has 64 bits
+    ");
+}
+
+/// Others go on behind an arrival, as behind a barrier.
+#[test]
+fn initialisations_behind_an_arrival_are_not_seen() {
+    insta::assert_snapshot!(verdict("init_behind_arrive", "fence"), @"UNKNOWN line 23: this mbarrier may be initialised after a barrier, and relaxed arrivals or waits do not show others that it is: initialise it before the barrier");
+}
+
+/// An H200 holds a warp that has arrived at the cluster's barrier at its end, and with it what its lanes have still to do.
+#[test]
+fn warps_are_held_at_their_end() {
+    insta::assert_snapshot!(verdict("held_at_its_end", "ended"), @"UNKNOWN line 26, `@%p3 mbarrier.arrive.shared::cta.b64 _, [%r4]`: a warp has arrived at the cluster's barrier, does this, and ends without a `barrier.cluster.wait`: hardware may hold it back until that barrier completes. Wait there before this, or arrive behind it");
+    insta::assert_snapshot!(verdict("not_held_at_its_end", "ended"), @"
+    PROVED for every schedule
+    a barrier of all threads does not wait for warps that have ended
+    ");
+}
+
+/// On an H200 two CTAs may each arrive at the other one and not see the other's arrival.
+#[test]
+fn remote_arrivals_are_said_to_be_seen_at_once() {
+    insta::assert_snapshot!(verdict("remote_arrivals", "at once"), @"
+    PROVED for every schedule: by exhaustive search of 5616 states of 1 input at 1 point
+    an arrival at an mbarrier of another CTA is seen there at once, by a wait that passes as long as a phase is not complete
+    ");
 }

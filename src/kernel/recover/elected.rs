@@ -8,6 +8,7 @@
 //!
 //! Source: PTX ISA, "elect.sync".
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::ir::BlockId;
@@ -74,7 +75,8 @@ pub fn assumption(
         }
         _ => Vec::new(),
     };
-    let ends = |operation: &Operation| linear && is_of_warps(operation);
+    let numbers = numbers(kernel);
+    let ends = |operation: &Operation| linear && is_of_warps(operation, &numbers);
     let lanes = tainted(kernel, graph, slice, &of, &ends);
     let meets = kernel.blocks.iter().enumerate().any(|(number, block)| {
         let at = BlockId(u32::try_from(number).unwrap_or(u32::MAX));
@@ -135,8 +137,56 @@ fn tainted(
     }
 }
 
+/// The registers that hold 32 times something that is the same for all lanes of a warp, plus the number of the lane: the number of
+/// the thread, and what differs from it by whole warps.
+fn numbers(kernel: &Kernel) -> BTreeSet<RegisterId> {
+    let mut definitions: BTreeMap<RegisterId, Vec<&OperationKind>> = BTreeMap::new();
+    for operation in kernel.blocks.iter().flat_map(|block| &block.operations) {
+        for register in operation.kind.results() {
+            definitions
+                .entry(register)
+                .or_default()
+                .push(&operation.kind);
+        }
+    }
+    let mut numbers: BTreeSet<RegisterId> = BTreeSet::new();
+    loop {
+        let is_number = |operand: &Operand| match operand {
+            Operand::Register(register) => numbers.contains(register),
+            Operand::Constant(_) => false,
+        };
+        let defines = |kind: &&OperationKind| match kind {
+            OperationKind::Special {
+                special: Special::ThreadIndex(0),
+                ..
+            } => true,
+            OperationKind::Compute {
+                compute, operands, ..
+            } => match (compute, operands.as_slice()) {
+                (Compute::Copy | Compute::Convert { .. }, [a]) => is_number(a),
+                (Compute::Add | Compute::Subtract, [a, Operand::Constant(by)]) => {
+                    is_number(a) && by % LANES == 0
+                }
+                (Compute::And, [a, Operand::Constant(mask)]) => {
+                    is_number(a) && mask % LANES == LANES - 1
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        let known = numbers.len();
+        let more = definitions.iter();
+        let more = more.filter(|(_, kinds)| kinds.iter().all(defines));
+        let more: Vec<RegisterId> = more.map(|(register, _)| *register).collect();
+        numbers.extend(more);
+        if numbers.len() == known {
+            return numbers;
+        }
+    }
+}
+
 /// Whether an operation gives all lanes of a warp the same, whichever the number of a thread is: it leaves out the number of the lane.
-fn is_of_warps(operation: &Operation) -> bool {
+fn is_of_warps(operation: &Operation, numbers: &BTreeSet<RegisterId>) -> bool {
     if operation.guard.is_some() {
         return false;
     }
@@ -144,6 +194,7 @@ fn is_of_warps(operation: &Operation) -> bool {
         OperationKind::Compute {
             compute, operands, ..
         } => match (compute, operands.as_slice()) {
+            (_, [Operand::Register(of), _]) if !numbers.contains(of) => false,
             (Compute::ShiftRight { .. }, [_, Operand::Constant(by)]) => *by >= 5,
             (Compute::Divide { .. }, [_, Operand::Constant(by)]) => *by > 0 && by % LANES == 0,
             (Compute::And, [_, Operand::Constant(mask)]) => mask % LANES == 0,

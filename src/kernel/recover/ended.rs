@@ -20,6 +20,8 @@ use crate::ir::Operand;
 use crate::ir::OperationKind;
 use crate::ir::Synchronization;
 use crate::recover::alike::only;
+use crate::recover::held::refuse_held;
+use crate::recover::held::refuse_met;
 use crate::recover::meet::is_meeting;
 use crate::recover::meet::meetings;
 use crate::recover::meet::uncounted;
@@ -41,8 +43,10 @@ pub const ASSUMPTION: &str = "a barrier of all threads does not wait for warps t
 ///
 /// # Errors
 ///
-/// Some arrive where others wait for all threads, and go on.
+/// Some arrive where others wait for all threads, and go on. Or some arrive at the cluster's barrier, do not wait there, and
+/// are held by hardware before they have done the rest.
 pub fn come(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<bool, Obstacle> {
+    refuse_held(roles)?;
     if let Some(location) = arrives_for_all(kernel, roles) {
         return Err(Obstacle {
             reason: ARRIVES.to_owned(),
@@ -57,6 +61,13 @@ pub fn come(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<bool, O
         .iter()
         .map(|role| meetings(&role.lines, &which))
         .collect();
+    let of_cta = |line: &Line| {
+        let action = match line {
+            Line::Action { action, .. } => Some(action),
+            _ => None,
+        };
+        matches!(action, Some(Action::Sync { .. }))
+    };
     let mut found = false;
     for at in 0..roles.len() {
         let of_rank = (0..roles.len()).filter(|other| roles[*other].rank == roles[at].rank);
@@ -75,6 +86,9 @@ pub fn come(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<bool, O
         let left = left.get(done..).unwrap_or_default().to_vec();
         let is_action = |line: &Line| matches!(line, Line::Action { .. });
         if met[at].iter().chain(&met[longest]).all(is_action) && left.iter().all(is_action) {
+            if left.iter().any(of_cta) {
+                refuse_met(&roles[at])?;
+            }
             roles[at].lines.extend(left);
             found = true;
         }

@@ -49,9 +49,22 @@ const UNCHANGING: &str =
 /// How many loops are named.
 const MOST_NAMED: usize = 3;
 
+/// Bounds of loops are sizes: other ones may be so near to the end of their type that a step goes over it.
+const SIZED: &str = "what the launch gives as bounds of loops that do not synchronize lies in 0..=1073741823, or below 2^62 if it has 64 bits";
+
 /// What is taken for granted of the loops that do not synchronize, if it is not shown of each that it ends.
-pub fn assumption(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Option<String> {
-    let open = open_loops(kernel, graph, slice);
+pub fn assumptions(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Vec<String> {
+    let open = open_loops(kernel, graph, slice, true);
+    let sized = open_loops(kernel, graph, slice, false).len() > open.len();
+    let named = named(&open);
+    named
+        .into_iter()
+        .chain(sized.then(|| SIZED.to_owned()))
+        .collect()
+}
+
+/// That these loops end.
+fn named(open: &[Location]) -> Option<String> {
     let places: BTreeSet<String> = open.iter().filter_map(Location::shown).collect();
     let named: Vec<&str> = places.iter().map(String::as_str).take(MOST_NAMED).collect();
     let more = match places.len().saturating_sub(MOST_NAMED) {
@@ -91,7 +104,9 @@ fn has_events(kernel: &Kernel, natural: &Loop) -> bool {
 }
 
 /// The loops without synchronization of which it is not shown that they end.
-fn open_loops(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Vec<Location> {
+///
+/// `sizes`: whether bounds that the launch gives are taken for sizes.
+fn open_loops(kernel: &Kernel, graph: &Graph, slice: &Slice, sizes: bool) -> Vec<Location> {
     let edges = cfg::Graph::new(kernel);
     let dominators = Dominators::of(&edges);
     let addresses = Addresses::new(kernel);
@@ -100,7 +115,10 @@ fn open_loops(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Vec<Location> {
         if has_events(kernel, natural) {
             continue;
         }
-        let iteration = Iteration::new(kernel, &addresses, graph, &dominators, natural);
+        let iteration = Iteration {
+            sizes,
+            ..Iteration::new(kernel, &addresses, graph, &dominators, natural)
+        };
         if slice.memory_waits.contains_key(&id) && iteration.looks_at_one_word() {
             continue;
         }
@@ -135,6 +153,8 @@ struct Iteration<'k> {
     once: BTreeMap<RegisterId, &'k OperationKind>,
     /// Everything that the loop assigns.
     assigned: BTreeSet<RegisterId>,
+    /// Whether bounds that the launch gives are taken for sizes.
+    sizes: bool,
 }
 
 impl<'k> Iteration<'k> {
@@ -183,6 +203,7 @@ impl<'k> Iteration<'k> {
             always,
             once,
             assigned,
+            sizes: true,
         }
     }
 
@@ -299,7 +320,7 @@ impl<'k> Iteration<'k> {
         };
         let (low, high) = match (
             constant(bound, is_signed, width),
-            extent(self.addresses, bound, width),
+            extent(self.addresses, bound, width, self.sizes),
         ) {
             (Some(value), _) => (value, value),
             (None, (low, high)) if is_signed || low >= 0 => (low, high),

@@ -11,22 +11,25 @@ use crate::recover::addresses::Addresses;
 /// How many operations a number is followed back.
 const MOST_STEPS: u32 = 24;
 
-/// What parameters of 32 bits, and the numbers of a launch, are taken to be at most.
+/// What parameters of 32 bits, and the numbers of a launch, are at most if they are sizes.
 const SIZE: i128 = (1 << 30) - 1;
 
-/// What parameters of 64 bits are taken to be at most: addresses, and numbers.
+/// What parameters of 64 bits are at most then: addresses, and numbers.
 const WIDE: i128 = 1 << 62;
 
 type Range = (i128, i128);
 
 /// Between which numbers an operand of a width lies, both included, if it is read with a sign. Of a register that is assigned in
 /// several places, that is any number of its width.
-pub fn extent(addresses: &Addresses<'_>, operand: Operand, width: u16) -> Range {
-    Extents { addresses }.of(operand, width, MOST_STEPS)
+///
+/// `sizes`: whether what the launch gives is taken for sizes. Otherwise it may be any number.
+pub fn extent(addresses: &Addresses<'_>, operand: Operand, width: u16, sizes: bool) -> Range {
+    Extents { addresses, sizes }.of(operand, width, MOST_STEPS)
 }
 
 struct Extents<'k> {
     addresses: &'k Addresses<'k>,
+    sizes: bool,
 }
 
 /// All numbers of a width, with a sign.
@@ -82,6 +85,8 @@ impl Extents<'_> {
                     | Special::LaneMaskGreaterEqual,
                 ..
             } => all(width),
+            // A grid has less than 2^31 CTAs along an axis.
+            OperationKind::Special { .. } if !self.sizes => within(Some((0, 2 * SIZE + 1)), width),
             OperationKind::Special { .. } => within(Some((0, SIZE)), width),
             OperationKind::Load {
                 space,
@@ -90,8 +95,9 @@ impl Extents<'_> {
                 ..
             } => {
                 let range = match (space, read) {
-                    (Space::Parameter, 32) => (0, SIZE),
-                    (Space::Parameter, 64) => (0, WIDE),
+                    (Space::Parameter, 32) if self.sizes => (0, SIZE),
+                    (Space::Parameter, 64) if self.sizes => (0, WIDE),
+                    (Space::Parameter, 32 | 64) => all(*read),
                     _ if *signed => all(*read),
                     _ => positive(*read),
                 };

@@ -29,6 +29,7 @@ use crate::recover::parity;
 use crate::recover::parted::part;
 use crate::recover::pointers::wide_sizes;
 use crate::recover::quotients::quotients;
+use crate::recover::remote;
 use crate::recover::reroll::reroll;
 use crate::recover::responses::Responses;
 use crate::recover::rewrite::renumber;
@@ -104,10 +105,12 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool) -> Result<Vec<String>, Obs
     ends::refuse_unchanging(kernel, &graph)?;
     refuse_unordered(kernel)?;
     let slice = Slice::new(kernel, &graph);
-    let ends = ends::assumption(kernel, &graph, &slice);
+    let ends = ends::assumptions(kernel, &graph, &slice);
     let linear = kernel.bounds.required_threads.is_some_and(is_linear);
     let elected = elected::assumption(kernel, &graph, &slice, linear);
-    let fixed = elsewhere.into_iter().chain(elected).map(str::to_owned);
+    let remote = remote::assumption(kernel);
+    let fixed = elsewhere.into_iter().chain(elected).chain(remote);
+    let fixed = fixed.map(str::to_owned);
     Ok(fixed.chain(ends).collect())
 }
 
@@ -220,10 +223,12 @@ fn roles_with(
     }
     inputs.assumptions.extend(lowest_bit.map(str::to_owned));
     inputs.assumptions.extend(elsewhere.map(str::to_owned));
-    let ends = ends::assumption(kernel, &graph, &slice);
+    let ends = ends::assumptions(kernel, &graph, &slice);
     inputs.assumptions.extend(ends);
     let elected = elected::assumption(kernel, &graph, &slice, is_linear(shape.threads));
     inputs.assumptions.extend(elected.map(str::to_owned));
+    let remote = remote::assumption(kernel);
+    inputs.assumptions.extend(remote.map(str::to_owned));
     let leaves_out = |(block, decides): (&Block, &bool)| {
         !decides && matches!(block.end, Terminator::Switch { .. })
     };

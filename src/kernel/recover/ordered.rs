@@ -103,7 +103,10 @@ fn passes(
             } if !way.open.is_empty() => {
                 return refuse(AT_THE_CLUSTER, &operation.location);
             }
+            // Whoever waits there may go on once this thread has arrived.
             Synchronization::BarrierSync { .. }
+            | Synchronization::BarrierArrive { .. }
+            | Synchronization::ClusterArrive { .. }
             | Synchronization::ClusterWait { .. }
             | Synchronization::MbarrierTest { .. }
             | Synchronization::MbarrierWait { .. } => way.met = true,

@@ -6,12 +6,16 @@
 //! ```
 //!
 //! Copies and other instructions that write count as stores. That writes at other computed places do not reach an mbarrier
-//! is an assumption. An mbarrier that the kernel ends by `mbarrier.inval` is left out, as its place may be used for data then.
+//! is an assumption. The place of an mbarrier that the kernel ends by `mbarrier.inval` may be used for data then: between its end
+//! and its next initialisation. So a write is left out behind which the thread comes to no mbarrier of that variable without an
+//! initialisation in between.
 //!
 //! Source: PTX ISA, "mbarrier": only mbarrier operations are defined on an mbarrier object.
 
 use std::collections::BTreeSet;
 
+use crate::ir::BlockId;
+use crate::ir::Completion;
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::ir::OperationKind;
@@ -19,6 +23,7 @@ use crate::ir::Space;
 use crate::ir::Synchronization;
 use crate::ir::VariableId;
 use crate::recover::addresses::Addresses;
+use crate::recover::graph::Graph;
 use crate::recover::slice::bases;
 use crate::recover::slice::definitions;
 use crate::recover::slice::is_shared;
@@ -69,6 +74,7 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
     // Those with mbarriers at places that are not all known.
     let mut holding: BTreeSet<Option<VariableId>> = BTreeSet::new();
     let mut ended = BTreeSet::new();
+    let graph = Graph::new(kernel);
     for operation in operations() {
         let OperationKind::Synchronization(synchronization) = &operation.kind else {
             continue;
@@ -84,12 +90,7 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
             _ => {}
         }
     }
-    // Which one ends is not asked where that is computed.
-    if ended.contains(&None) {
-        return Vec::new();
-    }
-    mbarriers.retain(|(variable, _)| !ended.contains(&Some(*variable)));
-    holding.retain(|variable| !ended.contains(variable));
+    let ends = |variable| ended.contains(&Some(variable)) || ended.contains(&None);
     let full = |variable: VariableId| {
         let size = kernel.variables.get(variable.0 as usize)?.size?;
         let all = mbarriers.iter().filter(|(of, _)| *of == variable);
@@ -97,7 +98,12 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
         Some(held >= size)
     };
     let mut found = Vec::new();
-    for operation in operations() {
+    let blocks = kernel.blocks.iter().zip(0..);
+    let operations = blocks.flat_map(|(block, at)| {
+        let operations = block.operations.iter().enumerate();
+        operations.map(move |(index, operation)| (operation, (BlockId(at), index)))
+    });
+    for (operation, at) in operations {
         let Some(write) = operation
             .kind
             .write()
@@ -105,12 +111,14 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
         else {
             continue;
         };
+        let lives =
+            |variable| !ends(variable) || is_used_behind(kernel, &graph, &addresses, at, variable);
         let overlaps = |(variable, offset): (VariableId, u64)| {
             mbarriers.iter().any(|(of, place)| {
                 *of == variable
                     && *place < offset.saturating_add(write.bytes)
                     && offset < place.saturating_add(SIZE)
-            })
+            }) && lives(variable)
         };
         let places = addresses.places(write.address);
         let reach = if places.iter().copied().flatten().any(overlaps) {
@@ -119,7 +127,11 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
             Reach::Misses
         } else {
             match addresses.base(write.address) {
-                Some(variable) if full(variable).unwrap_or(false) => Reach::Hits,
+                Some(variable) if !lives(variable) => Reach::Misses,
+                Some(variable) if full(variable).unwrap_or(false) => match ends(variable) {
+                    true => Reach::Perhaps,
+                    false => Reach::Hits,
+                },
                 Some(variable) if holding.contains(&Some(variable)) => Reach::Perhaps,
                 // A pointer that the kernel is given is not one to shared memory. Others come from the address of a variable.
                 None if write.space == Space::Generic => {
@@ -140,4 +152,58 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
         found.push((&operation.location, reach));
     }
     found
+}
+
+/// Whether a thread may come from behind a place to an mbarrier of a variable, or of one that is not known, that it has not
+/// initialised in between.
+fn is_used_behind(
+    kernel: &Kernel,
+    graph: &Graph,
+    addresses: &Addresses<'_>,
+    (block, index): (BlockId, usize),
+    variable: VariableId,
+) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut work = vec![(block, index + 1)];
+    while let Some((block, from)) = work.pop() {
+        let operations = kernel.blocks[block.0 as usize].operations.iter().skip(from);
+        let mut initialised = false;
+        for operation in operations {
+            let OperationKind::Synchronization(synchronization) = &operation.kind else {
+                continue;
+            };
+            let address = match synchronization {
+                Synchronization::MbarrierInit { address, .. } => {
+                    // One thread does so for all.
+                    initialised = addresses.base(*address) == Some(variable);
+                    if initialised {
+                        break;
+                    }
+                    continue;
+                }
+                Synchronization::MbarrierInvalidate { address }
+                | Synchronization::MbarrierExpect { address, .. }
+                | Synchronization::MbarrierComplete { address, .. }
+                | Synchronization::MbarrierArrive { address, .. }
+                | Synchronization::MbarrierTest { address, .. }
+                | Synchronization::MbarrierWait { address, .. }
+                | Synchronization::CopyArrive { address, .. }
+                | Synchronization::StoreAsync { address, .. }
+                | Synchronization::TensorCommit { address, .. } => *address,
+                Synchronization::BulkCopy {
+                    completion: Completion::Mbarrier { address, .. },
+                    ..
+                } => *address,
+                _ => continue,
+            };
+            if addresses.base(address).is_none_or(|base| base == variable) {
+                return true;
+            }
+        }
+        if !initialised {
+            let next = graph.successors(block).iter().copied();
+            work.extend(next.filter(|next| seen.insert(*next)).map(|next| (next, 0)));
+        }
+    }
+    false
 }

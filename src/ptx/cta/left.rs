@@ -11,6 +11,8 @@
 
 use std::collections::BTreeSet;
 
+use super::held::refuse_held;
+use super::held::refuse_met;
 use super::program::Followed;
 use super::program::Program;
 use super::program::each;
@@ -41,6 +43,7 @@ type Meet<'f> = dyn Fn(&Program, &Program) -> bool + 'f;
 
 /// Lets warps that have left go on meeting the others. Returns whether some do.
 pub(in crate::ptx) fn complete(followed: &mut Followed, launch: &Launch) -> Result<bool, Obstacle> {
+    refuse_held(followed)?;
     if let Some(at) = arrives_for_all(followed) {
         return Err(Obstacle::new(at, ARRIVES));
     }
@@ -56,6 +59,12 @@ pub(in crate::ptx) fn complete(followed: &mut Followed, launch: &Launch) -> Resu
         !alike(&followed.programs, often, meet) && !as_often(followed, often)
     });
     let uneven: Vec<_> = uneven.map(|(keep, _)| keep).collect();
+    if uneven
+        .iter()
+        .any(|keep| std::ptr::eq::<dyn Fn(&Action) -> bool>(**keep, &cta))
+    {
+        refuse_met(followed)?;
+    }
     match uneven.as_slice() {
         [] => Ok(false),
         [keep] => {

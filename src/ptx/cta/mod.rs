@@ -18,6 +18,7 @@ mod flags;
 pub mod flights;
 mod fronted;
 mod gather;
+mod held;
 mod in_place;
 pub mod layout;
 pub mod left;

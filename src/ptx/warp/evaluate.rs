@@ -579,8 +579,9 @@ impl Machine<'_, '_> {
                 }
                 let mask = ((1i128 << length) - 1) << from;
                 let field = masked(a, mask, bits, state)?;
-                // The bits of a negative number, up to its sign, may be written as a negative multiple.
-                if field.range(&state.facts).0 < 0 {
+                // Of the highest bits nothing has been cut off: neither a sign nor what wraps around.
+                let (low, high) = field.range(&state.facts);
+                if low < 0 || high >= 1 << bits {
                     return None;
                 }
                 if field.lanes.is_some() {

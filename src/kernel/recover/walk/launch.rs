@@ -11,6 +11,10 @@ use crate::recover::term::TermId;
 impl Walker<'_> {
     pub(super) fn parameter(&mut self, offset: u32, width: u16) -> TermId {
         let bytes = u32::from(width / 8);
+        if self.share_a_word(offset, bytes) {
+            // A range that is said of the word would be one of several parameters, and the name that of the first.
+            return self.unknown_of(width);
+        }
         let mut result: Option<TermId> = None;
         let mut at = offset;
         while at < offset + bytes {
@@ -27,6 +31,18 @@ impl Walker<'_> {
             at = end;
         }
         result.unwrap_or_else(|| self.terms.constant(0, width))
+    }
+
+    /// Whether one of the words with these bytes holds several parameters.
+    fn share_a_word(&self, offset: u32, bytes: u32) -> bool {
+        let (first, last) = (offset / 4, (offset + bytes.max(1) - 1) / 4);
+        (first..=last).any(|word| {
+            let parameters = self.kernel.parameters.iter();
+            let here = parameters.filter(|one| {
+                one.offset / 4 <= word && word <= (one.offset + one.size.max(1) - 1) / 4
+            });
+            here.count() > 1
+        })
     }
 
     pub(super) fn special(&mut self, special: Special) -> Value {
