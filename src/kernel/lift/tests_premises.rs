@@ -31,16 +31,26 @@ fn loops_that_count_to_a_bound_end() {
         // while (half >= 1), while (half > 7)
         "mov.u32 %r4, %r3;\nh:\nshr.u32 %r4, %r4, 1;\nsetp.ge.u32 %p3, %r4, 1;\n@%p3 bra h;",
         "mov.u32 %r4, %r3;\nh:\nshr.u32 %r4, %r4, 1;\nsetp.gt.s32 %p3, %r4, 7;\n@%p3 bra h;",
-        // for (i = 0; i <= n; i++), by four, and by four up to (n + 7) / 8 * 8
-        "mov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.le.s32 %p3, %r4, %r3;\n@%p3 bra h;",
-        "mov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 4;\nsetp.lt.u32 %p3, %r4, %r3;\n@%p3 bra h;",
-        "add.s32 %r6, %r3, 7;\nshr.u32 %r7, %r6, 3;\nshl.b32 %r5, %r7, 3;\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 4;\nsetp.lt.s32 %p3, %r4, %r5;\n@%p3 bra h;",
         // Up to any number, by one.
         "ld.global.u32 %r5, [%rd1];\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.lt.s32 %p3, %r4, %r5;\n@%p3 bra h;",
         // A number of 16 bits, compared as one of 32.
         "ld.global.u16 %r5, [%rd1];\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 3;\nsetp.le.u32 %p3, %r4, %r5;\n@%p3 bra h;",
     ] {
         assert_eq!(premises(code), Vec::<String>::new(), "{code}");
+    }
+}
+
+/// `i <= n` and steps of four hold for ever, or go over the bound, if it is near to the end of its type.
+#[test]
+fn loops_that_count_to_a_size_end() {
+    for code in [
+        // for (i = 0; i <= n; i++), by four, and by four up to (n + 7) / 8 * 8
+        "mov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.le.s32 %p3, %r4, %r3;\n@%p3 bra h;",
+        "mov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 4;\nsetp.lt.u32 %p3, %r4, %r3;\n@%p3 bra h;",
+        "add.s32 %r6, %r3, 7;\nshr.u32 %r7, %r6, 3;\nshl.b32 %r5, %r7, 3;\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 4;\nsetp.lt.s32 %p3, %r4, %r5;\n@%p3 bra h;",
+    ] {
+        let sized = "what the launch gives as bounds of loops that do not synchronize lies in 0..=1073741823, or below 2^62 if it has 64 bits";
+        assert_eq!(premises(code), [sized], "{code}");
     }
 }
 
