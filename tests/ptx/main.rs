@@ -29,6 +29,7 @@ mod misuse;
 mod parted;
 mod pipelines;
 mod prefetched;
+mod raced;
 mod restarts;
 mod robust;
 mod shapes;

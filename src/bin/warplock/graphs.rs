@@ -257,8 +257,8 @@ impl<'s> Graphs<'s> {
 }
 
 /// What is taken for granted of a kernel, whatever is recovered, or why nothing can be said of it.
-pub fn premises(kernel: &Kernel, has_mbarriers: bool) -> Result<Vec<String>, String> {
-    recover::premises(kernel, has_mbarriers).map_err(words)
+pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<String>, String> {
+    recover::premises(kernel, has_mbarriers, data).map_err(words)
 }
 
 /// The protocol of an entry of PTX from its graph, and whether it is decided before what is recovered along the instructions. It is

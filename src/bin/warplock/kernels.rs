@@ -216,7 +216,7 @@ impl Entry<'_> {
             Err(why) => return Ok(Err(Refused::because(format!("{UNSEEN}: {why}")))),
         };
         let has_mbarriers = lifted.text.contains("\nmbarrier ");
-        match graphs::premises(kernel, has_mbarriers) {
+        match graphs::premises(kernel, has_mbarriers, data) {
             Ok(premises) => premises.iter().for_each(|premise| lifted.assume(premise)),
             Err(reason) => {
                 return Ok(Err(Refused {

@@ -91,6 +91,15 @@ const ELSEWHERE: &[&str] = &[
     "atom.",
 ];
 
+/// Opaque operations that write, and read no memory, or only what they write. A copy, as `tensormap.cp_fenceproxy`, reads elsewhere.
+const WRITES_ONLY: &[&str] = &[
+    "stmatrix.",
+    "wmma.store.",
+    "st.bulk.",
+    "discard.",
+    "tensormap.replace.",
+];
+
 const MAPPED: &str =
     "how many bytes this copy reads or writes is not known, as only the tensor map says it";
 
@@ -135,7 +144,10 @@ impl OperationKind {
                 ..
             } => {
                 let elsewhere = match write {
-                    Some(write) => !may_be_shared(write.space),
+                    Some(write) => {
+                        !may_be_shared(write.space)
+                            && WRITES_ONLY.iter().any(|word| mnemonic.starts_with(word))
+                    }
                     None => *pure || ELSEWHERE.iter().any(|word| mnemonic.starts_with(word)),
                 };
                 (!elsewhere).then_some(Touch::Unfollowed(

@@ -215,7 +215,7 @@ fn instructions_that_are_not_known_are_refused() {
     ] {
         let source = super::tests::source(&format!("{unknown}\n{MEETING}"));
         let module = crate::ptx::read(&source).unwrap();
-        let refused = crate::recover::premises(&module.kernels[0], true);
+        let refused = crate::recover::premises(&module.kernels[0], true, false);
         let reason = refused.unwrap_err().reason;
         let opcode = unknown.split([' ', ';']).next().unwrap();
         assert!(reason.contains(opcode), "{reason}");

@@ -26,6 +26,7 @@ use crate::ir::VoteMode;
 use crate::recover::graph::Graph;
 use crate::recover::operands::read;
 use crate::recover::slice::Slice;
+use crate::recover::slice::is_event;
 
 /// What is said where it matters.
 const LOWEST: &str = "`elect.sync` elects the lowest lane of its mask";
@@ -38,6 +39,29 @@ const LANES: u128 = 32;
 struct Tainted {
     registers: BTreeSet<RegisterId>,
     blocks: BTreeSet<BlockId>,
+}
+
+impl Tainted {
+    /// Whether an operation that matters, or an access, depends on it.
+    fn reaches(&self, kernel: &Kernel, slice: &Slice) -> bool {
+        let blocks = kernel.blocks.iter().enumerate();
+        let mut operations = blocks.flat_map(|(number, block)| {
+            let operations = block.operations.iter().enumerate();
+            operations.map(move |(index, operation)| (number, index, operation))
+        });
+        operations.any(|(number, index, operation)| {
+            let touched = slice.touched(number, index, operation);
+            let is_access = slice.accesses.get(number).and_then(|of| of.get(index)) == Some(&true);
+            let matters = slice.operations[number][index] && is_event(operation);
+            let at = BlockId(u32::try_from(number).unwrap_or(u32::MAX));
+            let mut reads = touched;
+            if matters {
+                reads.extend(read(operation));
+            }
+            (matters || is_access) && self.blocks.contains(&at)
+                || reads.iter().any(|one| self.registers.contains(one))
+        })
+    }
 }
 
 /// The assumption, if it matters to an event which lane is elected.
@@ -78,6 +102,14 @@ pub fn assumption(
     let numbers = numbers(kernel);
     let ends = |operation: &Operation| linear && is_of_warps(operation, &numbers);
     let lanes = tainted(kernel, graph, slice, &of, &ends);
+    // Of accesses, it also matters which of two operations one lane carries out, and which of them several do.
+    if !slice.accesses.is_empty()
+        && [&elected, &lanes]
+            .into_iter()
+            .all(|of| of.reaches(kernel, slice))
+    {
+        return Some(LOWEST);
+    }
     let meets = kernel.blocks.iter().enumerate().any(|(number, block)| {
         let at = BlockId(u32::try_from(number).unwrap_or(u32::MAX));
         let (by_elected, by_lane) = (elected.blocks.contains(&at), lanes.blocks.contains(&at));

@@ -95,7 +95,9 @@ fn refuse_unknown(kernel: &Kernel) -> Result<(), Obstacle> {
 
 /// What is taken for granted of a kernel, however it is recovered, if nothing in it is against that. Stores over an mbarrier
 /// are, unless no mbarrier is left in the protocol, and what is not understood is.
-pub fn premises(kernel: &Kernel, has_mbarriers: bool) -> Result<Vec<String>, Obstacle> {
+///
+/// `data`: whether what is read and written in shared memory is decided about.
+pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<String>, Obstacle> {
     refuse_unknown(kernel)?;
     let elsewhere = match refuse_stores(kernel) {
         Err(_) if !has_mbarriers => None,
@@ -107,6 +109,10 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool) -> Result<Vec<String>, Obs
     let slice = Slice::new(kernel, &graph);
     let ends = ends::assumptions(kernel, &graph, &slice);
     let linear = kernel.bounds.required_threads.is_some_and(is_linear);
+    let slice = match data {
+        true => Slice::with_accesses(kernel, &graph),
+        false => slice,
+    };
     let elected = elected::assumption(kernel, &graph, &slice, linear);
     let remote = remote::assumption(kernel);
     let fixed = elsewhere.into_iter().chain(elected).chain(remote);

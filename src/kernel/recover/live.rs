@@ -8,6 +8,7 @@ use crate::ir::Kernel;
 use crate::ir::RegisterId;
 use crate::recover::graph::Graph;
 use crate::recover::operands::read;
+use crate::recover::slice::Slice;
 
 /// Per block, one bit for each register: whether it is live at the beginning.
 #[derive(Debug, Default)]
@@ -16,13 +17,8 @@ pub struct Live {
 }
 
 impl Live {
-    /// Of the operations and branches that matter: other reads are not followed.
-    pub fn new(
-        kernel: &Kernel,
-        graph: &Graph,
-        operations: &[Vec<bool>],
-        branches: &[bool],
-    ) -> Self {
+    /// Of the operations, accesses and branches that matter: other reads are not followed.
+    pub fn new(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Self {
         let words = kernel.registers.len().div_ceil(64);
         let mut reads = vec![vec![0_u64; words]; kernel.blocks.len()];
         let mut keeps = vec![vec![u64::MAX; words]; kernel.blocks.len()];
@@ -32,8 +28,13 @@ impl Live {
                 let (word, bit) = place(register);
                 reads[word] |= bit & keeps[word];
             };
-            let matter = block.operations.iter().zip(&operations[number]);
-            for (operation, _) in matter.filter(|(_, matters)| **matters) {
+            for (index, operation) in block.operations.iter().enumerate() {
+                for register in slice.touched(number, index, operation) {
+                    note(register, keeps);
+                }
+                if !slice.operations[number][index] {
+                    continue;
+                }
                 for register in read(operation) {
                     note(register, keeps);
                 }
@@ -45,7 +46,7 @@ impl Live {
                     }
                 }
             }
-            if let Some(register) = block.end.decides().filter(|_| branches[number]) {
+            if let Some(register) = block.end.decides().filter(|_| slice.branches[number]) {
                 note(register, keeps);
             }
         }

@@ -281,8 +281,18 @@ impl Slice {
                 slice.memory_waits.insert(id, location);
             }
         }
-        slice.live = Live::new(kernel, graph, &slice.operations, &slice.branches);
+        slice.live = Live::new(kernel, graph, &slice);
         slice
+    }
+
+    /// The registers that say which bytes an operation touches, and whether it does, where accesses are asked for.
+    pub fn touched(&self, block: usize, index: usize, operation: &Operation) -> Vec<RegisterId> {
+        let accesses = self.accesses.get(block);
+        if accesses.and_then(|accesses| accesses.get(index)) != Some(&true) {
+            return Vec::new();
+        }
+        let operands = operation.kind.touch().map(|touch| touch.operands());
+        registers(operation, operands.unwrap_or_default()).collect()
     }
 
     /// Asks for the definitions of registers, and for the branches that decide about a block.

@@ -5,6 +5,7 @@ use crate::ir::Completion;
 use crate::ir::Compute;
 use crate::ir::Expected;
 use crate::ir::GroupKind;
+use crate::ir::OperationKind;
 use crate::ir::Space;
 use crate::ir::Synchronization;
 
@@ -205,6 +206,16 @@ fn bulk<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
             pair: false,
         }
     };
+    if m.has("cp_mask") || m.has("ignore_oob") {
+        // Some of the bytes are left out: which ones are read or written is not followed.
+        l.emit(OperationKind::Opaque {
+            mnemonic: m.instruction.mnemonic(),
+            results: Vec::new(),
+            operands: Vec::new(),
+            pure: false,
+            write: None,
+        });
+    }
     l.synchronize(Synchronization::BulkCopy {
         destination,
         destination_space,

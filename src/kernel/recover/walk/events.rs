@@ -34,6 +34,7 @@ impl Walker<'_> {
         if self.purpose == Purpose::Together {
             self.come_together(synchronization, mask, path, out, location)?;
         }
+        self.told_in_spin(synchronization, location)?;
         match synchronization {
             Synchronization::BarrierSync {
                 barrier,

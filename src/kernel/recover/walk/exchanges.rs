@@ -1,20 +1,48 @@
 //! Values that the lanes of a warp exchange.
 
 use super::Path;
+use super::Result;
 use super::Value;
 use super::Walker;
 use super::lane_of;
 use super::packed;
+use super::refuse;
 use crate::ir::Location;
 use crate::ir::Operand;
 use crate::ir::RegisterId;
 use crate::ir::ShuffleMode;
+use crate::ir::Synchronization;
 use crate::ir::VoteMode;
 use crate::meaning::Domain;
 use crate::meaning::shuffled;
 use crate::recover::term::TermId;
 
 impl Walker<'_> {
+    /// Refuses what lanes of a warp tell each other in a loop of tests of an mbarrier, where accesses are followed. The loop is
+    /// walked with tests that pass in all lanes or in none. That shows that each lane goes on by what it has found itself only
+    /// if no lane knows what the others have found.
+    pub(super) fn told_in_spin(
+        &self,
+        synchronization: &Synchronization,
+        location: &Location,
+    ) -> Result<()> {
+        let tells = matches!(
+            synchronization,
+            Synchronization::Shuffle { .. }
+                | Synchronization::Vote { .. }
+                | Synchronization::Match { .. }
+                | Synchronization::Reduce { .. }
+                | Synchronization::ActiveMask { .. }
+        );
+        match tells && self.spinning.is_some() && self.follows_data() {
+            true => refuse(
+                "lanes of the warp tell each other what their tests of an mbarrier have found, so that a lane may go on whose own test has failed",
+                location,
+            ),
+            false => Ok(()),
+        }
+    }
+
     /// Source: PTX ISA, "shfl.sync".
     pub(super) fn shuffle(
         &mut self,

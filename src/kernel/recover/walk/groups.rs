@@ -91,6 +91,11 @@ impl Walker<'_> {
                 "some lanes of the warp commit or wait for groups of copies, and others do not",
                 location,
             ),
+            // The text has one list of groups for the warp, theirs among them.
+            GroupKind::Copy if self.gone_copied != 0 => refuse(
+                "lanes of the warp have started copies and ended, and the others wait for their own only",
+                location,
+            ),
             GroupKind::Copy => Ok(()),
             _ => {
                 self.groups.each &= mask;

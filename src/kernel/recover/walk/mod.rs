@@ -195,6 +195,8 @@ struct Walker<'a> {
     groups: Groups,
     /// Lanes that have touched shared memory and ended, while others of the warp go on.
     gone: u32,
+    /// Of these, lanes that have started copies of their own, which nobody else can wait for.
+    gone_copied: u32,
     /// While a loop that looks at memory is walked: the looks that were met.
     looking: Option<Vec<counters::Look>>,
 }
@@ -246,6 +248,7 @@ pub fn walk(
         tested: 0,
         groups: Groups::default(),
         gone: 0,
+        gone_copied: 0,
         looking: None,
     };
     let path = Path {
@@ -331,6 +334,7 @@ impl Walker<'_> {
                         out.push(Statement::Return);
                     } else {
                         self.gone |= path.order.touched & path.mask;
+                        self.gone_copied |= path.order.copied & path.mask;
                     }
                     return Ok(None);
                 }
@@ -956,6 +960,7 @@ impl Walker<'_> {
             let block = &self.kernel.blocks[at.0 as usize];
             let waits = |operation: &Operation| is_event(operation) || ties_lanes(operation);
             if self.slice.operations[at.0 as usize].contains(&true)
+                || self.accesses(at)
                 || self.purpose == Purpose::Together && block.operations.iter().any(waits)
             {
                 return false;
@@ -995,12 +1000,8 @@ impl Walker<'_> {
             self.forget(&blocks, &mut path)?;
             return Ok(follow.map(|follow| (follow, path)));
         }
-        let accesses = |block: &BlockId| {
-            let accesses = self.slice.accesses.get(block.0 as usize);
-            accesses.is_some_and(|accesses| accesses.contains(&true))
-        };
         let spins = events.peek().is_some()
-            && !natural.blocks.iter().any(accesses)
+            && !natural.blocks.iter().any(|block| self.accesses(*block))
             && events.all(|operation| {
                 matches!(
                     operation.kind,
@@ -1801,6 +1802,8 @@ fn may_block(statement: &Statement) -> bool {
                 | EventKind::ClusterWait
                 | EventKind::SetMaxRegisters { .. }
                 | EventKind::TensorAllocate { .. }
+                // It holds up the lanes that have started copies, and no others.
+                | EventKind::WaitGroup { .. }
         ),
         Statement::If {
             then, otherwise, ..

@@ -17,6 +17,7 @@ use super::both;
 use super::lane_of;
 use super::refuse;
 use crate::interpret::Access;
+use crate::ir::BlockId;
 use crate::ir::GroupKind;
 use crate::ir::Location;
 use crate::ir::Operand;
@@ -85,6 +86,12 @@ impl Walker<'_> {
         let (block, index) = self.here;
         let accesses = self.slice.accesses.get(block.0 as usize);
         accesses.is_some_and(|accesses| accesses.get(index as usize) == Some(&true))
+    }
+
+    /// Whether a block may touch shared memory, and that is asked for.
+    pub(super) fn accesses(&self, block: BlockId) -> bool {
+        let accesses = self.slice.accesses.get(block.0 as usize);
+        accesses.is_some_and(|accesses| accesses.contains(&true))
     }
 
     /// Whether accesses are asked for.

@@ -1,0 +1,82 @@
+//! Kernels of `tests/ptx/raced`, whose races were once overlooked, or decided by something that was not said.
+
+use std::fs;
+
+use crate::data::run;
+
+/// The verdict on races, by way of the graph, with what is taken for granted of the lane that `elect.sync` elects.
+fn verdict(name: &str) -> String {
+    let text = fs::read_to_string(format!("tests/ptx/raced/{name}.ptx")).unwrap();
+    let shown = run(
+        &text,
+        &["check", "-v", "--property", "race", "--recovery", "graph"],
+    );
+    let line = shown.lines().find_map(|line| line.split_once("race: "));
+    let (_, line) = line.unwrap_or_else(|| panic!("{shown}"));
+    // The rule of a proof depends on how fast the machine is.
+    let line = line.split(": all ").next().unwrap_or_default();
+    let assumed = shown.lines().map(str::trim);
+    let assumed = assumed.filter(|line| line.starts_with("`elect.sync`"));
+    let assumed: String = assumed.map(|one| format!("\n{one}")).collect();
+    line.to_owned() + &assumed
+}
+
+/// Lane 0 waits for its copy on one side of a branch. Other lanes overwrite what it reads, or tell that it is done, on the
+/// other side.
+#[test]
+fn waits_for_groups_hold_up_their_own_lanes() {
+    insta::assert_snapshot!(verdict("wait_beside_stores"), @"UNKNOWN line 33: lanes of a warp wait on both sides of a branch");
+    insta::assert_snapshot!(verdict("wait_beside_arrival"), @"UNKNOWN line 33: lanes of a warp wait on both sides of a branch");
+}
+
+/// Half of the lanes start copies and end. Nobody waits for these.
+#[test]
+fn lanes_end_while_their_copies_are_under_way() {
+    insta::assert_snapshot!(verdict("copies_of_ended_lanes"), @"UNKNOWN line 37: lanes of the warp have started copies and ended, and the others wait for their own only");
+    insta::assert_snapshot!(verdict("copies_of_ended_lanes_arrive"), @"UNKNOWN line 36: an arrival behind `cp.async` tells of the copies of its own lane only, which is not followed");
+}
+
+/// 32 lanes arrive behind their copies where 16 are expected: the first phase tells of 16 copies, whichever these are.
+#[test]
+fn arrivals_behind_copies_tell_of_their_own_lanes() {
+    insta::assert_snapshot!(verdict("copies_arrive_in_two_units"), @"UNKNOWN line 34: an arrival behind `cp.async` tells of the copies of its own lane only, which is not followed");
+}
+
+/// All lanes test, and go on when one of them has seen the phase complete.
+#[test]
+fn lanes_are_ordered_by_their_own_tests() {
+    insta::assert_snapshot!(verdict("tests_told_by_shuffle"), @"UNKNOWN line 34: lanes of the warp tell each other what their tests of an mbarrier have found, so that a lane may go on whose own test has failed");
+    insta::assert_snapshot!(verdict("tests_told_by_vote"), @"UNKNOWN line 33: lanes of the warp tell each other what their tests of an mbarrier have found, so that a lane may go on whose own test has failed");
+}
+
+/// The elected lane waits or stores, and lane 0 has started the copy, or arrives.
+#[test]
+fn the_elected_lane_need_not_be_lane_0() {
+    insta::assert_snapshot!(verdict("elected_lane_waits"), @r"
+    PROVED for every schedule
+    `elect.sync` elects the lowest lane of its mask
+    ");
+    insta::assert_snapshot!(verdict("elected_lane_stores"), @r"
+    PROVED for every schedule
+    `elect.sync` elects the lowest lane of its mask
+    ");
+}
+
+/// A copy of a tensor map out of shared memory reads it.
+#[test]
+fn copies_of_tensor_maps_read_shared_memory() {
+    insta::assert_snapshot!(verdict("tensor_map_copied"), @"UNKNOWN line 31: which bytes of shared memory this reads or writes is not followed");
+}
+
+/// Where `m` is 77777777, a round keeps the address or the guard of the round before.
+#[test]
+fn accesses_read_what_an_earlier_round_has_left() {
+    insta::assert_snapshot!(verdict("address_kept_in_some_rounds"), @"UNKNOWN line 44: which bytes of shared memory this is depends on what a loop carries, for which no form was found");
+    insta::assert_snapshot!(verdict("guard_kept_in_some_rounds"), @"UNKNOWN line 44: whether this is done depends on what a loop carries, for which no form was found");
+}
+
+/// A bulk copy with a mask reads half of the bytes, and the other half is overwritten. Nobody knows of that.
+#[test]
+fn masked_copies_are_refused() {
+    insta::assert_snapshot!(verdict("masked_copy"), @"UNKNOWN line 33: which bytes of shared memory this reads or writes is not followed");
+}
