@@ -79,7 +79,7 @@ fn what_it_accepts_of_empty_families_and_counters_never_goes_wrong() {
 #[test]
 fn what_it_accepts_of_groups_and_pools_never_goes_wrong() {
     let edited = |seed| generate(&group_templates::KERNELS, seed);
-    never_wrong(Layer::Kernel, &edited, 37_000_000, CASES);
+    never_wrong(Layer::Kernel, &edited, 37_000_000, PART);
 }
 
 #[test]

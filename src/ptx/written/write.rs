@@ -74,6 +74,8 @@ pub(in crate::ptx) struct Writer<'w, 'a> {
     pub used: BTreeSet<Unknown>,
 }
 
+const PHASES: &str = "lanes of one warp arrive here in more than one phase: which of their accesses come before which phase is not followed";
+
 pub(in crate::ptx) const AXES: [&str; 3] = ["x", "y", "z"];
 
 impl Writer<'_, '_> {
@@ -237,6 +239,9 @@ impl Writer<'_, '_> {
                 };
                 let (family, element) = self.element(a, rank, at)?;
                 let times = n / family.group;
+                if self.buffers.is_some() && times > family.arrivals {
+                    return Err(Obstacle::new(at, PHASES));
+                }
                 let verb = &format!("{verb}{}", suffix(statement.memory, &family));
                 if times == 1 {
                     format!("{verb} {element}")
