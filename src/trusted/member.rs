@@ -30,6 +30,7 @@ use super::term::Term;
 use super::unsupported::Unsupported;
 use super::world::World;
 use crate::protocol::Expr;
+use crate::protocol::ObjectKind;
 use crate::protocol::Span;
 use crate::protocol::VarId;
 
@@ -265,12 +266,27 @@ impl<'a, 'p> Member<'a, 'p> {
             let most = self.world.over_parameters(&holds.most)?;
             start.push(term::le(&term::int(0), &most));
         }
+        start.extend(self.weights_count()?);
         self.conclude(
             "start",
             "what holds everywhere holds at the start".to_owned(),
             start,
         );
         Ok(())
+    }
+
+    /// That arrivals count at least 1, also those that are never made: others rely on it that no number is done without them.
+    fn weights_count(&self) -> Result<Vec<Term>, Unsupported> {
+        let mut all = Vec::new();
+        for (lane, of) in self.system().lanes.iter().enumerate() {
+            let is_pool = matches!(self.system().kind(lane), ObjectKind::Pool { .. });
+            if !is_pool && of.arriving.contains(&self.class) {
+                let weights = self.world.weights(self.class, lane)?.into_iter();
+                let weights = weights.filter(|weight| *weight != term::int(1));
+                all.extend(weights.map(|weight| term::le(&term::int(1), &weight)));
+            }
+        }
+        Ok(all)
     }
 
     /// The end: everything that was expected has been delivered.

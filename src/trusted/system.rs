@@ -160,7 +160,7 @@ pub enum Doing {
 pub enum Amount {
     /// One.
     One,
-    /// This much, which has to be 1.
+    /// This much, which has to be what the certificate says.
     Given(Expr),
     /// One of so many threads of a named barrier, 32 for each arrival.
     Threads(Expr),

@@ -4,6 +4,7 @@
 use crate::support::kernel_rows::Kernel;
 use crate::support::kernel_rows::found;
 use crate::support::kernel_rows::once;
+use crate::support::program::Folder;
 use warplock::trusted::certificate::Behind;
 use warplock::trusted::certificate::Certificate;
 use warplock::trusted::certificate::Holds;
@@ -225,7 +226,7 @@ role r {
 #[test]
 fn who_arrives_with_nothing() {
     Kernel::new(RAISED, found(RAISED))
-        .texts("A in 1.. -> A in 0.. => amount")
+        .texts("A in 1.. -> A in 0.. => amount, start")
         .check();
 }
 
@@ -432,4 +433,32 @@ fn a_wait_is_for_the_generation_of_the_last_arrival() {
             "awaits",
         )])
         .check();
+}
+
+/// At K = 100000 the arrival of `second` would count -1. It is not made there, so `a` arrives once too often.
+const NOT_MADE: &str = "protocol not_made
+param K in 1..=100000
+mbarrier b { arrivals: 100001 - K }
+role a { arrive b 2 }
+role second {
+    if K < 99999 { arrive b 99999 - K }
+}
+";
+
+/// What an arrival counts is at least 1, also if it is never made.
+#[test]
+fn an_arrival_that_is_not_made_counts_too() {
+    let folder = Folder::new();
+    folder.file("not_made.wlk", NOT_MADE);
+    let arguments = [
+        "check",
+        "-q",
+        "--property",
+        "over_arrival",
+        "--timeout",
+        "20",
+    ];
+    let shown = folder.run(&[&arguments[..], &["not_made.wlk"]].concat());
+    assert!(shown.contains("not_made.wlk: over_arrival: "), "{shown}");
+    assert!(!shown.contains("PROVED"), "{shown}");
 }
