@@ -194,7 +194,7 @@ fn a_grid_barrier_with_all_ctas() {
     --- stdout
     grid_barrier.ptx:grid_barrier: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming param_2 * nctaid_x < 4294967296, R >= nctaid_x: all obligations of [rule] hold
     grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2 (grid_barrier.cu:26, line 154), but cta[0] has already added 2 (grid_barrier.cu:43, line 143) and cta[1] itself has already added 1 (grid_barrier.cu:43, line 143), and at_param_0 never goes down
-    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2 (grid_barrier.cu:26, line 232), but cta[0] set at_param_0 to 0 (grid_barrier.cu:44, line 245), and nobody changes it any more: cta[0] changes it once and has ended
+    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2 (grid_barrier.cu:26, line 232), but cta[0] set at_param_0 to 0 (grid_barrier.cu:44, line 245), and nobody changes it any more: cta[0] adds 1 to it and has ended
     --- stderr
     ");
 }

@@ -146,7 +146,7 @@ fn a_flag_set_by_an_exchange() {
     insta::assert_snapshot!(code(2, "st.release.gpu.global.s32 [%rd4+4], 0;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_sem[1] == 2 (line 23), but cta[0] set at_p_sem[1] to 0 (line 28), and nobody sets it: cta[0] never sets it
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_sem[1] == 2 (line 23), but cta[0] set at_p_sem[1] to 0 (line 28), and nobody sets it again: cta[0] sets it no more
     --- stderr
     ");
 }

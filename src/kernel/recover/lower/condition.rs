@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Lowerer;
 use super::Origin;
+use super::spared::Asked;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
@@ -322,7 +323,7 @@ impl Lowerer<'_> {
             } else {
                 self.arena.terms.not(&term)
             };
-            if self.has_passed(condition, object, parity, &mut BTreeSet::new()) {
+            if self.has_passed(condition, object, parity, &mut Asked::default()) {
                 self.arena.looked_ahead = true;
                 return Some(waits.to_vec());
             }

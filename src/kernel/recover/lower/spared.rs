@@ -20,6 +20,21 @@ use crate::recover::tree::Awaited;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Phi;
 
+/// How many questions about phis are asked for one condition.
+const MOST_ASKED: usize = 64;
+
+/// A condition, an mbarrier and a parity, with what holds besides and how many loops are around.
+type Question = (TermId, TermId, TermId, Vec<TermId>, usize);
+
+/// What has been asked of phis.
+#[derive(Default)]
+pub(super) struct Asked {
+    /// Questions that are open, and those that were answered with yes on the way to one that is. Either may be taken for granted
+    /// below that one.
+    granted: BTreeSet<Question>,
+    count: usize,
+}
+
 impl Lowerer<'_> {
     /// Whether a loop runs once at most.
     fn runs_once(&self, id: LoopId) -> bool {
@@ -29,18 +44,19 @@ impl Lowerer<'_> {
     }
 
     /// Whether a condition holds only where a test of this mbarrier for this parity has passed. Phis are followed by
-    /// coinduction: what is asked of a phi again on the way may be taken for granted.
+    /// coinduction: what is asked of a phi again on the way may be taken for granted. What was answered with no may not, nor what was
+    /// answered with yes below it.
     pub(super) fn has_passed(
         &mut self,
         condition: TermId,
         object: TermId,
         parity: TermId,
-        asked: &mut BTreeSet<(TermId, TermId, TermId)>,
+        asked: &mut Asked,
     ) -> bool {
         if self.arena.terms.truth(condition) == Some(false) {
             return true;
         }
-        if asked.len() > 64 {
+        if asked.count > MOST_ASKED {
             return false;
         }
         match self.arena.terms.node(condition).clone() {
@@ -66,104 +82,134 @@ impl Lowerer<'_> {
                     && self.has_passed(b, object, parity, asked)
             }
             Node::Atom(Atom::Phi(phi)) => {
-                if !asked.insert((condition, object, parity)) {
+                let (held, around) = (self.held.clone(), self.inside.len());
+                let question = (condition, object, parity, held, around);
+                if asked.granted.contains(&question) {
                     return true;
                 }
-                let Phi {
-                    in_loop,
-                    first,
-                    next,
-                } = self.arena.phis[phi as usize].clone();
-                let of = |list: &[(Atom, TermId)], atom: Atom| {
-                    list.iter()
-                        .find(|(other, _)| *other == atom)
-                        .map(|(_, term)| *term)
-                };
-                // What is used in the body of a loop is used in an iteration that has begun.
-                let all: Vec<(Atom, TermId, TermId)> = self
-                    .recurrences
-                    .of_phi
-                    .keys()
-                    .filter(|phi| self.arena.phis[**phi as usize].in_loop == in_loop)
-                    .map(|phi| {
-                        let record = &self.arena.phis[*phi as usize];
-                        (Atom::Phi(*phi), record.first, record.next)
-                    })
-                    .collect();
-                let began = self.began.clone();
-                let once = self.runs_once(in_loop);
-                let place = self.inside.iter().position(|(id, _)| *id == in_loop);
-                let enclosing = place.map_or(&self.inside[..], |place| &self.inside[..=place]);
-                let going: Vec<TermId> = enclosing.iter().filter_map(|(_, term)| *term).collect();
-                let around = place.map_or(self.inside.len(), |place| place + 1);
-                let held = self.held.clone();
-                let stays = self.stay_as_they_are(&held, around);
-                let next = self.before_another(next, in_loop);
-                let terms = &mut self.arena.terms;
-                let [untruth, truth] = [0, 1].map(|truth| terms.constant(truth, 1));
-                let firsts: Vec<(Atom, TermId)> =
-                    all.iter().map(|(atom, first, _)| (*atom, *first)).collect();
-                let nexts: Vec<(Atom, TermId)> =
-                    all.iter().map(|(atom, _, next)| (*atom, *next)).collect();
-                let mut sides = Vec::new();
-                for (list, token, held) in [(&firsts, first, &held), (&nexts, next, &stays)] {
-                    let mut begun: Vec<TermId> = Vec::new();
-                    for term in held {
-                        begun.push(terms.substitute(*term, &|atom| of(list, atom)));
-                    }
-                    begun.extend(&began);
-                    let mut token = token;
-                    if once {
-                        // The only iteration begins with what came to the loop. What is tested in it stays over what it begins with.
-                        for term in begun.iter_mut().chain([&mut token]) {
-                            *term = terms.substitute(*term, &|atom| of(&firsts, atom));
-                        }
-                    }
-                    token = above_minima(token, terms);
-                    let [object, parity] =
-                        [object, parity].map(|term| terms.substitute(term, &|atom| of(list, atom)));
-                    let mut all = [token, object, parity];
-                    for term in &mut all {
-                        for begun in &begun {
-                            for begun in implied(*begun, terms) {
-                                if terms.truth(begun).is_some() {
-                                    continue;
-                                }
-                                *term = match *terms.node(begun) {
-                                    Node::Not(inner) => terms.replaced(*term, inner, untruth),
-                                    _ => terms.replaced(*term, begun, truth),
-                                };
-                            }
-                        }
-                    }
-                    sides.push(all);
+                let before = asked.granted.clone();
+                asked.granted.insert(question);
+                asked.count += 1;
+                let passed = self.phi_has_passed(phi, object, parity, asked);
+                if !passed {
+                    asked.granted = before;
                 }
-                let mut sides = sides.into_iter();
-                let (Some(first), Some(next)) = (sides.next(), sides.next()) else {
-                    return false;
-                };
-                // Before the loop, and in the iteration before. What holds now is not asked for there any more, but that the loops
-                // around go on.
-                let inside = self.inside.clone();
-                let [token, object, parity] = first;
-                self.inside.truncate(place.unwrap_or(inside.len()));
-                let at_first = self.has_passed(token, object, parity, asked);
-                self.inside = inside.clone();
-                let [token, object, parity] = next;
-                self.inside.truncate(around);
-                let held = std::mem::replace(&mut self.held, going);
-                let before = at_first && self.has_passed(token, object, parity, asked);
-                (self.held, self.inside) = (held, inside);
-                before
+                passed
             }
             _ => false,
         }
+    }
+
+    /// The same of a phi: before its loop, and in the iteration before.
+    fn phi_has_passed(
+        &mut self,
+        phi: u32,
+        object: TermId,
+        parity: TermId,
+        asked: &mut Asked,
+    ) -> bool {
+        let Phi {
+            in_loop,
+            first,
+            next,
+        } = self.arena.phis[phi as usize].clone();
+        let of = |list: &[(Atom, TermId)], atom: Atom| {
+            list.iter()
+                .find(|(other, _)| *other == atom)
+                .map(|(_, term)| *term)
+        };
+        // What is used in the body of a loop is used in an iteration that has begun.
+        let all: Vec<(Atom, TermId, TermId)> = self
+            .recurrences
+            .of_phi
+            .keys()
+            .filter(|phi| self.arena.phis[**phi as usize].in_loop == in_loop)
+            .map(|phi| {
+                let record = &self.arena.phis[*phi as usize];
+                (Atom::Phi(*phi), record.first, record.next)
+            })
+            .collect();
+        let began = self.began.clone();
+        let once = self.runs_once(in_loop);
+        let place = self.inside.iter().position(|(id, _)| *id == in_loop);
+        let enclosing = place.map_or(&self.inside[..], |place| &self.inside[..=place]);
+        let going: Vec<TermId> = enclosing.iter().filter_map(|(_, term)| *term).collect();
+        let around = place.map_or(self.inside.len(), |place| place + 1);
+        let held = self.held.clone();
+        let stays = self.stay_as_they_are(&held, around);
+        // What an iteration makes anew is no more what the one before has made: a wait for that is another one. Of an only iteration
+        // there is none before.
+        let stay = [object, parity]
+            .iter()
+            .all(|term| self.stays_as_it_is(*term, around));
+        let next = self.before_another(next, in_loop);
+        let terms = &mut self.arena.terms;
+        let [untruth, truth] = [0, 1].map(|truth| terms.constant(truth, 1));
+        let firsts: Vec<(Atom, TermId)> =
+            all.iter().map(|(atom, first, _)| (*atom, *first)).collect();
+        let nexts: Vec<(Atom, TermId)> = all.iter().map(|(atom, _, next)| (*atom, *next)).collect();
+        let mut sides = Vec::new();
+        for (list, token, held) in [(&firsts, first, &held), (&nexts, next, &stays)] {
+            let mut begun: Vec<TermId> = Vec::new();
+            for term in held {
+                begun.push(terms.substitute(*term, &|atom| of(list, atom)));
+            }
+            begun.extend(&began);
+            let mut token = token;
+            if once {
+                // The only iteration begins with what came to the loop. What is tested in it stays over what it begins with.
+                for term in begun.iter_mut().chain([&mut token]) {
+                    *term = terms.substitute(*term, &|atom| of(&firsts, atom));
+                }
+            }
+            token = above_minima(token, terms);
+            let [object, parity] =
+                [object, parity].map(|term| terms.substitute(term, &|atom| of(list, atom)));
+            let mut all = [token, object, parity];
+            for term in &mut all {
+                for begun in &begun {
+                    for begun in implied(*begun, terms) {
+                        if terms.truth(begun).is_some() {
+                            continue;
+                        }
+                        *term = match *terms.node(begun) {
+                            Node::Not(inner) => terms.replaced(*term, inner, untruth),
+                            _ => terms.replaced(*term, begun, truth),
+                        };
+                    }
+                }
+            }
+            sides.push(all);
+        }
+        let mut sides = sides.into_iter();
+        let (Some(first), Some(next)) = (sides.next(), sides.next()) else {
+            return false;
+        };
+        // Before the loop, and in the iteration before. What holds now is not asked for there any more, but that the loops
+        // around go on.
+        let inside = self.inside.clone();
+        let [token, object, parity] = first;
+        self.inside.truncate(place.unwrap_or(inside.len()));
+        let at_first = self.has_passed(token, object, parity, asked);
+        self.inside = inside.clone();
+        let [token, object, parity] = next;
+        self.inside.truncate(around);
+        let held = std::mem::replace(&mut self.held, going);
+        let before = at_first && (once || stay) && self.has_passed(token, object, parity, asked);
+        (self.held, self.inside) = (held, inside);
+        before
     }
 
     /// Of conditions that hold now, those of which the parts are the same in the iteration before, but for what the loop carries itself:
     /// not what loops inside of it, loads and tests leave anew in each iteration. `around` is how many of the loops around are the
     /// same.
     fn stay_as_they_are(&self, held: &[TermId], around: usize) -> Vec<TermId> {
+        let all = held.iter().copied();
+        all.filter(|term| self.stays_as_it_is(*term, around))
+            .collect()
+    }
+
+    fn stays_as_it_is(&self, term: TermId, around: usize) -> bool {
         let is_same = |atom: &Atom| match atom {
             Atom::Phi(phi) => {
                 let in_loop = self.arena.phis[*phi as usize].in_loop;
@@ -173,9 +219,7 @@ impl Lowerer<'_> {
             Atom::Parameter { .. } | Atom::Special(_) | Atom::Shared { .. } => true,
             _ => false,
         };
-        let all = held.iter().copied();
-        all.filter(|term| self.arena.terms.atoms(*term).iter().all(is_same))
-            .collect()
+        self.arena.terms.atoms(term).iter().all(is_same)
     }
 
     /// A term over the registers of an iteration behind which another one of its loop has begun, which is the one that is looked at:
