@@ -1,4 +1,4 @@
-//! Pieces of shared memory that accesses touch: see [`crate::recover::elements`].
+//! Pieces of shared memory that accesses touch: see `recover::elements`.
 
 use std::rc::Rc;
 
@@ -36,7 +36,7 @@ pub struct Element {
     pub seat: Option<(Rc<Row>, Seat)>,
 }
 
-/// Buffers that are one in the text: see [`crate::recover::seats`].
+/// Buffers that are one in the text: see `recover::seats`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     pub name: String,

@@ -83,7 +83,7 @@ pub struct Load {
 /// block's loads it is, and which of its results.
 type Named = (BlockId, BlockId, usize, u32);
 
-/// The loads that read words of which [`check`] has shown that all warps read them in turn, with the input that says how many
+/// The loads that read words of which `check` has shown that all warps read them in turn, with the input that says how many
 /// ask for more.
 #[derive(Debug, Default)]
 pub struct InTurn {
