@@ -153,14 +153,10 @@ fn every_part_of_it_is_needed() {
 
 /// The numbers of their registrations would have to be those of different generations.
 #[test]
-fn the_other_rules_refuse() {
+fn the_cut_rule_refuses() {
     let sources = [together(), rounds("arrive bar[0] 64 sync bar[0] 64", "")];
     for source in sources {
-        for layer in [
-            Layer::Kernel,
-            Layer::Cuts(Shows::Nothing),
-            Layer::Cuts(Shows::Generations),
-        ] {
+        for layer in [Layer::Cuts(Shows::Nothing), Layer::Cuts(Shows::Generations)] {
             let argument = match search(&source, layer) {
                 Guess::Found(argument) | Guess::Fitting(argument) => argument,
                 Guess::Nothing { .. } => continue,
