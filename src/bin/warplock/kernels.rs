@@ -16,6 +16,7 @@ use warplock::ptx::Recovery as Recovered;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
 use warplock::text::Diagnostic;
+use warplock_kernel::ir::Kernel;
 
 use crate::failure::Failure;
 use crate::graphs;
@@ -41,7 +42,7 @@ enum Form<'e> {
         source: &'e str,
         /// Whether that is MLIR, whose reader leaves out what concerns data only.
         is_mlir: bool,
-        kernel: &'e warplock_kernel::ir::Kernel,
+        kernel: &'e Kernel,
         kernels: &'e Kernels,
     },
 }
@@ -50,11 +51,13 @@ enum Form<'e> {
 const UNSEEN: &str =
     "what else the kernel does could not be looked at, because its text cannot be read as a graph";
 
+const NO_READS: &str = "what a read sees is not recovered from the kernel IR yet";
+
 const NO_ACCESSES: &str = "what is read and written is not recovered from MLIR yet";
 
 /// Why instructions cannot be followed.
-struct Refused {
-    reason: String,
+pub struct Refused {
+    pub reason: String,
     /// It is undefined what they do. Of that nothing can be said, however it is recovered.
     misuse: bool,
 }
@@ -64,6 +67,18 @@ impl Refused {
         Refused {
             reason,
             misuse: false,
+        }
+    }
+
+    /// What was recovered from the graph instead, if it was. Of what is undefined nothing can be said.
+    fn instead(self, from_graph: Option<Lifted>) -> Result<Lifted, String> {
+        match from_graph {
+            Some(mut lifted) if !self.misuse => {
+                let instead = Some(Instead::Refused(self.reason));
+                lifted.recovery = Recovered::Graph { instead };
+                Ok(lifted)
+            }
+            _ => Err(self.reason),
         }
     }
 }
@@ -95,85 +110,64 @@ impl Entry<'_> {
         }
     }
 
-    /// The protocol's text, with what is read and written if `data`; or why it could not be
-    /// recovered.
-    pub fn protocol(&self, data: bool) -> Result<Result<Lifted, String>, Failure> {
-        match &self.form {
-            Form::Path { .. } => self.of_instructions(data),
-            Form::Graph { .. } if data => Ok(Err(
-                "what a read sees is not recovered from the kernel IR yet".to_owned(),
-            )),
+    /// The protocol's text, or why it could not be recovered.
+    pub fn protocol(&self) -> Result<Result<Lifted, String>, Failure> {
+        let late = match &self.form {
             Form::Graph {
                 kernel, kernels, ..
-            } => graphs::protocol(kernel, kernels),
+            } => return graphs::protocol(kernel, kernels),
+            // The other way has the rest of the time.
+            Form::Path { .. } => {
+                match patience::until(patience::middle(), || self.graph_protocol()) {
+                    Some((lifted, true)) => return Ok(Ok(lifted)),
+                    Some((lifted, false)) => Some(lifted),
+                    None => None,
+                }
+            }
+        };
+        let found = self.along_instructions(false)?;
+        Ok(found.or_else(|refused| refused.instead(late)))
+    }
+
+    /// The protocol's text with what is read and written, and what a read sees; or why it could not be recovered.
+    pub fn with_data(&self) -> Result<Result<Lifted, Refused>, Failure> {
+        match &self.form {
+            Form::Path { .. } => self.along_instructions(true),
+            Form::Graph { .. } => Ok(Err(Refused::because(NO_READS.to_owned()))),
         }
     }
 
     /// The protocol's text with what is read and written, of which races are decided: also from the graph, where the instructions
     /// cannot be followed. Or why it could not be recovered.
     pub fn races(&self) -> Result<Result<Lifted, String>, Failure> {
-        let refused = match &self.form {
-            Form::Graph { is_mlir: true, .. } => return Ok(Err(NO_ACCESSES.to_owned())),
-            Form::Graph {
-                kernel, kernels, ..
-            } => return graphs::with_accesses(kernel, kernels),
-            Form::Path { .. } => {
-                // The other way has the rest of the time.
-                let along = || self.along_instructions(true);
-                match patience::until(patience::middle(), along)? {
-                    Ok(lifted) => return Ok(Ok(lifted)),
-                    Err(refused) => refused,
-                }
-            }
-        };
-        let Form::Path {
-            function,
-            or_graph: Some(kernels),
-            graphs,
-            ..
-        } = &self.form
-        else {
-            return Ok(Err(refused.reason));
-        };
-        // Of what is undefined nothing can be said.
-        let kernel = graphs.kernel(function.name).ok();
-        let from_graph = kernel
-            .filter(|_| !refused.misuse)
-            .and_then(|kernel| graphs::with_accesses(kernel, kernels).ok()?.ok());
-        Ok(match from_graph {
-            Some(mut lifted) => {
-                let instead = Some(Instead::Refused(refused.reason));
-                lifted.recovery = Recovered::Graph { instead };
-                Ok(lifted)
-            }
-            None => Err(refused.reason),
-        })
-    }
-
-    /// The protocol of an entry that may be recovered in both ways.
-    fn of_instructions(&self, data: bool) -> Result<Result<Lifted, String>, Failure> {
-        let from_graph = match data {
-            true => None,
-            // The other way has the rest of the time.
-            false => patience::until(patience::middle(), || self.graph_protocol()),
-        };
-        let late = match from_graph {
-            Some((lifted, true)) => return Ok(Ok(lifted)),
-            Some((lifted, false)) => Some(lifted),
-            None => None,
-        };
-        match (self.along_instructions(data)?, late) {
-            (Err(refused), Some(mut lifted)) if !refused.misuse => {
-                let instead = Some(Instead::Refused(refused.reason));
-                lifted.recovery = Recovered::Graph { instead };
-                Ok(Ok(lifted))
-            }
-            (found, _) => Ok(found.map_err(|refused| refused.reason)),
+        // The other way has the rest of the time.
+        match patience::until(patience::middle(), || self.with_data())? {
+            Ok(lifted) => Ok(Ok(lifted)),
+            Err(refused) => self.races_of_graph(refused),
         }
     }
 
-    /// The protocol from the graph of an entry that may also be followed along its instructions, and whether it comes first.
-    fn graph_protocol(&self) -> Option<(Lifted, bool)> {
+    /// As [`Self::races`], where [`Self::with_data`] was refused.
+    pub fn races_of_graph(&self, refused: Refused) -> Result<Result<Lifted, String>, Failure> {
+        match &self.form {
+            Form::Graph { is_mlir: true, .. } => Ok(Err(NO_ACCESSES.to_owned())),
+            Form::Graph {
+                kernel, kernels, ..
+            } => graphs::with_accesses(kernel, kernels),
+            Form::Path { .. } => {
+                let from_graph =
+                    self.graph()
+                        .filter(|_| !refused.misuse)
+                        .and_then(|(kernel, kernels)| {
+                            graphs::with_accesses(kernel, kernels).ok()?.ok()
+                        });
+                Ok(refused.instead(from_graph))
+            }
+        }
+    }
+
+    /// The graph of an entry that may be recovered along its instructions and from its graph, and what the launch is.
+    fn graph(&self) -> Option<(&Kernel, &Kernels)> {
         let Form::Path {
             function,
             or_graph: Some(kernels),
@@ -183,7 +177,13 @@ impl Entry<'_> {
         else {
             return None;
         };
-        graphs::one_way(graphs.kernel(function.name).ok()?, kernels)
+        Some((graphs.kernel(function.name).ok()?, kernels))
+    }
+
+    /// The protocol from that graph, and whether it comes before what is recovered along the instructions.
+    fn graph_protocol(&self) -> Option<(Lifted, bool)> {
+        let (kernel, kernels) = self.graph()?;
+        graphs::one_way(kernel, kernels)
     }
 
     /// The protocol along the instructions.

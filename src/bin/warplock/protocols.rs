@@ -72,7 +72,10 @@ pub fn each(
         if !wanted(entry.name(), entry.asked) {
             return Ok(());
         }
-        let lifted = patience::until(reading.end, || entry.protocol(reading.data))?;
+        let lifted = patience::until(reading.end, || match reading.data {
+            true => Ok(entry.with_data()?.map_err(|refused| refused.reason)),
+            false => entry.protocol(),
+        })?;
         let lifted = match lifted {
             Ok(lifted) => lifted,
             Err(reason) => return with(entry.name(), Err(reason)),

@@ -24,35 +24,39 @@ impl Warp {
         control: Origins,
         world: &mut World,
     ) -> Result<(), Halt> {
-        if let Touch::Commit(_) | Touch::Wait { .. } = touch {
-            // They are events of their own.
-            return Ok(());
-        }
         let operands = touch.operands();
-        let (access, bytes) = match touch {
-            Touch::Bytes { bytes, writes, .. } => {
+        // Bytes are `None` where an operand says how many, and the space where none are known.
+        let (access, bytes, space) = match touch {
+            // They are events of their own.
+            Touch::Commit(_) | Touch::Wait { .. } => return Ok(()),
+            Touch::Bytes {
+                space,
+                bytes,
+                writes,
+                ..
+            } => {
                 let access = if *writes { Access::Write } else { Access::Read };
-                (access, Some(*bytes))
+                (access, Some(*bytes), Some(*space))
             }
-            Touch::Arriving { .. } => (Access::Arrive, None),
-            Touch::Grouped { writes: false, .. } => (Access::ReadLater, None),
-            Touch::Grouped { writes: true, .. } => (Access::WriteLater, None),
-            Touch::Commit(_) | Touch::Wait { .. } | Touch::Unfollowed(_) => {
-                (Access::Unfollowed, None)
+            Touch::Arriving { space, .. } => (Access::Arrive, None, Some(*space)),
+            Touch::Grouped { space, writes, .. } => {
+                let access = match *writes {
+                    true => Access::WriteLater,
+                    false => Access::ReadLater,
+                };
+                (access, None, Some(*space))
             }
+            Touch::Unfollowed(_) => (Access::Unfollowed, None, None),
         };
         let mut ranges = Vec::new();
-        if let Touch::Bytes { space, .. }
-        | Touch::Arriving { space, .. }
-        | Touch::Grouped { space, .. } = touch
-        {
+        if let Some(space) = space {
             let addresses = self.value(operands[0], world, at)?;
             let sizes = match operands.get(1) {
                 Some(size) => Some(self.value(*size, world, at)?),
                 None => None,
             };
             for lane in lanes_of(lanes) {
-                let spot = self.spot(*space, low(addresses.lane(lane)), lane);
+                let spot = self.spot(space, low(addresses.lane(lane)), lane);
                 let size = sizes
                     .as_ref()
                     .map(|sizes| low(sizes.lane(lane)) & 0xffff_ffff);

@@ -1,5 +1,7 @@
 //! Events: actions of a warp that others can see, or that make it wait.
 
+use std::fmt;
+
 use super::taint::Origins;
 use super::value::Lanes;
 use crate::ir::AtomicOperation;
@@ -185,6 +187,18 @@ pub enum Access {
     WriteLater,
     /// Something is done that is not followed, to bytes that are not known.
     Unfollowed,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Arrive | Self::WriteLater => "write later",
+            Self::ReadLater => "read later",
+            Self::Unfollowed => "touch shared memory in a way that is not followed",
+        })
+    }
 }
 
 /// Bytes of shared memory, sorted and joined.

@@ -160,14 +160,7 @@ impl Printer<'_> {
 
     /// Which bytes are read or written.
     fn access(&self, access: Access, region: Option<&Region>, cta: u32) -> String {
-        let what = match access {
-            Access::Read => "read",
-            Access::Write => "write",
-            Access::Arrive | Access::WriteLater => "write later",
-            Access::ReadLater => "read later",
-            Access::Unfollowed => "touch shared memory in a way that is not followed",
-        };
-        let mut text = what.to_owned();
+        let mut text = access.to_string();
         let ranges = region.map_or(&[][..], |region| &region.ranges);
         let mut rest = ranges;
         while let Some((at, from, to)) = rest.first() {

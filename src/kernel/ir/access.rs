@@ -136,6 +136,29 @@ impl OperationKind {
 }
 
 impl Synchronization {
+    /// The address of the mbarrier that this works on, or that it completes at.
+    pub fn mbarrier(&self) -> Option<Operand> {
+        match self {
+            Self::MbarrierInit { address, .. }
+            | Self::MbarrierInvalidate { address }
+            | Self::MbarrierExpect { address, .. }
+            | Self::MbarrierComplete { address, .. }
+            | Self::MbarrierArrive { address, .. }
+            | Self::MbarrierTest { address, .. }
+            | Self::MbarrierWait { address, .. }
+            | Self::MbarrierNumber { address, .. }
+            | Self::CopyArrive { address, .. }
+            | Self::StoreAsync { address, .. }
+            | Self::TensorCommit { address, .. }
+            | Self::ClusterLaunchTryCancel { address, .. }
+            | Self::BulkCopy {
+                completion: Completion::Mbarrier { address, .. },
+                ..
+            } => Some(*address),
+            _ => None,
+        }
+    }
+
     /// The registers that are written.
     pub fn results(&self) -> Vec<RegisterId> {
         match self {

@@ -18,6 +18,13 @@ pub enum Space {
     Tensor,
 }
 
+impl Space {
+    /// Whether an address of this space may be one of shared memory.
+    pub fn may_be_shared(self) -> bool {
+        matches!(self, Self::Shared | Self::Cluster | Self::Generic)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MemoryOrder {
     #[default]

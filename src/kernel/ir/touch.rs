@@ -103,11 +103,6 @@ const WRITES_ONLY: &[&str] = &[
 const MAPPED: &str =
     "how many bytes this copy reads or writes is not known, as only the tensor map says it";
 
-/// Whether an address of a space may be one of shared memory.
-fn may_be_shared(space: Space) -> bool {
-    matches!(space, Space::Shared | Space::Cluster | Space::Generic)
-}
-
 impl OperationKind {
     /// What the operation does to shared memory, other than to mbarriers; `None` if that is nothing.
     pub fn touch(&self) -> Option<Touch> {
@@ -134,7 +129,7 @@ impl OperationKind {
                 order,
                 ..
             } => simple(*space, *address, (values.len(), *width), *order, true),
-            Self::Atomic { space, .. } => may_be_shared(*space).then_some(Touch::Unfollowed(
+            Self::Atomic { space, .. } => space.may_be_shared().then_some(Touch::Unfollowed(
                 "an atomic operation on shared memory is not followed",
             )),
             Self::Opaque {
@@ -145,7 +140,7 @@ impl OperationKind {
             } => {
                 let elsewhere = match write {
                     Some(write) => {
-                        !may_be_shared(write.space)
+                        !write.space.may_be_shared()
                             && WRITES_ONLY.iter().any(|word| mnemonic.starts_with(word))
                     }
                     None => *pure || ELSEWHERE.iter().any(|word| mnemonic.starts_with(word)),
@@ -170,7 +165,7 @@ fn simple(
     order: MemoryOrder,
     writes: bool,
 ) -> Option<Touch> {
-    if !may_be_shared(space) {
+    if !space.may_be_shared() {
         return None;
     }
     if order != MemoryOrder::Weak {
@@ -202,12 +197,12 @@ impl Synchronization {
                 bytes,
                 completion,
             } => {
-                if may_be_shared(*source_space) {
+                if source_space.may_be_shared() {
                     let Completion::Group(kind) = completion else {
                         return unfollowed("a copy within shared memory is not followed");
                     };
                     return match bytes {
-                        Expected::Bytes(bytes) if !may_be_shared(*destination_space) => {
+                        Expected::Bytes(bytes) if !destination_space.may_be_shared() => {
                             Some(Touch::Grouped {
                                 space: *source_space,
                                 address: *source,
@@ -219,7 +214,7 @@ impl Synchronization {
                         _ => unfollowed(MAPPED),
                     };
                 }
-                if !may_be_shared(*destination_space) {
+                if !destination_space.may_be_shared() {
                     return None;
                 }
                 let alone = matches!(

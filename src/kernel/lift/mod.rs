@@ -21,6 +21,7 @@ use crate::recover::in_time;
 use crate::recover::meet_alike;
 use crate::recover::parameters;
 use crate::recover::recycle;
+use crate::recover::refuse;
 use crate::recover::refuse_unordered;
 use crate::recover::roles;
 use crate::recover::roles_with_accesses;
@@ -82,7 +83,11 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let kernel = counted.as_ref().unwrap_or(kernel);
     let numbered = with_numbers(kernel)?;
     if counted.is_some() && numbered.is_some() {
-        return Err(uncombined());
+        // States of arrivals are counted by warps that keep in step, which CTAs that wait for each other need not.
+        return refuse(
+            "a kernel that waits for states of arrivals and for global memory is not followed",
+            &Location::default(),
+        );
     }
     let kernel = numbered.as_ref().unwrap_or(kernel);
     let phased = with_phases(kernel, shape)?;
@@ -90,28 +95,18 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     refuse_unordered(original)?;
     let assumption = phased.as_ref().and_then(|phased| phased.assumption);
     let kernel = phased.as_ref().map_or(kernel, |phased| &phased.kernel);
+    let mut recovered = roles(kernel, shape, over)?;
+    recovered
+        .inputs
+        .assumptions
+        .extend(assumption.map(str::to_owned));
+    let validation = confirmed((original, kernel), shape, &mut recovered, over)?;
     let Roles {
         all: mut roles,
         mut inputs,
         mut arena,
         rings,
-    } = roles(kernel, shape, over)?;
-    let in_turn = InTurn::new(kernel, arena.handed.as_ref(), &inputs.by_handed);
-    let alike = together(original, shape, &in_turn, over)?;
-    let assumptions = assumption.into_iter().chain(alike);
-    inputs.assumptions.extend(assumptions.map(str::to_owned));
-    in_time(over)?;
-    let validation =
-        validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {
-            reason: format!(
-                "internal: the recovered protocol differs from the kernel: {difference}"
-            ),
-            location: difference.location(),
-        })?;
-    in_time(over)?;
-    if validation.compared.is_empty() {
-        return Err(uncompared(validation));
-    }
+    } = recovered;
     if numbered.is_some() {
         for role in &mut roles {
             behind_expectations(&mut role.lines);
@@ -173,44 +168,28 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
 /// What [`lift`] changes once the protocol has been compared is sound for deadlocks. Here nothing is changed but the
 /// places of mbarriers, so that each access stands in the text where it was compared.
 pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, Obstacle> {
-    let refused = |reason: &str| {
-        Err(Obstacle {
-            reason: reason.to_owned(),
-            location: Location::default(),
-        })
-    };
+    let nowhere = Location::default();
     if with_counters(kernel)?.is_some() {
-        return refused("accesses of a kernel that waits for global memory are not followed");
+        return refuse(
+            "accesses of a kernel that waits for global memory are not followed",
+            &nowhere,
+        );
     }
     if with_numbers(kernel)?.is_some() || with_phases(kernel, shape)?.is_some() {
-        return refused(
+        return refuse(
             "accesses of a kernel that waits for the phases of its own arrivals are not followed",
+            &nowhere,
         );
     }
     refuse_unordered(kernel)?;
+    let mut recovered = roles_with_accesses(kernel, shape, over)?;
+    let validation = confirmed((kernel, kernel), shape, &mut recovered, over)?;
     let Roles {
         all: mut roles,
         mut inputs,
         mut arena,
         ..
-    } = roles_with_accesses(kernel, shape, over)?;
-    let in_turn = InTurn::new(kernel, arena.handed.as_ref(), &inputs.by_handed);
-    let alike = together(kernel, shape, &in_turn, over)?;
-    inputs
-        .assumptions
-        .extend(alike.into_iter().map(str::to_owned));
-    in_time(over)?;
-    let validation =
-        validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {
-            reason: format!(
-                "internal: the recovered protocol differs from the kernel: {difference}"
-            ),
-            location: difference.location(),
-        })?;
-    in_time(over)?;
-    if validation.compared.is_empty() {
-        return Err(uncompared(validation));
-    }
+    } = recovered;
     // What registers are asked for orders nothing.
     for role in &mut roles {
         without(&mut role.lines, &|action| {
@@ -221,11 +200,17 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     recycle(&mut other, &inputs, shape)?;
     let ended = come(kernel, shape, &mut other)?;
     if ended || other != roles {
-        return refused("accesses between several lives of an mbarrier are not followed");
+        return refuse(
+            "accesses between several lives of an mbarrier are not followed",
+            &nowhere,
+        );
     }
     let grid = shared(kernel, shape, &mut other, &mut inputs, &mut arena)?;
     if grid.is_some() {
-        return refused("accesses of CTAs that wait for each other are not followed");
+        return refuse(
+            "accesses of CTAs that wait for each other are not followed",
+            &nowhere,
+        );
     }
     let alike = meet_alike(kernel, &roles, shape.warps());
     let refutes = alike && without_passed(&mut other, shape.warps()) && other == roles;
@@ -256,12 +241,36 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     })
 }
 
-/// States of arrivals are counted by warps that keep in step, which CTAs that wait for each other need not.
-fn uncombined() -> Obstacle {
-    Obstacle {
-        reason: "a kernel that waits for states of arrivals and for global memory is not followed"
-            .to_owned(),
-        location: Location::default(),
+/// How far the roles are those of the kernel in runs of it: in no run that was compared do they differ. Notes what is taken for
+/// granted of lanes that do something together.
+///
+/// The kernel is given as it stands, and as the roles were recovered from it.
+fn confirmed(
+    (original, kernel): (&Kernel, &Kernel),
+    shape: Shape,
+    recovered: &mut Roles,
+    over: fn() -> bool,
+) -> Result<Validation, Obstacle> {
+    let Roles {
+        all, inputs, arena, ..
+    } = recovered;
+    let in_turn = InTurn::new(kernel, arena.handed.as_ref(), &inputs.by_handed);
+    let alike = together(original, shape, &in_turn, over)?;
+    inputs
+        .assumptions
+        .extend(alike.into_iter().map(str::to_owned));
+    in_time(over)?;
+    let validation =
+        validate(kernel, shape, all, inputs, arena).map_err(|difference| Obstacle {
+            reason: format!(
+                "internal: the recovered protocol differs from the kernel: {difference}"
+            ),
+            location: difference.location(),
+        })?;
+    in_time(over)?;
+    match validation.compared.is_empty() {
+        true => Err(uncompared(validation)),
+        false => Ok(validation),
     }
 }
 

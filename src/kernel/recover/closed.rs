@@ -26,7 +26,7 @@ use crate::recover::rewrite::numbers;
 use crate::recover::rewrite::replace;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::assigned;
-use crate::recover::sketch::every_line;
+use crate::recover::sketch::returns;
 
 /// Replaces such variables by what they are; the ranges are those of inputs and of the loops around.
 pub fn close(lines: &mut Vec<Line>, ranges: &Ranges) {
@@ -98,16 +98,8 @@ fn passed(
             otherwise,
             location,
         } => {
-            let emptied = Line::If {
-                condition: condition.clone(),
-                then: Vec::new(),
-                otherwise: Vec::new(),
-                location: location.clone(),
-            };
-            let Some(Line::If { condition, .. }) = put(&[emptied], variable, value)?.pop() else {
-                return None;
-            };
-            if ends(then) || ends(otherwise) {
+            let condition = put_into(condition, variable, value)?;
+            if returns(then) || returns(otherwise) {
                 return None;
             }
             let inside = narrowed(ranges, &condition);
@@ -190,7 +182,7 @@ fn gone_through(
     ranges: &Ranges,
 ) -> Option<(Vec<Line>, Number)> {
     let varies = |atomic: &Atomic| matches!(atomic, Atomic::Variable(_));
-    if count.mentions(&varies) || ends(body) {
+    if count.mentions(&varies) || returns(body) {
         return None;
     }
     let mut guards = Vec::new();
@@ -329,16 +321,7 @@ impl Round<'_> {
                     let then = side(then, Some(condition.clone()), &mut behind[0])?;
                     let otherwise = side(otherwise, condition.clone().negated(), &mut behind[1])?;
                     *has_moved = behind.contains(&true);
-                    let emptied = Line::If {
-                        condition: condition.clone(),
-                        then: Vec::new(),
-                        otherwise: Vec::new(),
-                        location: location.clone(),
-                    };
-                    let put = put(&[emptied], self.variable, value)?;
-                    let Some(Line::If { condition, .. }) = put.into_iter().next() else {
-                        return None;
-                    };
+                    let condition = put_into(condition, self.variable, value)?;
                     if then.is_empty() && otherwise.is_empty() {
                         continue;
                     }
@@ -369,22 +352,25 @@ fn put(lines: &[Line], variable: u32, value: &Number) -> Option<Vec<Line>> {
     (!left).then_some(lines)
 }
 
+/// A condition with a number in the place of a variable.
+fn put_into(condition: &Condition, variable: u32, value: &Number) -> Option<Condition> {
+    let own = |atomic: &Atomic| *atomic == Atomic::Variable(variable);
+    let condition = condition.replaced(&|atomic| own(atomic).then(|| value.clone()))?;
+    let mut left = false;
+    condition.each(&mut |number| left |= number.mentions(&own));
+    (!left).then_some(condition)
+}
+
 /// Whether a line gives a variable a value, or one inside of it.
 fn moves(line: &Line, variable: u32) -> bool {
     assigned(std::slice::from_ref(line)).contains(&variable)
-}
-
-/// Whether a body may end before its last line.
-fn ends(body: &[Line]) -> bool {
-    let mut found = false;
-    every_line(body, &mut |line| found |= matches!(line, Line::Return));
-    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ir::Location;
+    use crate::recover::sketch::every_line;
 
     /// A loop up to what may be below 0 moves nothing then.
     #[test]

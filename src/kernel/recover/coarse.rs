@@ -17,12 +17,12 @@ use std::rc::Rc;
 use crate::interpret::Access;
 use crate::recover::buffer::Buffer;
 use crate::recover::buffer::Element;
+use crate::recover::family::each;
 use crate::recover::lives::merge;
 use crate::recover::number::Number;
 use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
-use crate::recover::sketch::every_line;
+use crate::recover::sketch::elements_mut;
 use crate::recover::sketch::every_line_mut;
 
 /// The pieces that some statement touches at one index, and whether it may write them.
@@ -33,12 +33,8 @@ pub fn coarsen(roles: &mut Vec<Role>) {
     let mut touched: BTreeSet<Touched> = BTreeSet::new();
     let mut all: BTreeSet<Rc<Buffer>> = BTreeSet::new();
     for role in roles.iter() {
-        every_line(&role.lines, &mut |line| {
-            let Line::Action {
-                action: Action::Touch { elements, access },
-                ..
-            } = line
-            else {
+        each(&role.lines, &mut |action, _| {
+            let Action::Touch { elements, access } = action else {
                 return;
             };
             let mut at: BTreeMap<&Number, BTreeSet<Rc<Buffer>>> = BTreeMap::new();
@@ -75,11 +71,7 @@ pub fn coarsen(roles: &mut Vec<Role>) {
         .collect();
     for role in roles.iter_mut() {
         every_line_mut(&mut role.lines, &mut |line| {
-            if let Line::Action {
-                action: Action::Touch { elements, .. },
-                ..
-            } = line
-            {
+            if let Some(elements) = elements_mut(line) {
                 replace(elements, &joined);
             }
         });

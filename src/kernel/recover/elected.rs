@@ -8,7 +8,6 @@
 //!
 //! Source: PTX ISA, "elect.sync".
 
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::ir::BlockId;
@@ -26,6 +25,7 @@ use crate::ir::VoteMode;
 use crate::recover::graph::Graph;
 use crate::recover::operands::read;
 use crate::recover::slice::Slice;
+use crate::recover::slice::definitions;
 use crate::recover::slice::is_event;
 
 /// What is said where it matters.
@@ -172,44 +172,37 @@ fn tainted(
 /// The registers that hold 32 times something that is the same for all lanes of a warp, plus the number of the lane: the number of
 /// the thread, and what differs from it by whole warps.
 fn numbers(kernel: &Kernel) -> BTreeSet<RegisterId> {
-    let mut definitions: BTreeMap<RegisterId, Vec<&OperationKind>> = BTreeMap::new();
-    for operation in kernel.blocks.iter().flat_map(|block| &block.operations) {
-        for register in operation.kind.results() {
-            definitions
-                .entry(register)
-                .or_default()
-                .push(&operation.kind);
-        }
-    }
+    let definitions = definitions(kernel);
     let mut numbers: BTreeSet<RegisterId> = BTreeSet::new();
     loop {
         let is_number = |operand: &Operand| match operand {
             Operand::Register(register) => numbers.contains(register),
             Operand::Constant(_) => false,
         };
-        let defines = |kind: &&OperationKind| match kind {
-            OperationKind::Special {
-                special: Special::ThreadIndex(0),
-                ..
-            } => true,
-            OperationKind::Compute {
-                compute, operands, ..
-            } => match (compute, operands.as_slice()) {
-                (Compute::Copy | Compute::Convert { .. }, [a]) => is_number(a),
-                (Compute::Add | Compute::Subtract, [a, Operand::Constant(by)]) => {
-                    is_number(a) && by % LANES == 0
-                }
-                (Compute::And, [a, Operand::Constant(mask)]) => {
-                    is_number(a) && mask % LANES == LANES - 1
-                }
+        let defines =
+            |(at, index): &(usize, usize)| match &kernel.blocks[*at].operations[*index].kind {
+                OperationKind::Special {
+                    special: Special::ThreadIndex(0),
+                    ..
+                } => true,
+                OperationKind::Compute {
+                    compute, operands, ..
+                } => match (compute, operands.as_slice()) {
+                    (Compute::Copy | Compute::Convert { .. }, [a]) => is_number(a),
+                    (Compute::Add | Compute::Subtract, [a, Operand::Constant(by)]) => {
+                        is_number(a) && by % LANES == 0
+                    }
+                    (Compute::And, [a, Operand::Constant(mask)]) => {
+                        is_number(a) && mask % LANES == LANES - 1
+                    }
+                    _ => false,
+                },
                 _ => false,
-            },
-            _ => false,
-        };
+            };
         let known = numbers.len();
-        let more = definitions.iter();
-        let more = more.filter(|(_, kinds)| kinds.iter().all(defines));
-        let more: Vec<RegisterId> = more.map(|(register, _)| *register).collect();
+        let more = (0..).map(RegisterId).zip(&definitions);
+        let more = more.filter(|(_, places)| !places.is_empty() && places.iter().all(defines));
+        let more: Vec<RegisterId> = more.map(|(register, _)| register).collect();
         numbers.extend(more);
         if numbers.len() == known {
             return numbers;

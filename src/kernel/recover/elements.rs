@@ -40,7 +40,6 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
 use crate::recover::sketch::counts;
-use crate::recover::sketch::every_line;
 use crate::recover::sketch::every_line_mut;
 use crate::recover::tree::Obstacle;
 
@@ -119,12 +118,8 @@ fn reached(kernel: &Kernel, roles: &[Role], inputs: &Inputs) -> Result<Vec<Reach
     let mut failure = None;
     for role in roles {
         let counts = counts(&role.lines);
-        every_line(&role.lines, &mut |line| {
-            let Line::Action {
-                action: Action::Access { place, bytes, .. },
-                location,
-            } = line
-            else {
+        each(&role.lines, &mut |action, location| {
+            let Action::Access { place, bytes, .. } = action else {
                 return;
             };
             let Object {

@@ -54,8 +54,7 @@ const SIZED: &str = "what the launch gives as bounds of loops that do not synchr
 
 /// What is taken for granted of the loops that do not synchronize, if it is not shown of each that it ends.
 pub fn assumptions(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Vec<String> {
-    let open = open_loops(kernel, graph, slice, true);
-    let sized = open_loops(kernel, graph, slice, false).len() > open.len();
+    let (open, sized) = open_loops(kernel, graph, slice);
     let named = named(&open);
     named
         .into_iter()
@@ -103,31 +102,34 @@ fn has_events(kernel: &Kernel, natural: &Loop) -> bool {
     operations.any(is_event)
 }
 
-/// The loops without synchronization of which it is not shown that they end.
-///
-/// `sizes`: whether bounds that the launch gives are taken for sizes.
-fn open_loops(kernel: &Kernel, graph: &Graph, slice: &Slice, sizes: bool) -> Vec<Location> {
+/// The loops without synchronization of which it is not shown that they end, and whether of another one it is shown only because
+/// bounds that the launch gives are taken for sizes.
+fn open_loops(kernel: &Kernel, graph: &Graph, slice: &Slice) -> (Vec<Location>, bool) {
     let edges = cfg::Graph::new(kernel);
     let dominators = Dominators::of(&edges);
     let addresses = Addresses::new(kernel);
+    let ends = |iteration: &Iteration<'_>| {
+        let mut always = iteration.always.iter();
+        always.any(|at| iteration.leaves(&edges, *at))
+    };
     let mut open = Vec::new();
+    let mut sized = false;
     for (id, natural) in graph.loops() {
         if has_events(kernel, natural) {
             continue;
         }
-        let iteration = Iteration {
-            sizes,
-            ..Iteration::new(kernel, &addresses, graph, &dominators, natural)
-        };
+        let mut iteration = Iteration::new(kernel, &addresses, graph, &dominators, natural);
         if slice.memory_waits.contains_key(&id) && iteration.looks_at_one_word() {
             continue;
         }
-        let mut always = iteration.always.iter();
-        if !always.any(|at| iteration.leaves(&edges, *at)) {
+        if ends(&iteration) {
+            iteration.sizes = false;
+            sized |= !ends(&iteration);
+        } else {
             open.push(kernel.blocks[natural.header.0 as usize].location.clone());
         }
     }
-    open
+    (open, sized)
 }
 
 /// How a number goes from one iteration to the next.

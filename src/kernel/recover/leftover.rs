@@ -13,7 +13,7 @@ use crate::recover::number::Number;
 use crate::recover::rewrite::replace;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::assigned;
-use crate::recover::sketch::every_line;
+use crate::recover::sketch::returns;
 
 /// More rounds in one are not looked at.
 pub const MOST: i128 = 16;
@@ -94,11 +94,8 @@ impl Straight {
                 }
                 Line::Let { .. } | Line::Return => return None,
                 line => {
-                    let mut ends = false;
-                    every_line(std::slice::from_ref(&line), &mut |line| {
-                        ends |= *line == Line::Return;
-                    });
-                    if ends || !assigned(std::slice::from_ref(&line)).is_empty() {
+                    let one = std::slice::from_ref(&line);
+                    if returns(one) || !assigned(one).is_empty() {
                         return None;
                     }
                     self.lines.push(line);

@@ -53,6 +53,7 @@ use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
 use crate::recover::sketch::counts;
 use crate::recover::sketch::every_line;
+use crate::recover::sketch::returns;
 use crate::recover::tree::Obstacle;
 
 pub(super) const TWICE: &str =
@@ -258,7 +259,7 @@ impl<'a> Life<'a> {
         let mut of_cluster = Vec::new();
         let mut arrived = None;
         for (number, line) in role.lines.iter().enumerate() {
-            if returns(line) {
+            if returns(std::slice::from_ref(line)) {
                 break;
             }
             let Some(bare) = bare(line, &|action| full.is_met(action)) else {
@@ -291,7 +292,11 @@ impl<'a> Life<'a> {
                     });
                 }
                 // What is in there may be done any number of times.
-                line if returns(line) || bare(line, &of_cluster_barrier).is_some() => break,
+                line if returns(std::slice::from_ref(line))
+                    || bare(line, &of_cluster_barrier).is_some() =>
+                {
+                    break;
+                }
                 _ => {}
             }
         }
@@ -448,15 +453,6 @@ fn unmet<'a>(lines: &'a [Line], full: &Full, left: &mut Vec<&'a Action>) -> bool
         }
         Line::Let { .. } | Line::Assign { .. } | Line::Return => false,
     })
-}
-
-/// Whether a role may end in a line.
-pub(super) fn returns(line: &Line) -> bool {
-    let mut found = false;
-    every_line(std::slice::from_ref(line), &mut |line| {
-        found |= matches!(line, Line::Return);
-    });
-    found
 }
 
 /// A line with nothing but some actions, and the loops and branches around them; none if it has none of them.

@@ -124,6 +124,7 @@ pub use shape::Shape;
 pub use together::together;
 pub use tree::Obstacle;
 pub use tree::in_time;
+pub use tree::refuse;
 pub use waited_before::without_waited;
 pub use warpgroups::with_phases;
 pub use write::Text;

@@ -26,7 +26,7 @@ const AT_AN_MBARRIER: &str = "this mbarrier may be initialised after a barrier, 
                               that it is: initialise it before the barrier";
 
 /// Which operations of a kernel do not order memory.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Relaxed {
     at_the_cluster: bool,
     at_mbarriers: bool,
@@ -139,10 +139,7 @@ fn key(guard: Guard) -> (RegisterId, bool) {
 }
 
 fn relaxed(kernel: &Kernel) -> Relaxed {
-    let mut relaxed = Relaxed {
-        at_the_cluster: false,
-        at_mbarriers: false,
-    };
+    let mut relaxed = Relaxed::default();
     let operations = kernel.blocks.iter().flat_map(|block| &block.operations);
     for operation in operations {
         match &operation.kind {

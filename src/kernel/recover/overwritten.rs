@@ -15,7 +15,6 @@
 use std::collections::BTreeSet;
 
 use crate::ir::BlockId;
-use crate::ir::Completion;
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::ir::OperationKind;
@@ -26,7 +25,6 @@ use crate::recover::addresses::Addresses;
 use crate::recover::graph::Graph;
 use crate::recover::slice::bases;
 use crate::recover::slice::definitions;
-use crate::recover::slice::is_shared;
 use crate::recover::tree::Obstacle;
 
 /// The bytes of an mbarrier.
@@ -107,7 +105,7 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
         let Some(write) = operation
             .kind
             .write()
-            .filter(|write| is_shared(write.space))
+            .filter(|write| write.space.may_be_shared())
         else {
             continue;
         };
@@ -137,9 +135,9 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
                 None if write.space == Space::Generic => {
                     let mut bases = bases(kernel, &definitions, write.address).into_iter();
                     let may = |base| holding.contains(&Some(base)) || holding.contains(&None);
-                    match bases
-                        .any(|base| is_shared(kernel.variables[base.0 as usize].space) && may(base))
-                    {
+                    match bases.any(|base| {
+                        kernel.variables[base.0 as usize].space.may_be_shared() && may(base)
+                    }) {
                         true => Reach::Perhaps,
                         false => Reach::Misses,
                     }
@@ -172,30 +170,17 @@ fn is_used_behind(
             let OperationKind::Synchronization(synchronization) = &operation.kind else {
                 continue;
             };
-            let address = match synchronization {
-                Synchronization::MbarrierInit { address, .. } => {
-                    // One thread does so for all.
-                    initialised = addresses.base(*address) == Some(variable);
-                    if initialised {
-                        break;
-                    }
-                    continue;
-                }
-                Synchronization::MbarrierInvalidate { address }
-                | Synchronization::MbarrierExpect { address, .. }
-                | Synchronization::MbarrierComplete { address, .. }
-                | Synchronization::MbarrierArrive { address, .. }
-                | Synchronization::MbarrierTest { address, .. }
-                | Synchronization::MbarrierWait { address, .. }
-                | Synchronization::CopyArrive { address, .. }
-                | Synchronization::StoreAsync { address, .. }
-                | Synchronization::TensorCommit { address, .. } => *address,
-                Synchronization::BulkCopy {
-                    completion: Completion::Mbarrier { address, .. },
-                    ..
-                } => *address,
-                _ => continue,
+            let Some(address) = synchronization.mbarrier() else {
+                continue;
             };
+            if let Synchronization::MbarrierInit { .. } = synchronization {
+                // One thread does so for all.
+                initialised = addresses.base(address) == Some(variable);
+                if initialised {
+                    break;
+                }
+                continue;
+            }
             if addresses.base(address).is_none_or(|base| base == variable) {
                 return true;
             }

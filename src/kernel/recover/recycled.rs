@@ -22,7 +22,6 @@ use crate::recover::lives::TWICE;
 use crate::recover::lives::bare;
 use crate::recover::lives::is_launched;
 use crate::recover::lives::lives;
-use crate::recover::lives::returns;
 use crate::recover::lower::Inputs;
 use crate::recover::meet::Full;
 use crate::recover::number::Atomic;
@@ -43,6 +42,7 @@ use crate::recover::sketch::assigned;
 use crate::recover::sketch::counts;
 use crate::recover::sketch::every_line;
 use crate::recover::sketch::every_line_mut;
+use crate::recover::sketch::returns;
 use crate::recover::tree::Obstacle;
 
 /// The way to a loop: the lines and the blocks in them.
@@ -141,7 +141,7 @@ fn meetings(lines: &[Line], full: &Full) -> Vec<(usize, Line)> {
     let lines = lines.iter().enumerate();
     lines
         .filter_map(|(number, line)| {
-            let bare = match returns(line) {
+            let bare = match returns(std::slice::from_ref(line)) {
                 true => Some(line.clone()),
                 false => bare(line, &|action| full.is_met(action)),
             };

@@ -17,10 +17,11 @@ use crate::recover::buffer::Buffer;
 use crate::recover::buffer::Element;
 use crate::recover::buffer::Row;
 use crate::recover::buffer::Seat;
+use crate::recover::family::each;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
-use crate::recover::sketch::every_line;
+use crate::recover::sketch::elements_mut;
 use crate::recover::sketch::every_line_mut;
 
 /// What buffers of a row have in common: as many slots, as far apart, and the same bytes but for the place of the first.
@@ -79,16 +80,6 @@ pub fn seat(roles: &mut Vec<Role>) {
     }
 }
 
-fn elements_mut(line: &mut Line) -> Option<&mut Vec<Element>> {
-    match line {
-        Line::Action {
-            action: Action::Touch { elements, .. },
-            ..
-        } => Some(elements),
-        _ => None,
-    }
-}
-
 /// All rows of two and more.
 fn rows(roles: &[Role]) -> Rows {
     let mut sorts: BTreeMap<Sort, BTreeSet<Rc<Buffer>>> = BTreeMap::new();
@@ -136,12 +127,8 @@ fn rows(roles: &[Role]) -> Rows {
 /// The elements of each statement that touches some, in the order of the lines.
 fn touches(lines: &[Line]) -> Vec<Vec<Element>> {
     let mut all = Vec::new();
-    every_line(lines, &mut |line| {
-        if let Line::Action {
-            action: Action::Touch { elements, .. },
-            ..
-        } = line
-        {
+    each(lines, &mut |action, _| {
+        if let Action::Touch { elements, .. } = action {
             all.push(elements.clone());
         }
     });

@@ -255,6 +255,13 @@ pub fn every_line<'l>(lines: &'l [Line], with: &mut dyn FnMut(&'l Line)) {
     }
 }
 
+/// Whether a role may end in one of these lines.
+pub fn returns(lines: &[Line]) -> bool {
+    let mut found = false;
+    every_line(lines, &mut |line| found |= matches!(line, Line::Return));
+    found
+}
+
 /// The counts of the loops of a role, by index.
 pub fn counts(lines: &[Line]) -> BTreeMap<u32, Number> {
     let mut found = BTreeMap::new();
@@ -284,6 +291,17 @@ pub fn every_line_mut(lines: &mut [Line], with: &mut dyn FnMut(&mut Line)) {
         for block in line.blocks_mut() {
             every_line_mut(block, with);
         }
+    }
+}
+
+/// The elements that a line touches, if it is such a statement.
+pub fn elements_mut(line: &mut Line) -> Option<&mut Vec<Element>> {
+    match line {
+        Line::Action {
+            action: Action::Touch { elements, .. },
+            ..
+        } => Some(elements),
+        _ => None,
     }
 }
 

@@ -262,7 +262,7 @@ impl Slice {
                 work.extend(local_stores.iter().copied());
             }
             if let OperationKind::Load { space, .. } = operation.kind
-                && is_shared(space)
+                && space.may_be_shared()
             {
                 work.append(&mut shared_stores);
             }
@@ -335,11 +335,6 @@ impl Slice {
     }
 }
 
-/// Whether addresses of a space may be of shared memory.
-pub fn is_shared(space: Space) -> bool {
-    matches!(space, Space::Shared | Space::Cluster | Space::Generic)
-}
-
 /// The address to which an operation writes in what may be shared memory, where it has written when it is done.
 pub fn written_place(operation: &Operation) -> Option<Operand> {
     match operation.kind {
@@ -351,7 +346,7 @@ pub fn written_place(operation: &Operation) -> Option<Operand> {
 /// The address to which an operation writes in what may be shared memory, at once or some time later.
 fn reached_place(operation: &Operation) -> Option<Operand> {
     let write = operation.kind.write()?;
-    is_shared(write.space).then_some(write.address)
+    write.space.may_be_shared().then_some(write.address)
 }
 
 /// Per register: the blocks and operations that assign it.

@@ -30,6 +30,7 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
 use crate::recover::sketch::assigned;
 use crate::recover::sketch::every_line;
+use crate::recover::sketch::returns;
 
 /// Writes such waits as waits under a condition.
 pub fn without_waited(roles: &mut [Role], ring: VariableId, ranges: &Ranges) {
@@ -91,6 +92,9 @@ impl Before {
 
     /// Conditions the waits in the body of a loop that runs once.
     fn condition_waits(&self, index: u32, body: &mut [Line], ring: VariableId, ranges: &Ranges) {
+        if returns(body) {
+            return;
+        }
         for at in 0..body.len() {
             let Some(needed) = self.needed(index, body, at, ring, ranges) else {
                 continue;
@@ -143,9 +147,7 @@ impl Before {
             _ => None,
         };
         let is_new = object.offset.value(&value).is_some() && parity.value(&value) == Some(1);
-        let mut ends = false;
-        every_line(body, &mut |line| ends |= matches!(line, Line::Return));
-        if variables.is_empty() || !is_fixed || !is_new || ends {
+        if variables.is_empty() || !is_fixed || !is_new {
             return None;
         }
         let of = |atomic: &Atomic| ranges.get(atomic).copied();

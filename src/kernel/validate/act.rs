@@ -154,14 +154,7 @@ impl fmt::Display for Act {
                 write!(formatter, "wait for all but {pending} groups{read}")
             }
             Kind::Access(access, region) => {
-                let what = match access {
-                    Access::Read => "read",
-                    Access::Write => "write",
-                    Access::Arrive | Access::WriteLater => "write later",
-                    Access::ReadLater => "read later",
-                    Access::Unfollowed => "touch in a way that is not followed",
-                };
-                formatter.write_str(what)?;
+                access.fmt(formatter)?;
                 for (cta, from, to) in &region.ranges {
                     write!(formatter, " [CTA {cta}, {from:#x}..{to:#x}]")?;
                 }

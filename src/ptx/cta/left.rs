@@ -41,6 +41,16 @@ const MOST_CHOICES: usize = 8;
 /// Whether two programs meet at a barrier.
 type Meet<'f> = dyn Fn(&Program, &Program) -> bool + 'f;
 
+/// A barrier of all threads: of those of a CTA, or of a cluster.
+struct Kind<'f> {
+    of_cta: bool,
+    /// What is done at it.
+    keep: &'f dyn Fn(&Action) -> bool,
+    /// What tells how often a warp comes to it.
+    often: &'f dyn Fn(&Action) -> bool,
+    meet: &'f Meet<'f>,
+}
+
 /// Lets warps that have left go on meeting the others. Returns whether some do.
 pub(in crate::ptx) fn complete(followed: &mut Followed, launch: &Launch) -> Result<bool, Obstacle> {
     refuse_held(followed)?;
@@ -49,32 +59,39 @@ pub(in crate::ptx) fn complete(followed: &mut Followed, launch: &Launch) -> Resu
     }
     let cta = |a: &Action| of_all(a, launch) && matches!(a, Action::Sync(_, _, false));
     let cluster = |a: &Action| matches!(a, Action::ClusterArrive | Action::ClusterWait);
-    let kinds: [&dyn Fn(&Action) -> bool; 2] = [&cta, &cluster];
     // Who arrives at a cluster barrier as often as the others is not missing, however often it waits there.
     let arrives = |a: &Action| *a == Action::ClusterArrive;
-    let often: [&dyn Fn(&Action) -> bool; 2] = [&cta, &arrives];
-    let meet: [&Meet<'_>; 2] = [&|a, b| a.rank == b.rank, &|_, _| true];
-    let uneven = kinds.iter().zip(often.into_iter().zip(meet));
-    let uneven = uneven.filter(|(_, (often, meet))| {
-        !alike(&followed.programs, often, meet) && !as_often(followed, often)
+    let kinds = [
+        Kind {
+            of_cta: true,
+            keep: &cta,
+            often: &cta,
+            meet: &|a, b| a.rank == b.rank,
+        },
+        Kind {
+            of_cta: false,
+            keep: &cluster,
+            often: &arrives,
+            meet: &|_, _| true,
+        },
+    ];
+    let uneven = kinds.iter().filter(|kind| {
+        !alike(&followed.programs, kind.often, kind.meet) && !as_often(followed, kind.often)
     });
-    let uneven: Vec<_> = uneven.map(|(keep, _)| keep).collect();
-    if uneven
-        .iter()
-        .any(|keep| std::ptr::eq::<dyn Fn(&Action) -> bool>(**keep, &cta))
-    {
+    let uneven: Vec<_> = uneven.collect();
+    if uneven.iter().any(|kind| kind.of_cta) {
         refuse_met(followed)?;
     }
     match uneven.as_slice() {
         [] => Ok(false),
-        [keep] => {
-            let barrier = barrier(followed, launch, **keep)?;
-            if stay(followed, **keep) {
+        [Kind { keep, .. }] => {
+            let barrier = barrier(followed, launch, keep)?;
+            if stay(followed, keep) {
                 return Ok(true);
             }
-            filled_up(followed, **keep, &barrier)
+            filled_up(followed, keep, &barrier)
         }
-        [keep, ..] => Err(refusal(followed, **keep)),
+        [Kind { keep, .. }, ..] => Err(refusal(followed, keep)),
     }
 }
 

@@ -67,7 +67,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
             }
             let protocol = patience::until(end, || match data {
                 true => entry.races(),
-                false => entry.protocol(false),
+                false => entry.protocol(),
             })?;
             recovered = Some((entry.name().to_owned(), protocol));
             Ok(())

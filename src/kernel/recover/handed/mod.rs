@@ -42,7 +42,6 @@ use crate::ir::Synchronization;
 use crate::ir::VariableId;
 use crate::recover::slice::bases;
 use crate::recover::slice::definitions;
-use crate::recover::slice::is_shared;
 use crate::recover::tree::LoopId;
 
 pub use order::check;
@@ -155,7 +154,7 @@ impl Handed {
                 ) if matches!(order, MemoryOrder::Weak | MemoryOrder::Relaxed))
         });
         let loads = operations().any(|(_, operation)| {
-            matches!(operation.kind, OperationKind::Load { space, .. } if is_shared(space))
+            matches!(operation.kind, OperationKind::Load { space, .. } if space.may_be_shared())
         });
         if relaxed || !loads {
             return None;
@@ -203,7 +202,8 @@ fn is_of_shared(
     space: Space,
     address: Operand,
 ) -> bool {
-    let shared = |variable: &VariableId| is_shared(kernel.variables[variable.0 as usize].space);
+    let shared =
+        |variable: &VariableId| kernel.variables[variable.0 as usize].space.may_be_shared();
     match space {
         Space::Shared | Space::Cluster => true,
         Space::Generic => bases(kernel, definitions, address).iter().any(shared),

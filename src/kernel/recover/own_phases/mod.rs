@@ -27,6 +27,7 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
 use crate::recover::sketch::every_line;
+use crate::recover::sketch::returns;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
@@ -38,7 +39,6 @@ use in_step::retain;
 use member::Member;
 use member::Steps;
 use rounds::Rounds;
-use rounds::returns;
 use turns::at_most_once_more;
 use turns::heaviest;
 use turns::shapes;

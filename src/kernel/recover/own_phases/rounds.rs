@@ -8,6 +8,7 @@ use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::every_line;
+use crate::recover::sketch::returns;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
@@ -149,10 +150,4 @@ pub(super) fn turn(object: &Object, number: &Number, ring: &Ring) -> bool {
     object.rank == ring.rank
         && object.variable == ring.variable
         && wanted.as_ref() == Some(&object.offset)
-}
-
-pub(super) fn returns(lines: &[Line]) -> bool {
-    let mut found = false;
-    every_line(lines, &mut |line| found |= *line == Line::Return);
-    found
 }

@@ -33,7 +33,6 @@ use crate::meaning::Word;
 use crate::recover::slice::is_event;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
-use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
 use crate::recover::tree::not_known;
@@ -144,12 +143,8 @@ impl Walker<'_> {
             }
         }
         for ((address, value), lanes) in groups {
-            *self.events += 1;
-            out.push(Statement::Event(Event {
-                kind: EventKind::CounterAdd { address, value },
-                lanes,
-                location: location.clone(),
-            }));
+            let kind = EventKind::CounterAdd { address, value };
+            self.put_event(kind, lanes, location, out);
         }
         Ok(())
     }
@@ -202,23 +197,20 @@ impl Walker<'_> {
                 }
             }
         };
-        *self.events += 1;
-        let wait = Statement::Event(Event {
-            kind: EventKind::CounterWait {
-                address: look.address,
-                value: awaited.value,
-                at_least: awaited.at_least,
-                above: awaited.above,
-            },
-            lanes: path.mask.count_ones(),
-            location: look.location.clone(),
-        });
+        let kind = EventKind::CounterWait {
+            address: look.address,
+            value: awaited.value,
+            at_least: awaited.at_least,
+            above: awaited.above,
+        };
+        let mut wait = Vec::new();
+        self.put_event(kind, path.mask.count_ones(), &look.location, &mut wait);
         match before {
-            None => out.push(wait),
+            None => out.append(&mut wait),
             Some(condition) => out.push(Statement::If {
                 condition,
                 then: Vec::new(),
-                otherwise: vec![wait],
+                otherwise: wait,
                 location,
             }),
         }

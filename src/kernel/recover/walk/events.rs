@@ -195,12 +195,7 @@ impl Walker<'_> {
                 }
                 self.ordered(mask, false, path, location)?;
                 for (awaited, lanes) in awaited {
-                    *self.events += 1;
-                    out.push(Statement::Event(Event {
-                        kind: awaited.event(),
-                        lanes,
-                        location: location.clone(),
-                    }));
+                    self.put_event(awaited.event(), lanes, location, out);
                 }
                 path.waited = self.waited_by(mask, path);
                 path.order.wait(mask, self.full & !path.exited);
@@ -436,7 +431,6 @@ impl Walker<'_> {
             }
         }
         for (terms, lanes) in groups {
-            *self.events += 1;
             let kind = kind(&terms);
             // The others say nothing of what was done before.
             let tells = !matches!(
@@ -446,12 +440,24 @@ impl Walker<'_> {
                     | EventKind::SetMaxRegisters { .. }
             );
             self.ordered(lanes, tells, path, location)?;
-            out.push(Statement::Event(Event {
-                kind,
-                lanes: lanes.count_ones(),
-                location: location.clone(),
-            }));
+            self.put_event(kind, lanes.count_ones(), location, out);
         }
         Ok(())
+    }
+
+    /// Puts down an event of so many lanes.
+    pub(super) fn put_event(
+        &mut self,
+        kind: EventKind,
+        lanes: u32,
+        location: &Location,
+        out: &mut Vec<Statement>,
+    ) {
+        *self.events += 1;
+        out.push(Statement::Event(Event {
+            kind,
+            lanes,
+            location: location.clone(),
+        }));
     }
 }

@@ -15,24 +15,27 @@ use super::Walker;
 use super::refuse;
 use crate::ir::GroupKind;
 use crate::ir::Location;
-use crate::recover::tree::Event;
-use crate::recover::tree::EventKind;
-use crate::recover::tree::Statement;
 
 const STARTED: &str = "the lanes that start bulk copies of the warp, commit them and wait for them are not the same one everywhere";
 
 const SORTS: &str = "groups of `cp.async`, groups of bulk copies and copies that tell an mbarrier in one warp are not followed";
 
+/// What sort of asynchronous work a warp starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// Copies that tell an mbarrier.
+    Arriving,
+    Groups(GroupKind),
+}
+
 /// Of the groups of asynchronous work of a warp.
 #[derive(Debug)]
 pub(super) struct Groups {
-    pub kind: Option<GroupKind>,
+    pub sort: Option<Sort>,
     /// The lane that starts bulk copies.
     pub starts: Option<u32>,
     /// The lanes that take part in each commit and each wait that was met.
     pub each: u32,
-    /// Whether it starts copies that tell an mbarrier.
-    pub arriving: bool,
     /// Whether several lanes have waited before it was known which one starts copies.
     pub waited_early: bool,
 }
@@ -40,10 +43,9 @@ pub(super) struct Groups {
 impl Default for Groups {
     fn default() -> Self {
         Self {
-            kind: None,
+            sort: None,
             starts: None,
             each: u32::MAX,
-            arriving: false,
             waited_early: false,
         }
     }
@@ -58,10 +60,7 @@ impl Walker<'_> {
         path: &mut Path,
         location: &Location,
     ) -> Result<()> {
-        if *self.groups.kind.get_or_insert(kind) != kind {
-            return refuse(SORTS, location);
-        }
-        self.one_sort(location)?;
+        self.one_sort(Sort::Groups(kind), location)?;
         match kind {
             GroupKind::Copy => path.order.copied |= mask,
             _ => {
@@ -82,10 +81,7 @@ impl Walker<'_> {
         path: &Path,
         location: &Location,
     ) -> Result<()> {
-        if *self.groups.kind.get_or_insert(kind) != kind {
-            return refuse(SORTS, location);
-        }
-        self.one_sort(location)?;
+        self.one_sort(Sort::Groups(kind), location)?;
         match kind {
             GroupKind::Copy if mask | path.exited != self.full => refuse(
                 "some lanes of the warp commit or wait for groups of copies, and others do not",
@@ -135,26 +131,11 @@ impl Walker<'_> {
 
     /// A role has one list of what is under way. In it, groups and arrivals behind copies would cover copies that tell an mbarrier
     /// themselves, too.
-    pub(super) fn one_sort(&self, location: &Location) -> Result<()> {
-        match self.groups.arriving && self.groups.kind.is_some() {
-            true => refuse(SORTS, location),
-            false => Ok(()),
+    pub(super) fn one_sort(&mut self, sort: Sort, location: &Location) -> Result<()> {
+        match *self.groups.sort.get_or_insert(sort) == sort {
+            true => Ok(()),
+            false => refuse(SORTS, location),
         }
-    }
-
-    pub(super) fn mark_group(
-        &mut self,
-        kind: EventKind,
-        mask: u32,
-        out: &mut Vec<Statement>,
-        location: &Location,
-    ) {
-        *self.events += 1;
-        out.push(Statement::Event(Event {
-            kind,
-            lanes: mask.count_ones(),
-            location: location.clone(),
-        }));
     }
 
     /// Refuses arrivals behind copies where accesses are followed. Each lane's comes when its own copies have landed. In a role they

@@ -55,7 +55,6 @@ use crate::recover::shared_words::SharedWords;
 use crate::recover::slice::MOST_BYTES;
 use crate::recover::slice::Slice;
 use crate::recover::slice::is_event;
-use crate::recover::slice::is_shared;
 use crate::recover::slice::ties_lanes;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
@@ -63,7 +62,6 @@ use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Awaited;
-use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Obstacle;
@@ -1087,12 +1085,7 @@ impl Walker<'_> {
                 waits.dedup_by(|a, b| a.0 == b.0);
                 waits.retain(|_| self.purpose == Purpose::Events);
                 for (awaited, location) in waits {
-                    *self.events += 1;
-                    out.push(Statement::Event(Event {
-                        kind: awaited.event(),
-                        lanes: left.mask.count_ones(),
-                        location,
-                    }));
+                    self.put_event(awaited.event(), left.mask.count_ones(), &location, out);
                 }
                 let mut left = left;
                 left.waited = self.waited_by(left.mask, &left);
@@ -1599,7 +1592,7 @@ impl Walker<'_> {
                 signed,
                 ..
             } => {
-                if is_shared(*space)
+                if space.may_be_shared()
                     && let Some(terms) = self.load_words(*address, *width, results.len(), path)
                 {
                     for (result, term) in results.iter().zip(terms) {
@@ -1610,7 +1603,7 @@ impl Walker<'_> {
                     }
                     return Ok(());
                 }
-                if is_shared(*space)
+                if space.may_be_shared()
                     && self.load_handed(
                         *address,
                         results,
@@ -1662,7 +1655,7 @@ impl Walker<'_> {
                 width,
                 ..
             } => {
-                if is_shared(*space) {
+                if space.may_be_shared() {
                     let bytes = u32::from(width.div_ceil(8));
                     let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
                     let bytes = bytes.saturating_mul(count);
@@ -1678,7 +1671,7 @@ impl Walker<'_> {
                 width,
                 ..
             } => {
-                if is_shared(*space) {
+                if space.may_be_shared() {
                     self.store_words(*address, &[None], *width, mask, path);
                 }
                 if let Some(result) = result {
@@ -1688,7 +1681,7 @@ impl Walker<'_> {
             }
             OperationKind::Opaque { results, .. } => {
                 if let Some(write) = operation.kind.write()
-                    && is_shared(write.space)
+                    && write.space.may_be_shared()
                 {
                     // In pieces of 8 bytes.
                     let bytes = write.bytes.min(MOST_BYTES);

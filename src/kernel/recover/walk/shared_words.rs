@@ -15,7 +15,6 @@ use crate::recover::shared_words::Byte;
 use crate::recover::shared_words::Part;
 use crate::recover::shared_words::Store;
 use crate::recover::shared_words::Stores;
-use crate::recover::slice::is_shared;
 use crate::recover::slice::written_place;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
@@ -277,7 +276,7 @@ impl Walker<'_> {
                 .any(|(operation, relevant)| {
                     *relevant
                         && matches!(operation.kind, OperationKind::Load { space, .. }
-                            if is_shared(space))
+                            if space.may_be_shared())
                 })
         })
     }

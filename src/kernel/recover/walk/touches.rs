@@ -14,6 +14,7 @@ use super::Result;
 use super::Value;
 use super::Walker;
 use super::both;
+use super::groups::Sort;
 use super::lane_of;
 use super::refuse;
 use crate::interpret::Access;
@@ -27,7 +28,6 @@ use crate::ir::Touch;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
-use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
 
@@ -126,8 +126,7 @@ impl Walker<'_> {
                 bytes,
             }) => {
                 let bytes = self.size(bytes, mask, path, location)?;
-                self.groups.arriving = true;
-                self.one_sort(location)?;
+                self.one_sort(Sort::Arriving, location)?;
                 (space, address, bytes, Access::Arrive)
             }
             Some(Touch::Grouped {
@@ -154,7 +153,7 @@ impl Walker<'_> {
             }
             Some(Touch::Commit(kind)) => {
                 self.group(kind, mask, path, location)?;
-                self.mark_group(EventKind::CommitGroup, mask, out, location);
+                self.put_event(EventKind::CommitGroup, mask.count_ones(), location, out);
                 return Ok(());
             }
             Some(Touch::Wait {
@@ -168,7 +167,7 @@ impl Walker<'_> {
                     return refuse("how many groups may be under way is not known", location);
                 };
                 let kind = EventKind::WaitGroup { pending, read_only };
-                self.mark_group(kind, mask, out, location);
+                self.put_event(kind, mask.count_ones(), location, out);
                 return Ok(());
             }
         };
@@ -183,18 +182,13 @@ impl Walker<'_> {
         let mut groups: Vec<Group> = Vec::new();
         for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
             let at = lane_of(&address, lane);
-            let mut found = None;
-            for (number, group) in groups.iter().enumerate() {
+            let found = groups.iter_mut().find_map(|group| {
                 // Places of one window lie less than 2^31 apart.
                 let apart = self.terms.difference(at, group.first);
-                if let Some(apart) = self.terms.signed(apart) {
-                    found = Some((number, apart));
-                    break;
-                }
-            }
+                Some((self.terms.signed(apart)?, group))
+            });
             match found {
-                Some((number, apart)) => {
-                    let group = &mut groups[number];
+                Some((apart, group)) => {
                     group.ranges.push((apart, apart + end));
                     group.lanes |= 1 << lane;
                 }
@@ -224,16 +218,12 @@ impl Walker<'_> {
             if at_once {
                 path.order.touched |= group.lanes;
             }
-            *self.events += 1;
-            out.push(Statement::Event(Event {
-                kind: EventKind::Access {
-                    base: group.first,
-                    bytes: joined(group.ranges),
-                    access,
-                },
-                lanes: group.lanes.count_ones(),
-                location: location.clone(),
-            }));
+            let kind = EventKind::Access {
+                base: group.first,
+                bytes: joined(group.ranges),
+                access,
+            };
+            self.put_event(kind, group.lanes.count_ones(), location, out);
         }
         Ok(())
     }

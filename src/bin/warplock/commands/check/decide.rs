@@ -217,7 +217,7 @@ impl Work<'_> {
         let began = Instant::now();
         let bare = match &asked.plain {
             None => None,
-            Some(_) => Some(work.in_time(|| entry.protocol(false))?),
+            Some(_) => Some(work.in_time(|| entry.protocol())?),
         };
         if let (Some(bare), Some(plain)) = (&bare, &asked.plain) {
             let work = Work {
@@ -234,9 +234,13 @@ impl Work<'_> {
             .data
             .iter()
             .partition(|wanted| **wanted == Wanted::One(Property::Race));
-        let with_data = match reads.as_slice() {
-            [] => work.in_time(|| entry.races())?,
-            _ => work.in_time(|| entry.protocol(true))?,
+        // Where the text has to say what a read sees, and there is none, what was refused is kept for races.
+        let (with_data, refused) = match reads.as_slice() {
+            [] => (work.in_time(|| entry.races())?, None),
+            _ => match work.in_time(|| entry.with_data())? {
+                Ok(lifted) => (Ok(lifted), None),
+                Err(refused) => (Err(refused.reason.clone()), Some(refused)),
+            },
         };
         let work = Work {
             recovered_in: began.elapsed(),
@@ -251,9 +255,8 @@ impl Work<'_> {
         if asked.all && none {
             return Ok(());
         }
-        if with_data.is_err() && !reads.is_empty() && !races.is_empty() {
-            // A text that does not say what a read sees may do for races.
-            let of_races = work.in_time(|| entry.races())?;
+        if let Some(refused) = refused.filter(|_| !races.is_empty()) {
+            let of_races = work.in_time(|| entry.races_of_graph(refused))?;
             work.recovered(entry, self.name, &of_races, &races)?;
             return work.recovered(entry, self.name, &with_data, &reads);
         }
