@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::data::told;
 use crate::support::program::Folder;
 
 /// The verdict for a kernel, up to what the proof is, with those of its assumptions that have these words.
@@ -11,15 +12,7 @@ fn verdict(name: &str, words: &str) -> String {
     let path = Path::new("tests/ptx/believed").join(&file);
     let folder = Folder::new();
     folder.file(&file, fs::read(path).unwrap());
-    let shown = folder.run(&["check", "-v", &file]);
-    let line = shown.lines().find_map(|line| line.split_once("deadlock: "));
-    let (_, line) = line.unwrap_or_else(|| panic!("{shown}"));
-    let line = line.split(": all ").next().unwrap();
-    let (_, assumed) = shown.split_once("assumptions:").unwrap_or_default();
-    let assumed = assumed.lines().map(str::trim);
-    let assumed = assumed.filter(|one| one.contains(words));
-    let assumed: String = assumed.map(|one| format!("\n{one}")).collect();
-    line.to_owned() + &assumed
+    told(&folder.run(&["check", "-v", &file]), "deadlock", words)
 }
 
 /// A word that is handed over is read between the wait and the release of its round, not in another loop.
@@ -157,9 +150,9 @@ fn mbarriers_are_not_overwritten_before_their_end() {
 /// A step may go over a bound that is near to the end of its type.
 #[test]
 fn bounds_of_loops_are_sizes() {
-    insta::assert_snapshot!(verdict("loop_over_the_end", "bounds of loops"), @"
+    insta::assert_snapshot!(verdict("loop_over_the_end", "bound loops"), @"
     PROVED for every schedule
-    what the launch gives as bounds of loops that do not synchronize lies in 0..=1073741823, or below 2^62 if it has 64 bits
+    launch parameters that bound loops without synchronization are at least 0 and below 2^30 (below 2^62 if they have 64 bits)
     ");
 }
 
@@ -172,7 +165,7 @@ fn initialisations_behind_an_arrival_are_not_seen() {
 /// An H200 holds a warp that has arrived at the cluster's barrier at its end, and with it what its lanes have still to do.
 #[test]
 fn warps_are_held_at_their_end() {
-    insta::assert_snapshot!(verdict("held_at_its_end", "ended"), @"UNKNOWN line 26, `@%p3 mbarrier.arrive.shared::cta.b64 _, [%r4]`: a warp has arrived at the cluster's barrier, does this, and ends without a `barrier.cluster.wait`: hardware may hold it back until that barrier completes. Wait there before this, or arrive behind it");
+    insta::assert_snapshot!(verdict("held_at_its_end", "ended"), @"UNKNOWN line 26, `@%p3 mbarrier.arrive.shared::cta.b64 _, [%r4]`: the warp does this after `barrier.cluster.arrive` and exits without `barrier.cluster.wait`: hardware may hold it back until the cluster's barrier completes. Put the wait before this, or the arrival after it");
     insta::assert_snapshot!(verdict("not_held_at_its_end", "ended"), @"
     PROVED for every schedule
     a barrier of all threads does not wait for warps that have ended
@@ -184,7 +177,7 @@ fn warps_are_held_at_their_end() {
 fn remote_arrivals_are_said_to_be_seen_at_once() {
     insta::assert_snapshot!(verdict("remote_arrivals", "at once"), @"
     PROVED for every schedule: by exhaustive search of 5616 states of 1 input at 1 point
-    an arrival at an mbarrier of another CTA is seen there at once, by a wait that passes as long as a phase is not complete
+    an arrival at another CTA's mbarrier takes effect at once: no later wait passes only because the arrival is still under way
     ");
 }
 

@@ -39,6 +39,21 @@ pub fn run(text: &str, arguments: &[&str]) -> String {
     folder.run(&[arguments, &["kernel.ptx"]].concat())
 }
 
+/// The verdict on a property, up to what the proof is, with those of the assumptions that have these words. What the program
+/// printed is given; the rule of a proof depends on how fast the machine is.
+pub fn told(shown: &str, property: &str, words: &str) -> String {
+    let line = shown
+        .lines()
+        .find_map(|line| line.split_once(&format!("{property}: ")));
+    let (_, line) = line.unwrap_or_else(|| panic!("{shown}"));
+    let line = line.split(": all ").next().unwrap_or_default();
+    let (_, assumed) = shown.split_once("assumptions:").unwrap_or_default();
+    let assumed = assumed.lines().map(str::trim);
+    let assumed = assumed.filter(|one| one.contains(words));
+    let assumed: String = assumed.map(|one| format!("\n{one}")).collect();
+    line.to_owned() + &assumed
+}
+
 fn race(threads: u32, arrivals: u32, code: &str) -> String {
     let arguments = ["check", "-q", "--property", "race"];
     run(&entry(threads, arrivals, code), &arguments)

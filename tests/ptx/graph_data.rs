@@ -33,8 +33,9 @@ fn all(cases: &[(String, &str)]) {
     }
 }
 
-const TELLS: &str = "lanes of the warp have read or written, and others tell that they are done";
-const WAITS: &str = "some lanes of the warp have waited, and others that have not come here";
+const TELLS: &str =
+    "this signals that the warp is done, but other lanes of it have read or written";
+const WAITS: &str = "some lanes of the warp have waited, and lanes that have not waited do this";
 
 /// Warp 1 waits for `full` and then reads what warp 0 has written.
 fn handed_over(write: &str, arrive: &str, read: &str) -> String {
@@ -227,7 +228,7 @@ fn copies_are_over_when_their_bytes_have_landed() {
         (filled(1024, tensor, &late), "only the tensor map says it"),
         (around(0), "REFUTED"),
         (around(1024), "PROVED"),
-        (lanes, "several lanes start a copy"),
+        (lanes, "several lanes start a bulk copy"),
     ]);
 }
 
@@ -308,12 +309,12 @@ fn groups_are_waited_for() {
         (copied(commit, "", meet), "REFUTED"),
         (
             copied(commit, some, meet),
-            "some lanes of the warp commit or wait",
+            "all lanes of the warp have to commit",
         ),
         // Each lane knows of its own copies only.
         (
             copied(commit, "cp.async.wait_all;", ""),
-            "those of others may be under way",
+            "its own `cp.async` copies only",
         ),
         (stored(read, meet), "PROVED"),
         (stored("cp.async.bulk.wait_group.read 1;", meet), "REFUTED"),
@@ -323,10 +324,13 @@ fn groups_are_waited_for() {
         (overwritten(1, ""), WAITS),
         (
             overwritten(2, "bar.warp.sync -1;"),
-            "several lanes start a copy",
+            "several lanes start a bulk copy",
         ),
         // Half of the lanes would complete the phase, and their copies only have landed then.
-        (told(arrive), "tells of the copies of its own lane only"),
+        (
+            told(arrive),
+            "races are not decided of `cp.async.mbarrier.arrive`",
+        ),
     ]);
 }
 
@@ -489,11 +493,11 @@ fn what_is_not_known_exactly_is_refused() {
         (one("ld.shared.u64 %rd3, [full];"), "where an mbarrier lies"),
         (
             one("atom.shared.add.u32 %r4, [tile], 1;"),
-            "an atomic operation on shared memory",
+            "atomic operations on shared memory",
         ),
         (
             one("st.volatile.shared.u32 [tile], %r1;"),
-            "that is not weak",
+            "volatile, relaxed, acquire and release accesses",
         ),
         // Generic addresses: from memory, of two spaces, carried by a loop.
         (
@@ -518,11 +522,11 @@ fn what_is_not_known_exactly_is_refused() {
         // Which lanes' addresses count, which groups are committed, and what is read until when.
         (
             format!("{row}ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r6}}, [%r5];"),
-            "is not followed",
+            "this instruction reads or writes is not known",
         ),
         (
             format!("{row}stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r5], {{%r6}};"),
-            "is not followed",
+            "this instruction reads or writes is not known",
         ),
         (
             one(

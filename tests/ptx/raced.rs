@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::data::run;
+use crate::data::told;
 
 /// The verdict on races, by way of the graph, with what is taken for granted of the lane that `elect.sync` elects.
 fn verdict(name: &str) -> String {
@@ -11,14 +12,7 @@ fn verdict(name: &str) -> String {
         &text,
         &["check", "-v", "--property", "race", "--recovery", "graph"],
     );
-    let line = shown.lines().find_map(|line| line.split_once("race: "));
-    let (_, line) = line.unwrap_or_else(|| panic!("{shown}"));
-    // The rule of a proof depends on how fast the machine is.
-    let line = line.split(": all ").next().unwrap_or_default();
-    let assumed = shown.lines().map(str::trim);
-    let assumed = assumed.filter(|line| line.starts_with("`elect.sync`"));
-    let assumed: String = assumed.map(|one| format!("\n{one}")).collect();
-    line.to_owned() + &assumed
+    told(&shown, "race", "`elect.sync`")
 }
 
 /// Lane 0 waits for its copy on one side of a branch. Other lanes overwrite what it reads, or tell that it is done, on the
@@ -32,14 +26,14 @@ fn waits_for_groups_hold_up_their_own_lanes() {
 /// Half of the lanes start copies and end. Nobody waits for these.
 #[test]
 fn lanes_end_while_their_copies_are_under_way() {
-    insta::assert_snapshot!(verdict("copies_of_ended_lanes"), @"UNKNOWN line 37: lanes of the warp have started copies and ended, and the others wait for their own only");
-    insta::assert_snapshot!(verdict("copies_of_ended_lanes_arrive"), @"UNKNOWN line 36: an arrival behind `cp.async` tells of the copies of its own lane only, which is not followed");
+    insta::assert_snapshot!(verdict("copies_of_ended_lanes"), @"UNKNOWN line 37: lanes of the warp have started `cp.async` copies and exited, and the other lanes wait for their own copies only");
+    insta::assert_snapshot!(verdict("copies_of_ended_lanes_arrive"), @"UNKNOWN line 36: races are not decided of `cp.async.mbarrier.arrive`");
 }
 
 /// 32 lanes arrive behind their copies where 16 are expected: the first phase tells of 16 copies, whichever these are.
 #[test]
 fn arrivals_behind_copies_tell_of_their_own_lanes() {
-    insta::assert_snapshot!(verdict("copies_arrive_in_two_units"), @"UNKNOWN line 34: an arrival behind `cp.async` tells of the copies of its own lane only, which is not followed");
+    insta::assert_snapshot!(verdict("copies_arrive_in_two_units"), @"UNKNOWN line 34: races are not decided of `cp.async.mbarrier.arrive`");
 }
 
 /// All lanes test, and go on when one of them has seen the phase complete.
@@ -65,7 +59,7 @@ fn the_elected_lane_need_not_be_lane_0() {
 /// A copy of a tensor map out of shared memory reads it.
 #[test]
 fn copies_of_tensor_maps_read_shared_memory() {
-    insta::assert_snapshot!(verdict("tensor_map_copied"), @"UNKNOWN line 31: which bytes of shared memory this reads or writes is not followed");
+    insta::assert_snapshot!(verdict("tensor_map_copied"), @"UNKNOWN line 31: which bytes of shared memory this instruction reads or writes is not known");
 }
 
 /// Where `m` is 77777777, a round keeps the address or the guard of the round before.
@@ -78,5 +72,5 @@ fn accesses_read_what_an_earlier_round_has_left() {
 /// A bulk copy with a mask reads half of the bytes, and the other half is overwritten. Nobody knows of that.
 #[test]
 fn masked_copies_are_refused() {
-    insta::assert_snapshot!(verdict("masked_copy"), @"UNKNOWN line 33: which bytes of shared memory this reads or writes is not followed");
+    insta::assert_snapshot!(verdict("masked_copy"), @"UNKNOWN line 33: which bytes of shared memory this instruction reads or writes is not known");
 }

@@ -763,7 +763,7 @@ fn a_text_without_a_name() {
        │ ──┬──  
        │   ╰──── expected `protocol` and a name
        │ 
-       │ Help: a text begins with `protocol NAME`; declarations follow it
+       │ Help: a file begins with `protocol NAME`; declarations follow it
     ───╯
     ");
 }

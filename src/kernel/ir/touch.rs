@@ -101,7 +101,7 @@ const WRITES_ONLY: &[&str] = &[
 ];
 
 const MAPPED: &str =
-    "how many bytes this copy reads or writes is not known, as only the tensor map says it";
+    "how many bytes this copy reads or writes is not known: only the tensor map says it";
 
 impl OperationKind {
     /// What the operation does to shared memory, other than to mbarriers; `None` if that is nothing.
@@ -130,7 +130,7 @@ impl OperationKind {
                 ..
             } => simple(*space, *address, (values.len(), *width), *order, true),
             Self::Atomic { space, .. } => space.may_be_shared().then_some(Touch::Unfollowed(
-                "an atomic operation on shared memory is not followed",
+                "races are not decided of atomic operations on shared memory",
             )),
             Self::Opaque {
                 mnemonic,
@@ -146,7 +146,7 @@ impl OperationKind {
                     None => *pure || ELSEWHERE.iter().any(|word| mnemonic.starts_with(word)),
                 };
                 (!elsewhere).then_some(Touch::Unfollowed(
-                    "which bytes of shared memory this reads or writes is not followed",
+                    "which bytes of shared memory this instruction reads or writes is not known",
                 ))
             }
             Self::Unsupported { .. } => {
@@ -170,7 +170,7 @@ fn simple(
     }
     if order != MemoryOrder::Weak {
         return Some(Touch::Unfollowed(
-            "an access to shared memory that is not weak is not followed",
+            "races are not decided of volatile, relaxed, acquire and release accesses to shared memory",
         ));
     }
     let count = u64::try_from(count).ok();
@@ -181,7 +181,9 @@ fn simple(
             bytes,
             writes,
         }),
-        _ => Some(Touch::Unfollowed("an access of no whole bytes")),
+        _ => Some(Touch::Unfollowed(
+            "races are not decided of accesses that are not whole bytes",
+        )),
     }
 }
 
@@ -199,7 +201,9 @@ impl Synchronization {
             } => {
                 if source_space.may_be_shared() {
                     let Completion::Group(kind) = completion else {
-                        return unfollowed("a copy within shared memory is not followed");
+                        return unfollowed(
+                            "races are not decided of copies from shared memory to shared memory",
+                        );
                     };
                     return match bytes {
                         Expected::Bytes(bytes) if !destination_space.may_be_shared() => {
@@ -232,7 +236,7 @@ impl Synchronization {
                         bytes: *bytes,
                     }),
                     Expected::Bytes(_) => {
-                        unfollowed("a copy to several CTAs of a cluster is not followed")
+                        unfollowed("races are not decided of copies to several CTAs of a cluster")
                     }
                     Expected::TensorMap => unfollowed(MAPPED),
                 }
@@ -259,15 +263,17 @@ impl Synchronization {
                 read_only: *read_only,
             }),
             Self::StoreAsync { .. } => {
-                unfollowed("an asynchronous store to shared memory is not followed")
+                unfollowed("races are not decided of `st.async` and `red.async`")
             }
-            Self::Multiply => unfollowed("the operands of `wgmma` are not followed"),
-            Self::TensorWork { .. } => unfollowed("the operands of `tcgen05` are not followed"),
+            Self::Multiply => unfollowed("races are not decided of the operands of `wgmma`"),
+            Self::TensorWork { .. } => {
+                unfollowed("races are not decided of the operands of `tcgen05`")
+            }
             Self::TensorAllocate { .. } => {
-                unfollowed("the address that `tcgen05.alloc` writes is not followed")
+                unfollowed("races are not decided of the address that `tcgen05.alloc` writes")
             }
             Self::ClusterLaunchTryCancel { .. } => {
-                unfollowed("the answer of cluster launch control is not followed")
+                unfollowed("races are not decided of the response of cluster launch control")
             }
             Self::BarrierSync { .. }
             | Self::BarrierArrive { .. }

@@ -171,13 +171,13 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     let nowhere = Location::default();
     if with_counters(kernel)?.is_some() {
         return refuse(
-            "accesses of a kernel that waits for global memory are not followed",
+            "races are not decided of a kernel that waits for global memory",
             &nowhere,
         );
     }
     if with_numbers(kernel)?.is_some() || with_phases(kernel, shape)?.is_some() {
         return refuse(
-            "accesses of a kernel that waits for the phases of its own arrivals are not followed",
+            "races are not decided of a kernel that waits for the phases of its own arrivals",
             &nowhere,
         );
     }
@@ -198,17 +198,22 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     }
     let mut other = roles.clone();
     recycle(&mut other, &inputs, shape)?;
-    let ended = come(kernel, shape, &mut other)?;
-    if ended || other != roles {
+    if come(kernel, shape, &mut other)? {
         return refuse(
-            "accesses between several lives of an mbarrier are not followed",
+            "races are not decided where a warp exits before others meet at a barrier of all threads",
+            &nowhere,
+        );
+    }
+    if other != roles {
+        return refuse(
+            "races are not decided where an mbarrier is initialised again",
             &nowhere,
         );
     }
     let grid = shared(kernel, shape, &mut other, &mut inputs, &mut arena)?;
     if grid.is_some() {
         return refuse(
-            "accesses of CTAs that wait for each other are not followed",
+            "races are not decided of CTAs that wait for each other",
             &nowhere,
         );
     }

@@ -50,7 +50,7 @@ const UNCHANGING: &str =
 const MOST_NAMED: usize = 3;
 
 /// Bounds of loops are sizes: other ones may be so near to the end of their type that a step goes over it.
-const SIZED: &str = "what the launch gives as bounds of loops that do not synchronize lies in 0..=1073741823, or below 2^62 if it has 64 bits";
+const SIZED: &str = "launch parameters that bound loops without synchronization are at least 0 and below 2^30 (below 2^62 if they have 64 bits)";
 
 /// What is taken for granted of the loops that do not synchronize, if it is not shown of each that it ends.
 pub fn assumptions(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Vec<String> {

@@ -13,9 +13,9 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
 use crate::recover::tree::Obstacle;
 
-const HELD: &str = "a warp has arrived at the cluster's barrier, does this, and ends without a `barrier.cluster.wait`: hardware may hold it \
-                    back until that barrier completes. Wait there before this, or arrive behind it";
-const MET: &str = "a warp arrives at the cluster's barrier and ends without a `barrier.cluster.wait`: a barrier of all threads may wait for it";
+const HELD: &str = "the warp does this after `barrier.cluster.arrive` and exits without `barrier.cluster.wait`: hardware may hold it \
+                    back until the cluster's barrier completes. Put the wait before this, or the arrival after it";
+const MET: &str = "the warp exits after `barrier.cluster.arrive` without `barrier.cluster.wait`: a barrier of all threads may wait for it";
 
 /// What a warp may have done when it comes to a place, on some way.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -151,7 +151,7 @@ pub fn roles_with_accesses(
 ) -> Result<Roles, Obstacle> {
     if shape.ctas() > 1 {
         return Err(Obstacle {
-            reason: "accesses of the CTAs of a cluster are not followed".to_owned(),
+            reason: "races are not decided of clusters of several CTAs".to_owned(),
             location: Location::default(),
         });
     }

@@ -12,7 +12,7 @@ use crate::ir::Kernel;
 use crate::ir::OperationKind;
 use crate::ir::Synchronization;
 
-const AT_ONCE: &str = "an arrival at an mbarrier of another CTA is seen there at once, by a wait that passes as long as a phase is not complete";
+const AT_ONCE: &str = "an arrival at another CTA's mbarrier takes effect at once: no later wait passes only because the arrival is still under way";
 
 /// What is taken for granted, if there are such arrivals.
 pub fn assumption(kernel: &Kernel) -> Option<&'static str> {

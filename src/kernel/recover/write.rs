@@ -624,7 +624,10 @@ impl Writer<'_> {
                 format!("wait_group {pending}{read}")
             }
             Action::Touch { .. } | Action::Access { .. } => {
-                return refuse("an access does not stand where its text would", location);
+                return refuse(
+                    "internal: an access does not stand where its text would",
+                    location,
+                );
             }
             Action::SetMaxRegisters { .. }
             | Action::Invalidate { .. }

@@ -7,9 +7,9 @@ use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
 
-const HELD: &str = "a warp has arrived at the cluster's barrier, does this, and ends without a `barrier.cluster.wait`: hardware may hold it \
-                    back until that barrier completes. Wait there before this, or arrive behind it";
-const MET: &str = "a warp arrives at the cluster's barrier and ends without a `barrier.cluster.wait`: a barrier of all threads may wait for it";
+const HELD: &str = "the warp does this after `barrier.cluster.arrive` and exits without `barrier.cluster.wait`: hardware may hold it \
+                    back until the cluster's barrier completes. Put the wait before this, or the arrival after it";
+const MET: &str = "the warp exits after `barrier.cluster.arrive` without `barrier.cluster.wait`: a barrier of all threads may wait for it";
 
 /// Where a warp may have arrived without a wait since, and what it may have done after that.
 #[derive(Debug, Clone, Copy, Default)]

@@ -280,7 +280,7 @@ impl Teller<'_> {
                 .line(stmt(number)),
             Reason::Skips(planned, number, held, reached) => text(format!(
                 "{names} {}, because `{}`",
-                self.in_all(op, one, planned),
+                in_all(op, does, one, planned),
                 self.header(number)
             ))
             .line(stmt(number))
@@ -307,25 +307,8 @@ impl Teller<'_> {
                     (true, false) => " and have ended",
                     (false, _) => " and not again",
                 };
-                let all = self.in_all(op, one, planned);
+                let all = in_all(op, does, one, planned);
                 text(format!("{names} {all}{each}{ends}"))
-            }
-        }
-    }
-
-    /// What somebody does at an element in its whole program, behind its name: `arrives 3 times`, `adds 3 to it`.
-    fn in_all(&self, op: &Op, one: bool, planned: i64) -> String {
-        let s = if one { "s" } else { "" };
-        match op.kind {
-            OpKind::Acquire(_) => format!("give{s} back {planned}"),
-            OpKind::Wait(..) | OpKind::WaitSwap { .. } if planned < 0 => {
-                format!("take{s} {} from it", planned.unsigned_abs())
-            }
-            OpKind::Wait(..) | OpKind::WaitSwap { .. } => format!("add{s} {planned} to it"),
-            _ => {
-                let (singular, plural) = verb(op, self.cell(op), self.changes(op));
-                let does = if one { singular } else { plural };
-                format!("{does} {}", times_word(planned))
             }
         }
     }
@@ -352,5 +335,18 @@ impl Teller<'_> {
                 self.instance().cell_name(*one)
             ),
         }
+    }
+}
+
+/// What somebody does at an element in its whole program, behind its name: `arrives 3 times`, `adds 3 to it`.
+fn in_all(op: &Op, does: &str, one: bool, planned: i64) -> String {
+    let s = if one { "s" } else { "" };
+    match op.kind {
+        OpKind::Acquire(_) => format!("give{s} back {planned}"),
+        OpKind::Wait(..) | OpKind::WaitSwap { .. } if planned < 0 => {
+            format!("take{s} {} from it", planned.unsigned_abs())
+        }
+        OpKind::Wait(..) | OpKind::WaitSwap { .. } => format!("add{s} {planned} to it"),
+        _ => format!("{does} {}", times_word(planned)),
     }
 }

@@ -59,7 +59,7 @@ impl Parser<'_> {
                     format!("expected `protocol` and a name, found `{found}`"),
                 )
                 .label("expected `protocol` and a name")
-                .hint("a text begins with `protocol NAME`; declarations follow it"),
+                .hint("a file begins with `protocol NAME`; declarations follow it"),
             ));
         }
         self.expect(Token::Protocol, "`protocol` and a name")?;

@@ -263,7 +263,7 @@ impl Walker<'_> {
             } => {
                 if self.follows_data() {
                     return refuse(
-                        "accesses before a `tcgen05.commit` are not followed",
+                        "races are not decided of accesses before a `tcgen05.commit`",
                         location,
                     );
                 }

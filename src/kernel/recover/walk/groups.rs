@@ -16,9 +16,9 @@ use super::refuse;
 use crate::ir::GroupKind;
 use crate::ir::Location;
 
-const STARTED: &str = "the lanes that start bulk copies of the warp, commit them and wait for them are not the same one everywhere";
+const STARTED: &str = "one lane has to start, commit and wait for all bulk copies of the warp";
 
-const SORTS: &str = "groups of `cp.async`, groups of bulk copies and copies that tell an mbarrier in one warp are not followed";
+const SORTS: &str = "races are not decided of a warp that uses two of these: `cp.async` groups, bulk copy groups, copies that complete at an mbarrier";
 
 /// What sort of asynchronous work a warp starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,12 +84,12 @@ impl Walker<'_> {
         self.one_sort(Sort::Groups(kind), location)?;
         match kind {
             GroupKind::Copy if mask | path.exited != self.full => refuse(
-                "some lanes of the warp commit or wait for groups of copies, and others do not",
+                "all lanes of the warp have to commit `cp.async` groups and wait for them together",
                 location,
             ),
             // The text has one list of groups for the warp, theirs among them.
             GroupKind::Copy if self.gone_copied != 0 => refuse(
-                "lanes of the warp have started copies and ended, and the others wait for their own only",
+                "lanes of the warp have started `cp.async` copies and exited, and the other lanes wait for their own copies only",
                 location,
             ),
             GroupKind::Copy => Ok(()),
@@ -143,7 +143,7 @@ impl Walker<'_> {
     pub(super) fn copies_arrive(&self, location: &Location) -> Result<()> {
         match self.follows_data() {
             true => refuse(
-                "an arrival behind `cp.async` tells of the copies of its own lane only, which is not followed",
+                "races are not decided of `cp.async.mbarrier.arrive`",
                 location,
             ),
             false => Ok(()),

@@ -211,7 +211,7 @@ impl Walker<'_> {
             self.ordered(known, !at_once, path, location)?;
             if path.order.own_copies {
                 return refuse(
-                    "lanes have waited for copies of their own, and those of others may be under way: a `bar.warp.sync` is missing",
+                    "each lane has waited for its own `cp.async` copies only: put `bar.warp.sync` between the wait and this",
                     location,
                 );
             }
@@ -232,7 +232,7 @@ impl Walker<'_> {
     fn size(&mut self, bytes: Operand, mask: u32, path: &Path, location: &Location) -> Result<u64> {
         if mask.count_ones() != 1 {
             return refuse(
-                "several lanes start a copy into or out of shared memory",
+                "races are not decided where several lanes start a bulk copy in one instruction",
                 location,
             );
         }
@@ -259,13 +259,13 @@ impl Walker<'_> {
         }
         if path.order.waited.is_some_and(|waited| lanes & !waited != 0) {
             return refuse(
-                "some lanes of the warp have waited, and others that have not come here: a `bar.warp.sync` is missing",
+                "some lanes of the warp have waited, and lanes that have not waited do this: put `bar.warp.sync` between the wait and this",
                 location,
             );
         }
         if tells && (path.order.touched | self.gone) & !lanes != 0 {
             return refuse(
-                "lanes of the warp have read or written, and others tell that they are done: a `bar.warp.sync` is missing",
+                "this signals that the warp is done, but other lanes of it have read or written: put `bar.warp.sync` between their accesses and this",
                 location,
             );
         }

@@ -118,7 +118,7 @@ impl Walker<'_> {
         // Which lanes a wait that the test spares would be of is not followed.
         if self.follows_data() {
             return refuse(
-                "accesses to shared memory behind a test of an mbarrier outside of a loop are not followed",
+                "races are not decided of accesses after a test of an mbarrier outside a loop",
                 location,
             );
         }
