@@ -29,6 +29,7 @@ use super::discharge::Solver;
 use super::exhaustive;
 use super::exhaustive::Exhaustive;
 use super::grid::Residency;
+use super::in_step;
 use super::known::Known;
 use super::normal;
 use super::obligation::Obligation;
@@ -485,6 +486,9 @@ pub fn read(path: &Path) -> Result<Certificate, Rejection> {
 /// What a proof by this argument rests on beyond the protocol's text.
 pub fn assumptions(protocol: &Protocol, property: Property, argument: &Argument) -> Vec<String> {
     let mut all = super::environment(protocol, property);
+    if in_step::is_in_step(protocol, property, argument) {
+        all.retain(|assumption| !assumption.starts_with(in_step::OUT_OF_STEP));
+    }
     let grid = protocol.roles.iter().any(|role| role.launch.is_some());
     if let Argument::Exhaustive(_) = argument {
         all.extend(exhaustive::launch_assumptions(protocol));

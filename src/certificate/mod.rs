@@ -22,6 +22,7 @@ pub mod elementary;
 pub mod exhaustive;
 pub mod grid;
 mod ground;
+mod in_step;
 pub mod known;
 mod linear;
 pub mod manifest;

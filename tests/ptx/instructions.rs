@@ -563,7 +563,8 @@ fn mbarriers_of_the_ctas_expect_different_numbers() {
     //! 3 x 1 x 1 CTAs per cluster.
     //! Checked against the kernel at 9 launches, 981 events.
     //! Assumed: a CTA of a cluster does not end while others still use its shared memory
-    //! Assumed: an arrival at another CTA's mbarrier takes effect at once: no later wait passes only because the arrival is still under way
+    //! Assumed: an arrival at another CTA's mbarrier is seen by whoever has waited for what its warp does behind it
+    //! Assumed: where waits may be out of step, an arrival at another CTA's mbarrier takes effect at once
     //! Assumed: lanes of a warp that take different ways meet again behind them
     protocol kernel
 

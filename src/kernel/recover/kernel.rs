@@ -114,7 +114,7 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<
         false => slice,
     };
     let elected = elected::assumption(kernel, &graph, &slice, linear);
-    let remote = remote::assumption(kernel);
+    let remote = remote::assumptions(kernel).iter().copied();
     let fixed = elsewhere.into_iter().chain(elected).chain(remote);
     let fixed = fixed.map(str::to_owned);
     Ok(fixed.chain(ends).collect())
@@ -233,8 +233,9 @@ fn roles_with(
     inputs.assumptions.extend(ends);
     let elected = elected::assumption(kernel, &graph, &slice, is_linear(shape.threads));
     inputs.assumptions.extend(elected.map(str::to_owned));
-    let remote = remote::assumption(kernel);
-    inputs.assumptions.extend(remote.map(str::to_owned));
+    let remote = remote::assumptions(kernel).iter();
+    let remote = remote.map(|one| (*one).to_owned());
+    inputs.assumptions.extend(remote);
     let leaves_out = |(block, decides): (&Block, &bool)| {
         !decides && matches!(block.end, Terminator::Switch { .. })
     };
