@@ -83,7 +83,21 @@ module.exports = grammar({
         $._expression,
         optional(seq('{', 'release', ':', 'mandatory', '}')),
       ),
-    buffer: ($) => seq('buffer', $._family, optional(seq('{', 'memory', ':', 'tensor', '}'))),
+    buffer: ($) =>
+      seq(
+        'buffer',
+        $._family,
+        optional(
+          seq(
+            '{',
+            choice(
+              seq('memory', ':', 'tensor', optional(seq(',', 'orders', ':', 'unknown'))),
+              seq('orders', ':', 'unknown'),
+            ),
+            '}',
+          ),
+        ),
+      ),
     _family: ($) =>
       seq(field('name', $.identifier), optional(seq('[', list($._expression), ']'))),
     progress: () =>

@@ -119,7 +119,8 @@ pub fn explored(
     options: &Options<'_>,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Exhaustive, Unsupported> {
-    if let Some(reason) = hazards::unfollowed(protocol, property) {
+    let refused = hazards::unfollowed(protocol, property);
+    if let Some(reason) = refused.or_else(|| hazards::left_out(protocol, property)) {
         return Err(Unsupported::whole(reason));
     }
     let points = points(protocol)?;

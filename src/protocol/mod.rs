@@ -189,6 +189,8 @@ pub struct Buffer {
     pub extents: Vec<Expr>,
     /// Whether it is tensor memory, which no proxy fence is about.
     pub tensor: bool,
+    /// Whether the text leaves out what orders accesses to it in memory: fences, orders and scopes.
+    pub unordered: bool,
     /// Whether something taken from a pool makes room for it, without which it is not there.
     pub backed: bool,
     /// Where it is declared.

@@ -59,6 +59,8 @@ pub enum ItemKind {
         extents: Vec<Expr>,
         /// Whether it says `memory: tensor`.
         tensor: bool,
+        /// Whether it says `orders: unknown`.
+        unordered: bool,
     },
     Invariant {
         indices: Vec<(Name, Expr)>,

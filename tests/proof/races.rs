@@ -83,6 +83,11 @@ fn a_ring_hands_its_stages_over() {
     let source = ring(FILL, USE);
     assert!(proved(&source, "race"));
     assert!(proved(&source, "stale_read"));
+    // Not where the text leaves out what orders accesses.
+    let declared = "buffer smem[S, T]";
+    assert!(source.contains(declared));
+    let open = source.replace(declared, &format!("{declared} {{ orders: unknown }}"));
+    assert!(proved(&open, "race") && !proved(&open, "stale_read"));
     // Released before it has been read, filled after it was said to be.
     let early = "arrive empty[c.index]
                 read smem[c.index, t]";

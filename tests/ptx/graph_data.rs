@@ -471,6 +471,30 @@ fn warps_have_elements_of_their_own() {
     }
 }
 
+/// The text has races only: fences, orders and scopes are left out, and it says so to whoever checks it by itself.
+#[test]
+fn a_lifted_text_decides_no_stale_reads() {
+    let write = "shl.b32 %r4, %r3, 2;\nadd.u32 %r5, %r8, %r4;\nst.shared.u32 [%r5], %r3;";
+    let relaxed = ARRIVE.replace(".arrive.", ".arrive.relaxed.cta.");
+    let read = "shl.b32 %r4, %r3, 2;\nadd.u32 %r5, %r8, %r4;\nld.shared.u32 %r6, [%r5];";
+    let kernel = entry(64, 1, &handed_over(write, &relaxed, read));
+    let text = run(&kernel, &["lift", "--data", "--recovery", "graph"]);
+    let (_, text) = text.split_once("--- stdout\n").unwrap();
+    let (text, _) = text.split_once("--- stderr").unwrap();
+    let folder = Folder::new();
+    folder.file("lifted.wlk", text);
+    let checked = ["check", "-q", "--property", "race,stale_read", "lifted.wlk"];
+    let shown = folder.run(&checked);
+    assert!(shown.contains("race: PROVED"), "{shown}");
+    assert!(
+        shown.contains("stale_read: UNKNOWN the text leaves out the fences"),
+        "{shown}"
+    );
+    let explored = ["explore", "--property", "stale_read", "lifted.wlk"];
+    let shown = folder.run(&explored);
+    assert!(!shown.contains("no violation"), "{shown}");
+}
+
 /// Nobody guesses bytes or the end of an access.
 #[test]
 fn what_is_not_known_exactly_is_refused() {

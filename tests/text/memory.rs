@@ -86,7 +86,7 @@ fn words_of_places_and_updates_may_be_names() {
 #[test]
 fn the_layout() {
     let source = "protocol p semaphore s = 0 mbarrier m { arrivals: 1 } barrier b { arrivals: 1 }
-buffer t[2] {memory:tensor}
+buffer t[2] {memory:tensor} buffer u {orders:unknown} buffer v{memory:tensor , orders:unknown}
 role r[i in 0..4] warp cta (i)/2 gpu 0 { wait . acquire . cta s==1 arrive .release.cluster m 1
 sync b fence.proxy . async // seen
 red .relaxed s+=(1)st.cta s=0 arrive_expect_tx.cluster m 8 }

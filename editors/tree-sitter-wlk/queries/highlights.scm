@@ -9,7 +9,7 @@
 
 [
   "in" "launch" "resident" "ascending" "descending" "any" "order" "all" "warp" "cta" "cluster" "gpu"
-  "at" "assuming" "arrivals" "init" "explicit" "release" "mandatory" "memory" "tensor" "done" "waiting"
+  "at" "assuming" "arrivals" "init" "explicit" "release" "mandatory" "memory" "tensor" "orders" "unknown" "done" "waiting"
   "passes" "completes" "reads" "writes" "backing" "where" "row" "count"
 ] @keyword.modifier
 

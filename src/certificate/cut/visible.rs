@@ -77,7 +77,9 @@ use crate::protocol::Expr;
 use crate::protocol::MemoryOrder;
 use crate::protocol::ObjectId;
 use crate::protocol::ObjectKind;
+use crate::protocol::Property;
 use crate::protocol::Scope;
+use crate::semantics::hazards::left_out;
 
 /// The first fence between the proxies that is executed after what ends an access, whenever the
 /// access is. What is not complete when the fence is executed is not shown by it.
@@ -122,6 +124,9 @@ enum Part<'e> {
 impl<'a> Rule<'a> {
     /// No read is stale.
     pub fn visible(&mut self) -> Result<(), Unsupported> {
+        if let Some(reason) = left_out(self.protocol, Property::StaleRead) {
+            return Err(Unsupported::whole(reason));
+        }
         self.no_epochs()?;
         let accesses = self.exposed_accesses()?;
         self.edges()?;

@@ -252,6 +252,11 @@ impl Writer<'_> {
             let _ = writeln!(self.text, "//! {x} x {y} x {z} CTAs per cluster.");
         }
         let _ = writeln!(self.text, "//! Checked against the kernel {checked}.");
+        if !written_data::buffers(roles).is_empty() {
+            self.text.push_str(
+                "//! Without fences, orders and scopes: races are decided of this, not what a read sees.\n",
+            );
+        }
         for assumption in &inputs.assumptions {
             let _ = writeln!(self.text, "//! Assumed: {assumption}");
         }

@@ -18,7 +18,7 @@ use crate::recover::write::unwrapped;
 use crate::recover::written::Names;
 use crate::recover::written::written;
 
-/// The buffers that roles touch.
+/// The buffers that roles touch. Fences, orders and scopes are not written, so that nothing must follow from their absence.
 pub fn buffers(roles: &[Role]) -> String {
     let mut all: BTreeSet<(&str, i128, i128)> = BTreeSet::new();
     for role in roles {
@@ -35,7 +35,8 @@ pub fn buffers(roles: &[Role]) -> String {
     for (name, slots, seats) in all {
         let extents = [slots, seats].into_iter().filter(|extent| *extent > 1);
         let extents = extents.map(|extent| extent.to_string());
-        let _ = writeln!(text, "buffer {name}{}", bracketed(extents.collect()));
+        let extents = bracketed(extents.collect());
+        let _ = writeln!(text, "buffer {name}{extents} {{ orders: unknown }}");
     }
     text
 }

@@ -250,6 +250,14 @@ pub fn unfollowed(protocol: &Protocol, property: Property) -> Option<&'static st
     )
 }
 
+/// Why nothing can be said about a property, if the text leaves out what decides it.
+pub fn left_out(protocol: &Protocol, property: Property) -> Option<&'static str> {
+    let open = property == Property::StaleRead && protocol.buffers.iter().any(|b| b.unordered);
+    open.then_some(
+        "the text leaves out the fences, orders and scopes that decide this (`orders: unknown`)",
+    )
+}
+
 /// The share of an instance's data that plays a part in the property, if any does.
 ///
 /// # Errors

@@ -125,8 +125,14 @@ fn item_text(item: &Item) -> String {
             name,
             extents,
             tensor,
+            unordered,
         } => {
-            let memory = if *tensor { " { memory: tensor }" } else { "" };
+            let memory = match (tensor, unordered) {
+                (false, false) => "",
+                (true, false) => " { memory: tensor }",
+                (false, true) => " { orders: unknown }",
+                (true, true) => " { memory: tensor, orders: unknown }",
+            };
             format!("buffer {}{memory}", family(name, extents))
         }
         ItemKind::Role(role) => role_header(role),

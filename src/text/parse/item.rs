@@ -148,18 +148,28 @@ impl Parser<'_> {
             }
             Token::Buffer => {
                 let (name, extents) = self.family()?;
-                let tensor = self.peek() == Token::OpenBrace;
-                if tensor {
-                    self.bump();
-                    self.word("memory")?;
-                    self.token(Token::Colon)?;
-                    self.word("tensor")?;
+                let (mut tensor, mut unordered) = (false, false);
+                if self.eat(Token::OpenBrace) {
+                    tensor = self.slice(self.span()) == "memory";
+                    if tensor {
+                        self.bump();
+                        self.token(Token::Colon)?;
+                        self.word("tensor")?;
+                        unordered = self.eat(Token::Comma);
+                    }
+                    if !tensor || unordered {
+                        unordered = true;
+                        self.word("orders")?;
+                        self.token(Token::Colon)?;
+                        self.word("unknown")?;
+                    }
                     self.token(Token::CloseBrace)?;
                 }
                 ItemKind::Buffer {
                     name,
                     extents,
                     tensor,
+                    unordered,
                 }
             }
             Token::Invariant => {

@@ -56,7 +56,13 @@ impl<'f> Resolver<'f> {
                     name,
                     extents,
                     tensor,
-                } if whole => self.buffer(name, extents, *tensor, item.span),
+                    unordered,
+                } if whole => {
+                    self.buffer(name, extents, item.span);
+                    if let Some(buffer) = self.protocol.buffers.last_mut() {
+                        (buffer.tensor, buffer.unordered) = (*tensor, *unordered);
+                    }
+                }
                 ItemKind::Invariant { indices, condition } if whole => {
                     self.invariant(indices, condition, item.span);
                 }
@@ -218,13 +224,14 @@ impl<'f> Resolver<'f> {
         extents
     }
 
-    fn buffer(&mut self, name: &'f Name, extents: &'f [Expr], tensor: bool, span: Span) {
+    fn buffer(&mut self, name: &'f Name, extents: &'f [Expr], span: Span) {
         let extents = self.extents(name, extents, span);
         let position = self.protocol.buffers.len();
         self.protocol.buffers.push(protocol::Buffer {
             name: name.text.clone(),
             extents,
-            tensor,
+            tensor: false,
+            unordered: false,
             backed: false,
             span,
         });

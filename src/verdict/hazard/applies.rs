@@ -7,6 +7,7 @@ use crate::protocol::Protocol;
 use crate::protocol::StmtKind;
 use crate::protocol::Work;
 use crate::protocol::first;
+use crate::semantics::hazards;
 
 /// What a run violates that does something undefined.
 pub const OF_UNDEFINED: [Property; 4] = [
@@ -107,7 +108,10 @@ pub fn inapplicable(protocol: &Protocol, property: Property) -> Option<&'static 
             "the protocol has no pool",
         ),
     };
-    (!applies).then_some(reason)
+    match applies {
+        true => hazards::left_out(protocol, property),
+        false => Some(reason),
+    }
 }
 
 fn touches(kind: &StmtKind) -> bool {
