@@ -168,9 +168,13 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether it is about what the caller allows, and nothing is wrong with the protocol or the input.
+    /// Whether it is about what the caller or this implementation allows, and nothing is wrong with the protocol or the input. The
+    /// integers of the language are unbounded.
     pub fn is_limit(&self) -> bool {
-        matches!(self, Fault::TooLarge { .. } | Fault::OutOfTime)
+        matches!(
+            self,
+            Fault::Overflow | Fault::TooLarge { .. } | Fault::OutOfTime
+        )
     }
 
     /// Looks at the time now and then: where this count is a multiple of many.

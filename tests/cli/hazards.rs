@@ -31,6 +31,31 @@ fn a_wait_leaves_no_negative_number_of_groups() {
     ");
 }
 
+/// The language has unbounded integers. That searches do not run what 64 bits do not hold is no fault of a protocol.
+#[test]
+fn numbers_beyond_64_bits_are_not_undefined() {
+    let folder = Folder::new();
+    folder.file(
+        "large.wlk",
+        "protocol large\nparam N in 0..\nsemaphore s = 0\n\
+         role a { s += N * 9223372036854775807 }\nrole b { wait s == N * 9223372036854775807 }\n",
+    );
+    let shown = folder.run(&[
+        "check",
+        "-q",
+        "--property",
+        "deadlock,lapped_wait",
+        "large.wlk",
+    ]);
+    insta::assert_snapshot!(shown, @"
+    exit 0
+    --- stdout
+    large.wlk: deadlock: PROVED for every N >= 0 and schedule: all obligations of [rule] hold
+    large.wlk: lapped_wait: PROVED for every N >= 0 and schedule: all obligations of [rule] hold
+    --- stderr
+    ");
+}
+
 #[test]
 fn two_runs_show_an_early_completion() {
     let folder = Folder::new();
