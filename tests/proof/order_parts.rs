@@ -137,6 +137,17 @@ fn a_quotient_behind_a_loop_is_how_often_it_went_around() {
     refuses(&quotient("n > c", "((n - c + 131) / 132 / 2 + 1) % 2"));
     // What is divided may be negative here.
     refuses(&quotient("n >= 0", PARITY));
+    // Nor may it be where a member is told apart by it: below 9, `(n - 9) / 2 + 3` is less than 3, and nobody arrives at `never`.
+    let told_apart = |from: u32| {
+        format!(
+            "protocol told_apart param n in {from}.. mbarrier own[3] {{ arrivals: 1 }} mbarrier never {{ arrivals: 1 }}
+             role member[w in 0..3] warp {{
+                 for i in 0..(n - 9) / 2 {{ arrive own[w] wait own[w] i % 2 }}
+                 if w >= (n - 9) / 2 + 3 {{ wait never 0 }}
+             }}"
+        )
+    };
+    refuses(&told_apart(0));
 }
 
 /// One warp initialises what two warps use: its program in front of where they meet, and behind it; and that of the other one.

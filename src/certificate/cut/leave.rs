@@ -172,7 +172,19 @@ pub fn leaving(body: &[Stmt]) -> Option<(&'static str, Span)> {
         StmtKind::If {
             then, otherwise, ..
         } => leaving(then).or_else(|| leaving(otherwise)),
-        StmtKind::For { body, .. } => leaving(body).filter(|(word, _)| *word == "return"),
+        StmtKind::For { body, .. } => returning(body),
+        _ => None,
+    })
+}
+
+/// The first statement that leaves the program, also from inside loops that are left before it.
+fn returning(body: &[Stmt]) -> Option<(&'static str, Span)> {
+    body.iter().find_map(|stmt| match &stmt.kind {
+        StmtKind::Return => Some(("return", stmt.span)),
+        StmtKind::If {
+            then, otherwise, ..
+        } => returning(then).or_else(|| returning(otherwise)),
+        StmtKind::For { body, .. } => returning(body),
         _ => None,
     })
 }
@@ -205,4 +217,31 @@ pub fn changed(body: &[Stmt]) -> Vec<VarId> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text;
+
+    /// A loop that is left by `break` may be left by `return` as well, and that leaves the loop around it.
+    #[test]
+    fn a_return_behind_a_break_leaves_the_outer_loop() {
+        let word = |exits: &str| {
+            let source = format!(
+                "protocol p param N in 0.. semaphore s = 0 role r {{ for i in 0..N {{ for j in 0..N {{ {exits} }} s += 1 }} }}"
+            );
+            let protocol = text::load(source.as_bytes()).unwrap();
+            let StmtKind::For { body, .. } = &protocol.roles[0].body[0].kind else {
+                panic!("no loop");
+            };
+            leaving(body).map(|(word, _)| word)
+        };
+        assert_eq!(word("if j > 3 { break }"), None);
+        assert_eq!(word("if j > 3 { return }"), Some("return"));
+        assert_eq!(
+            word("if j > 3 { break } if i > 4 { return }"),
+            Some("return")
+        );
+    }
 }

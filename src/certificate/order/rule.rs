@@ -255,6 +255,22 @@ impl<'p> Rule<'p> {
     pub(super) fn dividends(&self, quotients: &[Quotient]) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (class, this) in self.classes.iter().enumerate() {
+            // Members are told apart by what they compare their index with before anything of theirs is evaluated.
+            for (comparison, _) in &this.compared {
+                for (over, under) in quotients {
+                    if !quotients::stands_in(comparison, over, *under) {
+                        continue;
+                    }
+                    let what = format!(
+                        "no negative number is divided in what {} compare their index with",
+                        this.name
+                    );
+                    let name = format!("dividend_index_c{class}");
+                    for (scene, over) in self.scene.value(over, &Env::new())? {
+                        push(&mut all, &name, what.clone(), &scene, over);
+                    }
+                }
+            }
             for (nth, claim) in this.flow.evaluations.iter().enumerate() {
                 for (over, under) in quotients {
                     if !quotients::stands_in(&claim.expr, over, *under) {

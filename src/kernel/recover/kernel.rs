@@ -275,7 +275,7 @@ fn roles_with(
         // Numbers of loops that no tree has.
         let mut next = arena.loops;
         reroll(&mut lines, &mut next);
-        declare(&mut lines);
+        declare(&mut lines)?;
         renumber(&mut lines);
         match roles
             .iter_mut()

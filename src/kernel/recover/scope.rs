@@ -5,26 +5,32 @@
 
 use std::collections::BTreeSet;
 
+use crate::ir::Location;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::rewrite::numbers;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::every_line;
 use crate::recover::sketch::every_line_mut;
+use crate::recover::tree::Obstacle;
+use crate::recover::tree::refuse;
 
-/// Declares variables where all of their uses see them.
-pub fn declare(lines: &mut Vec<Line>) {
+/// Declares variables where all of their uses see them. One that nothing gives a value is refused: it has none.
+pub fn declare(lines: &mut Vec<Line>) -> Result<(), Obstacle> {
     let mut free = BTreeSet::new();
     collect(lines, &mut BTreeSet::new(), &mut free);
     for variable in free {
-        let place = lines
-            .iter()
-            .position(|line| declares(line, variable))
-            .unwrap_or(0);
+        let Some(place) = lines.iter().position(|line| declares(line, variable)) else {
+            return refuse(
+                "internal: a number of the recovered protocol is used and never given a value",
+                &Location::default(),
+            );
+        };
         assign(lines, variable);
         let value = Number::constant(0);
         lines.insert(place, Line::Let { variable, value });
     }
+    Ok(())
 }
 
 /// The variables that are used where they are not declared.
@@ -95,4 +101,36 @@ fn assign(lines: &mut [Line], wanted: u32) {
             };
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recover::number::Number;
+
+    /// A variable that only some way gives a value is declared before; one that no way does has none to begin with.
+    #[test]
+    fn variables_without_a_value_are_refused() {
+        let value = || Number::constant(7);
+        let changed = Line::Assign {
+            variable: 3,
+            value: value(),
+        };
+        let begun = Line::Let {
+            variable: 3,
+            value: value(),
+        };
+        let body = vec![begun];
+        let below = Line::For {
+            index: 0,
+            count: value(),
+            body,
+            location: Location::default(),
+        };
+        let mut lines = vec![below, changed.clone()];
+        declare(&mut lines).unwrap();
+        assert!(matches!(lines[0], Line::Let { variable: 3, .. }));
+        let refused = declare(&mut vec![changed]).unwrap_err();
+        assert!(refused.reason.contains("never given a value"));
+    }
 }
