@@ -8,11 +8,17 @@ use crate::support::program::Folder;
 
 /// The verdict for a kernel, up to what the proof is, with those of its assumptions that have these words.
 fn verdict(name: &str, words: &str) -> String {
+    verdict_of("auto", name, words)
+}
+
+/// The same of the protocol that one recovery gives.
+fn verdict_of(recovery: &str, name: &str, words: &str) -> String {
     let file = format!("{name}.ptx");
     let path = Path::new("tests/ptx/believed").join(&file);
     let folder = Folder::new();
     folder.file(&file, fs::read(path).unwrap());
-    told(&folder.run(&["check", "-v", &file]), "deadlock", words)
+    let arguments = ["check", "-v", "--recovery", recovery, &file];
+    told(&folder.run(&arguments), "deadlock", words)
 }
 
 /// A word that is handed over is read between the wait and the release of its round, not in another loop.
@@ -194,4 +200,50 @@ fn conditions_of_which_no_part_is_a_test_are_none() {
     insta::assert_snapshot!(verdict("place_of_another_iteration", "test"), @"UNKNOWN line 54, `@%p8 bra NEXT`: a branch decides about synchronization, but %p8 is not known here: it changes in a loop (line 41, `setp.ge.s32 %p7, %r8, %r2`)");
     insta::assert_snapshot!(verdict("asked_with_more", "test"), @"BOUNDED no violation for n in 0..=64, m in 0..=64; no proof: it could not be shown that in warp1, `wait bar_32 0` stays in range (the solver found a counterexample to this step, which need not be one of the protocol)");
     insta::assert_snapshot!(verdict("asked_twice", "test"), @"UNKNOWN line 59, `@%p10 bra TAKEN`: a branch decides about synchronization, but %p10 is not known here: it changes in a loop (line 55, `mad.lo.u32 %r9, %r6, 8, %r20`)");
+}
+
+/// A grid may have 2^31 - 1 CTAs along its first axis. That it has fewer is said, also if the protocol names no CTA.
+#[test]
+fn numbers_of_ctas_that_are_left_out_are_said() {
+    insta::assert_snapshot!(verdict_of("path", "cta_beyond_a_size", "cta"), @r"
+        PROVED for every schedule
+        nctaid_x <= 1073741823
+        ");
+}
+
+/// Two copies of different phases are under way at once. A piece of one and the whole of the other may be more than the first
+/// phase expects.
+#[test]
+fn copies_of_two_phases_come_in_pieces() {
+    for recovery in ["path", "graph"] {
+        let shown = verdict_of(recovery, "copies_of_two_phases", "no copy delivers more");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(shown, @r"
+            PROVED for every schedule
+            no copy delivers more bytes than the phase of its mbarrier still expects
+            ");
+        }
+    }
+}
+
+/// `.relu` makes a negative result 0. No modifier of arithmetic is passed over.
+#[test]
+fn results_that_are_cut_off_are_not_followed() {
+    for recovery in ["path", "graph"] {
+        let shown = verdict_of(recovery, "least_of_two_cut_off", "");
+        assert!(shown.starts_with("UNKNOWN"), "{recovery}: {shown}");
+    }
+}
+
+/// What all lanes of a warp load together, one lane does not load.
+#[test]
+fn matrices_are_loaded_by_whole_warps() {
+    insta::assert_snapshot!(verdict_of("path", "matrix_of_one_lane", ""), @"UNKNOWN line 21, `ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r4]`: `ldmatrix.sync.aligned.m8n8.x1.shared.b16`: all lanes of the warp have to carry this out together");
+    insta::assert_snapshot!(verdict_of("graph", "matrix_of_one_lane", ""), @"UNKNOWN line 21: a part of a warp comes to ldmatrix.sync.aligned.m8n8.x1.shared.b16, while other lanes go on: this is undefined");
+}
+
+/// What is told in a loop before the use in it does not come behind the last use.
+#[test]
+fn the_last_use_of_an_mbarrier_comes_before_what_is_told() {
+    insta::assert_snapshot!(verdict_of("graph", "told_before_the_last_use", "inval"), @"UNKNOWN line 42: the mbarrier may be used behind this: no barrier of all threads stands between that use and this");
 }

@@ -175,6 +175,14 @@ fn warps_that_multiply_or_move_registers_alone() {
         "setmaxnreg.dec.sync.aligned.u32 24;\n",
     );
     assert!(!shown(128, &all).contains(taken));
+    // The same number, by another instruction.
+    let dec = "setmaxnreg.dec.sync.aligned.u32 24;";
+    let apart = format!(
+        "{three}\n@%p1 bra O;\n{dec}\nbra P;\nO:\n{dec}\nP:\n{}",
+        ring()
+    );
+    assert_eq!(verdict(128, &apart), "PROVED for every schedule");
+    assert!(shown(128, &apart).contains(taken));
 }
 
 /// An mbarrier begins once, and ends behind a barrier of all threads that all its uses come before.

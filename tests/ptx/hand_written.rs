@@ -741,12 +741,12 @@ fn numbers_that_do_not_fit() {
             "mov.u32 %r3, -5;\n{operation};\nsetp.ne.u32 %p1, %r4, 0;\n@%p1 bra END;\nbar.sync 1, 96;\nEND:"
         )
     };
-    insta::assert_snapshot!(check(64, "", &code("cvt.sat.u32.s32 %r4, %r3")), @"
-    exit 4
-    --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 14, `@%p1 bra END`: a branch decides about synchronization, but %p1 is not known here: `cvt.sat.u32.s32` of these values is not followed, or may wrap around (line 12, `cvt.sat.u32.s32 %r4, %r3`)
-    --- stderr
-    ");
+    insta::assert_snapshot!(check(64, "", &code("cvt.sat.u32.s32 %r4, %r3")), @r"
+        exit 4
+        --- stdout
+        kernel.ptx: deadlock: UNKNOWN line 14, `@%p1 bra END`: a branch decides about synchronization, but %p1 is not known here: `cvt.sat.u32.s32` is not followed (line 12, `cvt.sat.u32.s32 %r4, %r3`)
+        --- stderr
+        ");
     insta::assert_snapshot!(check(64, "", &code("cvt.u8.u32 %r4, 256")), @"
     exit 1
     --- stdout

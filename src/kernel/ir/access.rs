@@ -42,6 +42,15 @@ impl OperationKind {
         }
     }
 
+    /// The name of what all lanes of a warp have to carry out together, and what does not synchronize: as that is for data only, nothing else
+    /// about it is followed.
+    pub fn of_whole_warp(&self) -> Option<&str> {
+        match self {
+            Self::Opaque { mnemonic, .. } if mnemonic.contains(".aligned") => Some(mnemonic),
+            _ => None,
+        }
+    }
+
     /// What is written to memory other than through an mbarrier.
     pub fn write(&self) -> Option<Write> {
         let of = |space, address, bytes| {

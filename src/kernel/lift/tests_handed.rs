@@ -131,7 +131,7 @@ fn multiplications_as_a_word_says_that_a_warp_hands_over() {
 /// What may be read too early or too late is not the word of its round.
 #[test]
 fn words_that_may_be_others_decide_about_nothing() {
-    let cases: [(&str, &str, &str, &str, &[&str]); 14] = [
+    let cases: [(&str, &str, &str, &str, &[&str]); 15] = [
         (
             "released before it is read",
             "2",
@@ -212,6 +212,19 @@ fn words_that_may_be_others_decide_about_nothing() {
                 LOAD,
                 TOGETHER,
                 "@%p2 st.shared.u32 [%r5], 1;",
+                RELEASE,
+            ],
+        ),
+        (
+            "somebody else stores asynchronously",
+            "2",
+            FREE,
+            STORE,
+            &[
+                FULL,
+                LOAD,
+                TOGETHER,
+                "@%p2 st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r5], %r10, [%r13];",
                 RELEASE,
             ],
         ),

@@ -364,12 +364,25 @@ impl<'a> Life<'a> {
         if late {
             return false;
         }
+        let of_life = |one: &Use<'_>| {
+            !std::ptr::eq(one.action, end.action) && !one.places.is_disjoint(&end.places)
+        };
+        // Of a line with several uses each may be the last one.
+        let uses = other.uses.iter().filter(|one| one.line == last);
+        let lasts: Vec<&Action> = uses
+            .filter(|one| of_life(one))
+            .map(|one| one.action)
+            .collect();
+        let is_behind = |one: &Use<'_>| {
+            let mut lasts = lasts.iter();
+            lasts.all(|last| follows(&other.role.lines, last, one.action))
+        };
         let told = other.uses.iter().any(|one| {
             let tells = matches!(
                 one.action,
                 Action::Arrive { .. } | Action::ArriveExpect { .. } | Action::Commit { .. }
             );
-            tells && one.line >= last && !one.places.is_disjoint(&heard)
+            tells && is_behind(one) && !one.places.is_disjoint(&heard)
         });
         let synced = |life: &Life<'_>, lines: &dyn Fn(usize) -> bool| -> BTreeSet<(i128, i128)> {
             let mut found = BTreeSet::new();
@@ -453,6 +466,31 @@ fn unmet<'a>(lines: &'a [Line], full: &Full, left: &mut Vec<&'a Action>) -> bool
         }
         Line::Let { .. } | Line::Assign { .. } | Line::Return => false,
     })
+}
+
+/// Whether an action is another one, or stands behind it: further down in a block with both, and not on another side of a
+/// branch. What follows in each round of a loop does so in the last one.
+fn follows(lines: &[Line], first: &Action, second: &Action) -> bool {
+    let holds = |line: &Line, wanted: &Action| {
+        let mut found = false;
+        every_line(std::slice::from_ref(line), &mut |line| {
+            found |= matches!(line, Line::Action { action, .. } if std::ptr::eq(action, wanted));
+        });
+        found
+    };
+    let place = |wanted: &Action| lines.iter().position(|line| holds(line, wanted));
+    let (Some(at), Some(behind)) = (place(first), place(second)) else {
+        return false;
+    };
+    match &lines[at] {
+        _ if at != behind => at < behind,
+        Line::For { body, .. } => follows(body, first, second),
+        Line::If {
+            then, otherwise, ..
+        } => follows(then, first, second) || follows(otherwise, first, second),
+        Line::Action { .. } => true,
+        Line::Let { .. } | Line::Assign { .. } | Line::Return => false,
+    }
 }
 
 /// A line with nothing but some actions, and the loops and branches around them; none if it has none of them.

@@ -37,7 +37,7 @@ const STEP: u32 = 8;
 pub struct Registers {
     /// How what is taken and given back is counted.
     pub counted: Counted,
-    /// Whether warps of a warpgroup ask for different numbers, or not equally often. PTX calls that undefined, kernels
+    /// Whether warps of a warpgroup ask for different numbers, not equally often, or by different instructions. PTX calls that undefined, kernels
     /// do it, and it is printed among the assumptions that hardware counts for each warp by itself.
     pub apart: bool,
 }
@@ -153,7 +153,20 @@ pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Regis
 
 /// Whether warps of a warpgroup do not ask for the same registers in the same order.
 fn apart(roles: &[Role], shape: Shape) -> bool {
-    let asking: Vec<Vec<Line>> = roles.iter().map(|role| only(&role.lines, &asks)).collect();
+    // Two instructions that ask for the same are not the same instruction.
+    let places = |role: &Role| {
+        let mut places: Vec<u32> = Vec::new();
+        each(&role.lines, &mut |action, location| {
+            if let Action::SetMaxRegisters { .. } = action {
+                places.push(location.line);
+            }
+        });
+        places
+    };
+    let asking: Vec<(Vec<Line>, Vec<u32>)> = roles
+        .iter()
+        .map(|role| (only(&role.lines, &asks), places(role)))
+        .collect();
     roles.iter().zip(&asking).any(|(role, asks)| {
         role.warps.iter().any(|warp| {
             let first = warp / WARPS * WARPS;
@@ -161,7 +174,7 @@ fn apart(roles: &[Role], shape: Shape) -> bool {
                 let mut others = roles.iter().zip(&asking);
                 let other = others
                     .find(|(other, _)| other.rank == role.rank && other.warps.contains(&warp));
-                !other.is_some_and(|(_, other)| same(asks, other))
+                !other.is_some_and(|(_, (lines, places))| same(&asks.0, lines) && asks.1 == *places)
             })
         })
     })

@@ -93,7 +93,12 @@ impl Walker<'_, '_, '_> {
         }
         self.definite(instruction, state)?;
         let count = i128::from(lanes.count_ones());
-        if self.touches(instruction) && instruction.has("aligned") && lanes != state.whole {
+        let together = match parts.as_slice() {
+            ["ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma", ..] => true,
+            ["tcgen05", kind, ..] => matches!(*kind, "ld" | "st"),
+            _ => self.touches(instruction),
+        };
+        if together && instruction.has("aligned") && lanes != state.whole {
             return self.undefined(
                 instruction,
                 "all lanes of the warp have to carry this out together",

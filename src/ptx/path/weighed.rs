@@ -1,5 +1,5 @@
-//! Parameters that may decide who synchronizes, when and how. Their ranges are taken for granted also where the text does
-//! not mention them, as where a comparison with a limit is certain within the range.
+//! Parameters, and numbers of CTAs, that may decide who synchronizes, when and how. Their ranges are taken for granted also
+//! where the text does not mention them, as where a comparison with a limit is certain within the range.
 //!
 //! Each register counts with everything that is ever written to it, and with the branches under which that is done. So
 //! nothing has to be known of the order, and what is found may be too much, but not too little. What is read from memory
@@ -15,8 +15,29 @@ use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Register;
 use crate::ptx::warp::evaluate::destinations;
 
-/// A parameter, and the offset in it; any if its address is computed.
-pub(in crate::ptx) type Place = (usize, Option<i64>);
+/// What the launch gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::ptx) enum Place {
+    /// A parameter, and the offset in it; any if its address is computed.
+    Parameter(usize, Option<i64>),
+    /// The index of the CTA or of the cluster along an axis.
+    Block(usize),
+    /// The extent of the grid along an axis.
+    Blocks(usize),
+}
+
+impl Place {
+    /// What a special register gives.
+    fn special(name: &str) -> Option<Self> {
+        let (stem, axis) = name.split_once('.')?;
+        let axis = ["x", "y", "z"].iter().position(|own| *own == axis)?;
+        match stem {
+            "%ctaid" | "%clusterid" => Some(Self::Block(axis)),
+            "%nctaid" | "%nclusterid" => Some(Self::Blocks(axis)),
+            _ => None,
+        }
+    }
+}
 
 /// A set of places, by their numbers. The last bit stands for all that have no other.
 type Bits = u128;
@@ -32,7 +53,7 @@ struct Said {
     written: Vec<Register>,
 }
 
-/// The parameters that may decide about instructions that matter.
+/// The parameters and numbers of CTAs that may decide about instructions that matter.
 pub(in crate::ptx) fn weighed(
     function: &Function<'_>,
     flow: &Flow,
@@ -106,11 +127,12 @@ pub(in crate::ptx) fn weighed(
         }
     }
     // A pointer among the operands says where, not how much.
-    let pointer = |(index, _): &Place| {
-        function
-            .parameters
-            .get(*index)
-            .is_some_and(|p| p.bytes == 8)
+    let pointer = |place: &Place| match place {
+        Place::Parameter(index, _) => {
+            let parameter = function.parameters.get(*index);
+            parameter.is_some_and(|p| p.bytes == 8)
+        }
+        Place::Block(_) | Place::Blocks(_) => false,
     };
     let pointers = bits(&places, &pointer);
     for instruction in function.code.iter().filter(|i| matters(i)) {
@@ -168,8 +190,8 @@ fn said(instruction: &Instruction<'_>, function: &Function<'_>, places: &mut Vec
         registers(operand, &mut |register| said.read.push(register));
         names(operand, 0, &mut |name, offset| {
             let index = function.parameters.iter().position(|p| p.name == name);
-            if let Some(index) = index {
-                let place = (index, one.then_some(offset));
+            let parameter = index.map(|index| Place::Parameter(index, one.then_some(offset)));
+            if let Some(place) = parameter.or_else(|| Place::special(name)) {
                 let known = places.iter().position(|p| *p == place);
                 said.places |= bit(known.unwrap_or(places.len()));
                 if known.is_none() {

@@ -35,6 +35,10 @@ use std::rc::Rc;
 /// The size of the largest product of which the high half is followed, in bits.
 const MOST_PRODUCT_BITS: u32 = 100;
 
+/// What may stand between the name and the type of an instruction that computes with integers: which half of a product is
+/// meant, and that a carry is kept, which is not followed where it is read.
+const MODIFIERS: [&str; 4] = ["lo", "hi", "wide", "cc"];
+
 impl Machine<'_, '_> {
     /// Carries an instruction out that only computes.
     pub fn compute(&mut self, instruction: &Instruction<'_>, state: &mut State) {
@@ -303,6 +307,11 @@ impl Machine<'_, '_> {
         let Some(integers) = integers else {
             return lost();
         };
+        // Other modifiers change the result: `.sat` and `.relu` cut it off.
+        let told = |part: &&str| kind_of(part).is_some() || MODIFIERS.contains(part);
+        if name != "mapa" && !parts.iter().skip(1).all(told) {
+            return lost();
+        }
         self.note_words(integers.iter().copied());
         // A product that is shifted down by half its width is divided by a constant: that is written as such.
         let divides = name == "shr"
@@ -344,10 +353,6 @@ impl Machine<'_, '_> {
         at: usize,
     ) -> Option<Integer> {
         let bits = bits_of(parts)?;
-        // What is cut off at the ends of its type is not followed.
-        if parts.contains(&"sat") {
-            return None;
-        }
         let signed = parts.last().is_some_and(|p| p.starts_with('s'));
         let constants: Option<Vec<[i128; 32]>> = operands.iter().map(|i| i.constants()).collect();
         if let Some(constants) = constants
@@ -664,7 +669,7 @@ fn all_around(
     );
     let bits = bits_of(parts)?;
     let plain = !operands.is_empty() && operands.iter().all(|operand| operand.lanes.is_none());
-    if !bitwise || !plain || parts.contains(&"sat") {
+    if !bitwise || !plain {
         return None;
     }
     let signed = parts.last().is_some_and(|part| part.starts_with('s'));

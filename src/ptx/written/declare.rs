@@ -13,6 +13,7 @@ use crate::ptx::names::readable;
 use crate::ptx::names::short;
 use crate::ptx::operations::descriptor::LARGEST_ATOM;
 use crate::ptx::operations::warpgroups::WARPS;
+use crate::ptx::path::weighed::Place;
 use crate::ptx::shape::looks_at_axes;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::place::visible;
@@ -167,6 +168,9 @@ impl Writer<'_, '_> {
             let most = self.followed.unknowns.1.range(&Sum::unknown(unknown)).1;
             let name = self.unknown(unknown, 0)?;
             assumed(&mut head, &format!("0 <= {name} <= {most}"));
+        }
+        if self.silent_blocks() {
+            assumed(&mut head, &format!("nctaid_x <= {}", most_blocks(0)));
         }
         if self.buffers.is_some() {
             head.push_str(
@@ -451,10 +455,26 @@ impl Writer<'_, '_> {
             let parameter = self.function.parameters.get(*index);
             let small = parameter.is_some_and(|p| p.bytes < 4);
             let mut places = [Some(*offset), None].into_iter();
-            let weighed = places.any(|at| self.followed.weighed.contains(&(*index, at)));
+            let weighed = places.any(|at| {
+                let place = Place::Parameter(*index, at);
+                self.followed.weighed.contains(&place)
+            });
             (small || weighed) && !self.used.contains(unknown) && !divided(*unknown)
         });
         silent.collect()
+    }
+
+    /// Whether numbers of CTAs along x may decide about synchronization although the text does not mention them. PTX allows
+    /// twice as many CTAs there as are taken to be launched. Along other axes it allows no more than these.
+    fn silent_blocks(&self) -> bool {
+        let used = |meaning| {
+            let unknown = self.followed.unknowns.find(&meaning);
+            unknown.is_some_and(|unknown| self.used.contains(&unknown))
+        };
+        let weighed = |place| self.followed.weighed.contains(&place);
+        let told = used(Meaning::Blocks(0)) || matches!(self.ctas, Ctas::Each(_));
+        // A smaller index may be that of a CTA in a grid that is too large.
+        !told && (weighed(Place::Blocks(0)) || weighed(Place::Block(0)) && !used(Meaning::Block(0)))
     }
 }
 

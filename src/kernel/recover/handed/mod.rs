@@ -162,10 +162,14 @@ impl Handed {
         let definitions = definitions(kernel);
         // What writes otherwise at an address that is the same for all threads may be a word's.
         let otherwise = operations().any(|(_, operation)| {
-            let known = matches!(
-                operation.kind,
-                OperationKind::Store { .. } | OperationKind::Synchronization(_)
-            );
+            let known = match &operation.kind {
+                OperationKind::Store { .. } => true,
+                // Copies are taken to go elsewhere. `st.async` stores one word, as a store does.
+                OperationKind::Synchronization(one) => {
+                    !matches!(one, Synchronization::StoreAsync { .. })
+                }
+                _ => false,
+            };
             operation.kind.write().is_some_and(|write| {
                 !known
                     && is_of_shared(kernel, &definitions, write.space, write.address)

@@ -1391,6 +1391,9 @@ impl Walker<'_> {
         for ((index, operation), relevant) in numbered.zip(&slice.operations[at.0 as usize]) {
             self.here = (at, index);
             self.meet(operation, path);
+            if let (Some(name), None) = (operation.kind.of_whole_warp(), &operation.guard) {
+                self.whole(path.mask, path, name, &operation.location)?;
+            }
             if !relevant && !self.touches() {
                 continue;
             }
