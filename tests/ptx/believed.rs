@@ -219,7 +219,7 @@ fn copies_of_two_phases_come_in_pieces() {
         let shown = verdict_of(recovery, "copies_of_two_phases", "no copy delivers more");
         insta::allow_duplicates! {
             insta::assert_snapshot!(shown, @r"
-            PROVED for every schedule
+            PROVED for every schedule: by exhaustive search of 20 states of 1 input at 1 point
             no copy delivers more bytes than the phase of its mbarrier still expects
             ");
         }
@@ -238,7 +238,7 @@ fn results_that_are_cut_off_are_not_followed() {
 /// What all lanes of a warp load together, one lane does not load.
 #[test]
 fn matrices_are_loaded_by_whole_warps() {
-    insta::assert_snapshot!(verdict_of("path", "matrix_of_one_lane", ""), @"UNKNOWN line 21, `ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r4]`: `ldmatrix.sync.aligned.m8n8.x1.shared.b16`: all lanes of the warp have to carry this out together");
+    insta::assert_snapshot!(verdict_of("path", "matrix_of_one_lane", ""), @"UNKNOWN line 21, `ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r4]`: `ldmatrix.sync.aligned.m8n8.x1.shared.b16`");
     insta::assert_snapshot!(verdict_of("graph", "matrix_of_one_lane", ""), @"UNKNOWN line 21: a part of a warp comes to ldmatrix.sync.aligned.m8n8.x1.shared.b16, while other lanes go on: this is undefined");
 }
 
