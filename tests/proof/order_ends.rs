@@ -249,3 +249,36 @@ fn what_lacks_bytes_is_not_waited_for() {
         accepted(&source, "deadlock", &order).unwrap_err();
     }
 }
+
+/// A ring of two whose producer waits once at the end, for the last slot but not for the one before it. Then another member and the
+/// consumer wait for each other, as two CTAs do before they give up what they share.
+fn leaves_last(last: &str, parity: &str, after: &str) -> String {
+    format!(
+        "protocol leaves_last param N in 0..
+         mbarrier full[2] {{ arrivals: 1 }} mbarrier empty[2] {{ arrivals: 1 }} mbarrier done {{ arrivals: 1 }} mbarrier too {{ arrivals: 1 }}
+         role load {{ for n in 0..N {{ wait empty[n % 2] (n / 2 + 1) % 2 arrive full[n % 2] }}
+             wait empty[({last}) % 2] (({last}) / 2 + 1) % 2 }}
+         role math {{ for n in 0..N {{ wait full[n % 2] n / 2 % 2 arrive empty[n % 2] }} arrive done {after} wait too 0 }}
+         role other {{ arrive too wait done {parity} }}"
+    )
+}
+
+/// What only ends programs is left out where that is needed. The wait for `done` is not, so that its one arrival is in turn.
+#[test]
+fn a_last_wait_may_be_needed_by_who_arrives() {
+    let source = leaves_last("N + 1", "0", "");
+    let order = proposal(&source).unwrap();
+    let ends: Vec<usize> = order.ends.iter().map(|end| end.class).collect();
+    assert_eq!(ends, [0]);
+    accepted(&source, "deadlock", &order).unwrap();
+    for source in [
+        // A slot that comes later than the last one.
+        leaves_last("N + 2", "0", ""),
+        leaves_last("N + 3", "0", ""),
+        // A second generation that never completes, and one that laps the wait.
+        leaves_last("N + 1", "1", ""),
+        leaves_last("N + 1", "0", "arrive done"),
+    ] {
+        assert_eq!(proposal(&source), None, "{source}");
+    }
+}

@@ -119,9 +119,14 @@ pub fn guess(
                 return Ok(order);
             }
             let ends = search.ends(unguarded)?;
-            if !ends.is_empty() {
-                search.rule = parts.rule(protocol, unguarded, &ends).map_err(uncovered)?;
-                if let Ok(order) = search.run(unguarded, &ends) {
+            let few = search.unclear(&ends)?;
+            let mut all = vec![&ends];
+            if few.len() < ends.len() {
+                all.push(&few);
+            }
+            for ends in all.into_iter().filter(|ends| !ends.is_empty()) {
+                search.rule = parts.rule(protocol, unguarded, ends).map_err(uncovered)?;
+                if let Ok(order) = search.run(unguarded, ends) {
                     return Ok(order);
                 }
             }
@@ -226,6 +231,23 @@ impl Search<'_> {
             }
         }
         Ok(all)
+    }
+
+    /// Of these ends, those of classes of which it is not clear otherwise what a wait is for. What the others wait for last may have to
+    /// stay: who arrives where nobody waits cannot be shown to come in turn.
+    fn unclear(&self, ends: &[End]) -> Result<Vec<End>, String> {
+        let mut classes = BTreeMap::new();
+        for (nth, lane) in self.rule.lanes.iter().enumerate() {
+            for (class, _) in &lane.waits {
+                let of_end = ends.iter().any(|end| end.class == *class);
+                if of_end && classes.get(class) != Some(&true) {
+                    classes.insert(*class, self.lag(nth, *class).is_err());
+                    self.stop()?;
+                }
+            }
+        }
+        let left = |end: &&End| classes.get(&end.class) == Some(&true);
+        Ok(ends.iter().filter(left).copied().collect())
     }
 
     fn run(&self, unguarded: &[(usize, usize)], ends: &[End]) -> Result<Order, String> {
