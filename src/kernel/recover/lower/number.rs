@@ -490,6 +490,11 @@ fn uneven(condition: &Condition, p: &Number, q: &Number) -> Option<Number> {
     else {
         return None;
     };
+    let rounded_down = Atomic::Quotient(inner.clone(), *divisor);
+    // What a division by 2 leaves over is 0 or 1 itself. With it, loops of two rounds at once come out even.
+    if *divisor == 2 && !even.parts.contains_key(&rounded_down) {
+        return even.plus(&inner.remainder(2)?.times(more)?);
+    }
     let above = inner.plus(&Number::constant(divisor.checked_sub(1)?))?;
     let rounded = [above.divided(*divisor)?, inner.divided(*divisor)?];
     let odd = rounded[0].minus(&rounded[1])?;
