@@ -28,6 +28,7 @@ mod loops;
 mod nested;
 mod order;
 mod order_again;
+mod order_alike;
 mod order_ends;
 mod order_parts;
 mod order_seats;

@@ -17,6 +17,7 @@ use super::points::Holds;
 use super::points::monomial_at;
 use super::simplex::gcd;
 use super::uncovered;
+use crate::certificate::cut::flow::Flow;
 use crate::certificate::order::artefact::Lag;
 use crate::certificate::order::artefact::Product;
 use crate::certificate::order::artefact::Rank;
@@ -46,18 +47,31 @@ impl Search<'_> {
     pub(super) fn ranks(&self, lags: &[Lag]) -> Result<Vec<Rank>, String> {
         (self.tell)("looking for ranks");
         let mut large = None;
+        // The same ranks for members that do the same, as those of several CTAs do: first where that leaves few.
+        let classes = &self.rule.classes;
+        let is_new = |at: &usize| {
+            let mut before = classes[..*at].iter();
+            !before.any(|other| self.are_alike(&other.flow, &classes[*at].flow))
+        };
+        let different = (0..classes.len()).filter(is_new).count();
+        let few = different.saturating_mul(2) <= classes.len();
+        let ways = [few, !few];
         for more in [false, true] {
             let monomials = self.monomials(more)?;
-            // Where numbers do not fit, without the bounds of parameters that are large: there may be ranks that do without.
-            for all in [true, false] {
-                match self.ranks_over(&monomials, lags, all) {
-                    Ok(Some(ranks)) => return Ok(ranks),
-                    Ok(None) => break,
-                    Err(reason) if reason == TOO_LARGE => {
-                        self.stop()?;
-                        large = Some(reason);
+            // Where numbers do not fit, the other way, and then without the bounds of parameters that are large: there may be ranks that
+            // do without.
+            'monomials: for all in [true, false] {
+                for alike in ways {
+                    match self.ranks_over(&monomials, lags, (all, alike)) {
+                        Ok(Some(ranks)) => return Ok(ranks),
+                        Ok(None) if alike => {}
+                        Ok(None) => break 'monomials,
+                        Err(reason) if reason == TOO_LARGE => {
+                            self.stop()?;
+                            large = Some(reason);
+                        }
+                        Err(reason) => return Err(reason),
                     }
-                    Err(reason) => return Err(reason),
                 }
             }
         }
@@ -265,15 +279,34 @@ impl Search<'_> {
         Ok(plane(&sequent.goal, &value))
     }
 
+    /// Whether two programs have the same operations, in the same loops, on objects of the same kind.
+    fn are_alike(&self, a: &Flow, b: &Flow) -> bool {
+        let loops = |flow: &Flow| {
+            let all = flow.loops.iter();
+            all.map(|this| (this.trips.clone(), this.outer.clone()))
+                .collect::<Vec<_>>()
+        };
+        let sites = |flow: &Flow| {
+            let objects = &self.protocol.objects;
+            let all = flow.sites.iter().map(|site| {
+                let object = &objects[site.object.0];
+                let kind = std::mem::discriminant(&site.kind);
+                (kind, site.path.loops.clone(), &object.kind, &object.extents)
+            });
+            all.collect::<Vec<_>>()
+        };
+        loops(a) == loops(b) && sites(a) == sites(b)
+    }
+
     fn ranks_over(
         &self,
         monomials: &[Monomial],
         lags: &[Lag],
-        all: bool,
+        (all, alike): (bool, bool),
     ) -> Result<Option<Vec<Rank>>, String> {
-        let classes = self.rule.classes.iter();
-        let classes = classes.map(|class| (class.flow.loops.len(), class.flow.sites.len()));
-        let shape = Shape::new(monomials, classes);
+        let flows: Vec<&Flow> = self.rule.classes.iter().map(|class| &class.flow).collect();
+        let same = |a: &Flow, b: &Flow| alike && self.are_alike(a, b);
+        let shape = Shape::new(monomials, &flows, &same);
         let weights = |class: usize, part: Part| {
             let first = shape.first(class, part);
             let mut sum = Polynomial::default();
@@ -420,14 +453,23 @@ struct Shape<'m> {
 }
 
 impl<'m> Shape<'m> {
-    fn new(monomials: &'m [Monomial], classes: impl Iterator<Item = (usize, usize)>) -> Shape<'m> {
+    /// With the same coefficients for members that are the `same`.
+    fn new(
+        monomials: &'m [Monomial],
+        flows: &[&Flow],
+        same: &dyn Fn(&Flow, &Flow) -> bool,
+    ) -> Shape<'m> {
         let mut next = 0;
-        let classes = classes.map(|(loops, sites)| {
-            let first = next;
-            next += loops + sites;
-            (first, loops, sites)
-        });
-        let classes = classes.collect();
+        let mut classes: Vec<(usize, usize, usize)> = Vec::new();
+        for (at, flow) in flows.iter().enumerate() {
+            let known = flows[..at].iter().position(|other| same(other, flow));
+            let (loops, sites) = (flow.loops.len(), flow.sites.len());
+            classes.push(match known {
+                Some(known) => classes[known],
+                None => (next, loops, sites),
+            });
+            next += if known.is_some() { 0 } else { loops + sites };
+        }
         Shape {
             monomials,
             classes,
@@ -453,8 +495,8 @@ impl<'m> Shape<'m> {
     /// The unknowns that the solver has for the coefficients of a class that the operation has and the next one.
     fn neighbours(&self) -> impl Iterator<Item = (usize, usize)> {
         let width = self.monomials.len();
-        let classes = self.classes.iter();
-        classes.flat_map(move |(first, loops, sites)| {
+        let classes: BTreeSet<(usize, usize, usize)> = self.classes.iter().copied().collect();
+        classes.into_iter().flat_map(move |(first, loops, sites)| {
             let own = (first + loops) * width..(first + loops + sites) * width;
             own.clone().zip(own.skip(width))
         })
