@@ -16,6 +16,7 @@ use z3::StatisticsValue;
 use super::ground;
 use super::linear;
 use super::obligation::Obligation;
+use super::parts;
 use crate::certificate::exact;
 use crate::fresh;
 use crate::patience;
@@ -62,7 +63,7 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
             return answer;
         }
         // Part by part, each has a reason of its own that the solver need not tell from the others'.
-        let conjuncts = obligation.conjuncts();
+        let conjuncts = parts::conjuncts(obligation);
         if conjuncts.len() > 1 {
             return all_of(&conjuncts, solver, deadline);
         }
@@ -85,7 +86,7 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
             return answer;
         }
     }
-    for part in obligation.parts() {
+    for part in parts::parts(obligation) {
         let left = left(deadline);
         if left.is_zero() {
             return Answer::Unknown("timeout".to_owned());

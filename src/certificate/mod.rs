@@ -29,8 +29,10 @@ pub mod manifest;
 pub mod normal;
 mod once;
 pub mod order;
+pub mod parts;
 pub mod program;
 pub mod separation;
+mod sexpr;
 mod sums;
 pub mod ticket;
 mod touched;
@@ -40,7 +42,6 @@ mod workers;
 
 pub use crate::trusted::exact;
 pub use crate::trusted::obligation;
-pub(crate) use crate::trusted::sexpr;
 pub use crate::trusted::term;
 
 use crate::protocol::Domain;

@@ -2,7 +2,6 @@
 
 use super::certificate::Counter;
 use super::certificate::NotLapped;
-use super::chains::Knows;
 use super::lanes::At;
 use super::member::Awaits;
 use super::member::Member;
@@ -195,7 +194,7 @@ impl Member<'_, '_> {
         if reason.chain.last().is_none_or(|last| last.lane != lane) {
             return Err(unfit());
         }
-        let done = self.world.done(&self.knows(), &reason.chain)?;
+        let done = self.world.done(self, &reason.chain)?;
         let mut goals = done.needed.clone();
         goals.push(done.exceeds(&term::sub(&arrived, &size)));
         goals.extend(term::same(&self.group(lane)?, &done.group));
@@ -206,18 +205,9 @@ impl Member<'_, '_> {
             .collect())
     }
 
-    fn knows(&self) -> Knows<'_> {
-        Knows {
-            class: self.class,
-            vars: &self.names.vars,
-            counters: &self.counters,
-        }
-    }
-
     /// An arrival, of which there are so many at each number.
     fn arrive(&mut self, lane: usize, units: usize, span: Span) -> Result<(), Unsupported> {
         let arrived = self.counter(Counter::Arrived(lane))?;
-        let size = self.world.size(lane);
         let mut goals = self.in_turn(lane)?;
         let owed = self.counter(Counter::Owed(lane))?;
         goals.push(term::eq(&owed, &term::int(0)));
@@ -233,7 +223,7 @@ impl Member<'_, '_> {
             self.quote(span)
         );
         self.conclude("in_turn", meaning, goals);
-        self.laps(lane, &arrived, &size, span)?;
+        self.laps(lane, span)?;
 
         let one = term::int(1);
         if units > 1 {
@@ -280,13 +270,8 @@ impl Member<'_, '_> {
     }
 
     /// Whoever could be lapped by this arrival has passed the wait.
-    fn laps(
-        &mut self,
-        lane: usize,
-        arrived: &Term,
-        size: &Term,
-        span: Span,
-    ) -> Result<(), Unsupported> {
+    fn laps(&mut self, lane: usize, span: Span) -> Result<(), Unsupported> {
+        let (arrived, size) = (self.counter(Counter::Arrived(lane))?, self.world.size(lane));
         let mut goals = Vec::new();
         for reason in &self.certificate().not_lapped {
             if reason.lane != lane || reason.by != self.class {
@@ -294,7 +279,7 @@ impl Member<'_, '_> {
             }
             // The wait for the number that is `size` less is over: more waits have been passed than its number.
             let lag = self.world.lag(reason.class, lane)?;
-            let wait = term::sum([term::sub(arrived, size), lag]);
+            let wait = term::sum([term::sub(&arrived, &size), lag]);
             if reason.chain.is_empty() {
                 // Nobody has passed less than no wait.
                 let passed = match reason.class == self.class {
@@ -311,9 +296,7 @@ impl Member<'_, '_> {
                     return Err(unfit());
                 }
                 let group = self.group(lane)?;
-                let passed = self
-                    .world
-                    .passed(&self.knows(), &reason.chain, lane, &group)?;
+                let passed = self.world.passed(self, &reason.chain, lane, &group)?;
                 goals.extend(passed.needed.iter().cloned());
                 goals.push(passed.exceeds(&wait));
             }
@@ -431,6 +414,8 @@ impl Member<'_, '_> {
             term::ite(&around, &term::sum([rounds.clone(), one]), &rounds),
         );
         self.count(at, term::ite(&around, &term::int(0), &next));
-        self.note_pair(lane, value, turn, at)
+        let facts = self.pair(lane, self.counter(value)?, turn, at)?;
+        self.facts.extend(facts);
+        Ok(())
     }
 }

@@ -5,29 +5,16 @@
 //! a count `n` is `scale * n >= bound`, with a scale that is at least 1: if `u * w >= v * n - less` holds of all who have made
 //! `n` arrivals, then `(scale * u) * w >= v * bound - scale * less`.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-
 use super::certificate::Behind;
 use super::certificate::Counter;
 use super::certificate::Link;
 use super::exact;
+use super::member::Member;
 use super::member::unfit;
 use super::term;
 use super::term::Term;
 use super::unsupported::Unsupported;
 use super::world::World;
-use crate::protocol::VarId;
-
-/// A member: its class, its indices, and what it has counted.
-pub struct Knows<'k> {
-    /// The class.
-    pub class: usize,
-    /// The values of its indices; others may be there.
-    pub vars: &'k HashMap<VarId, Term>,
-    /// What it has counted.
-    pub counters: &'k BTreeMap<Counter, Term>,
-}
 
 /// What is known: `scale * count >= bound`, of the numbers that are done in a group, or of waits.
 pub struct Known {
@@ -59,14 +46,14 @@ impl World<'_, '_> {
     /// # Errors
     ///
     /// A chain that does not hang together.
-    pub fn done(&self, member: &Knows<'_>, chain: &[Link]) -> Result<Known, Unsupported> {
+    pub fn done(&self, member: &Member<'_, '_>, chain: &[Link]) -> Result<Known, Unsupported> {
         let (first, rest) = chain.split_first().ok_or_else(unfit)?;
         let awaited = member.counters.get(&Counter::Awaited(first.lane));
         let mut known = Known {
             scale: 1,
             bound: awaited.cloned().ok_or_else(unfit)?,
             needed: Vec::new(),
-            group: self.group_of(member.class, first.lane, member.vars)?,
+            group: self.group_of(member.class, first.lane, &member.names.vars)?,
         };
         known.done(&self.lag(member.class, first.lane)?);
         let mut last = first;
@@ -88,7 +75,7 @@ impl World<'_, '_> {
     /// A chain that does not hang together.
     pub fn passed(
         &self,
-        member: &Knows<'_>,
+        member: &Member<'_, '_>,
         chain: &[Link],
         lane: usize,
         group: &[Term],

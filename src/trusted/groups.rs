@@ -103,7 +103,8 @@ impl World<'_, '_> {
             }
         }
         if group.is_empty() {
-            needed.push(self.inhabited(class)?);
+            let members = self.members.get(class).ok_or_else(unfit)?;
+            needed.push(term::le(&term::int(1), members));
         }
         needed.extend(term::same(&self.group_of(class, lane, &vars)?, group));
         Ok((vars, needed))
@@ -115,12 +116,6 @@ impl World<'_, '_> {
         let inside = term::within(&term::int(range.lo), value, &extent);
         let below = range.hi.map(|hi| term::lt(value, &term::int(hi)));
         Ok(term::and([inside].into_iter().chain(below)))
-    }
-
-    /// That a class has members.
-    pub(super) fn inhabited(&self, class: usize) -> Result<Term, Unsupported> {
-        let members = self.members.get(class).ok_or_else(unfit)?;
-        Ok(term::le(&term::int(1), members))
     }
 
     /// What all members together arrive with at each number of a group; of a pool, what they hold at most.

@@ -363,7 +363,7 @@ impl<'a, 'p> Member<'a, 'p> {
     }
 
     /// `counter = turn * size + at`, with `at` in `0..size`; sizes are at least 1.
-    fn pair(
+    pub(super) fn pair(
         &mut self,
         lane: usize,
         value: Term,
@@ -384,22 +384,6 @@ impl<'a, 'p> Member<'a, 'p> {
             }
         }
         Ok(all)
-    }
-
-    /// Notes what the present values of a counter say of quotients.
-    pub(super) fn note_pair(
-        &mut self,
-        lane: usize,
-        value: Counter,
-        turn: Counter,
-        at: Counter,
-    ) -> Result<(), Unsupported> {
-        if self.system().lanes[lane].moving().is_some() {
-            let value = self.counter(value)?;
-            let facts = self.pair(lane, value, turn, at)?;
-            self.facts.extend(facts);
-        }
-        Ok(())
     }
 
     pub(super) fn block(&mut self, body: &[Node]) -> Result<(), Unsupported> {

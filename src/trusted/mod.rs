@@ -121,7 +121,6 @@ mod member;
 pub mod obligation;
 mod pools;
 mod progress;
-pub mod sexpr;
 pub mod system;
 pub mod term;
 pub mod unsupported;

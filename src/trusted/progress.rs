@@ -38,6 +38,9 @@ pub fn goals(
         if !system.lanes[waits.lane].arriving.contains(&other) {
             continue;
         }
+        let own = world.group_of(class, waits.lane, &walked.vars)?;
+        let theirs = world.group_of(other, waits.lane, &others.vars)?;
+        let one_group = term::same(&own, &theirs);
         for place in &others.scenes {
             Unsupported::unless_in_time()?;
             let arrived = place
@@ -45,10 +48,7 @@ pub fn goals(
                 .get(&Counter::Arrived(waits.lane))
                 .ok_or_else(unfit)?;
             let missing = term::le(arrived, &waits.number);
-            // Both do something to one group.
-            let own = world.group_of(class, waits.lane, &walked.vars)?;
-            let theirs = world.group_of(other, waits.lane, &others.vars)?;
-            let missing = term::and([vec![missing], term::same(&own, &theirs)].concat());
+            let missing = term::and([vec![missing], one_group.clone()].concat());
             let (goal, what) = match &place.wait {
                 Some(theirs) => (
                     term::lt(&theirs.rank, &waits.rank),

@@ -237,12 +237,8 @@ impl<'a, 'p> World<'a, 'p> {
     /// Another object, or an expression without a term.
     pub fn initial(&self, lane: usize) -> Result<Term, Unsupported> {
         match self.system.kind(lane) {
-            ObjectKind::Semaphore(Initial::Value(value)) => self.constant_expression(value),
+            ObjectKind::Semaphore(Initial::Value(value)) => self.names().term(value),
             _ => Err(unfit()),
         }
-    }
-
-    fn constant_expression(&self, expr: &Expr) -> Result<Term, Unsupported> {
-        self.names().term(expr)
     }
 }

@@ -7,6 +7,7 @@ use crate::support::kernel_rows::once;
 use crate::support::kernel_rows::with_more;
 use std::time::Duration;
 use warplock::certificate::cut::artefact::Shows;
+use warplock::certificate::parts::conjuncts;
 use warplock::proof;
 use warplock::proof::Layer;
 use warplock::protocol;
@@ -371,8 +372,7 @@ fn the_parts_of_a_goal_are_all_of_it() {
     let protocol = text::load(APART.as_bytes()).unwrap();
     let mut seen = 0;
     for whole in obligations(&protocol, &apart()).unwrap() {
-        let goals: Vec<_> = whole
-            .conjuncts()
+        let goals: Vec<_> = conjuncts(&whole)
             .into_iter()
             .map(|part| part.goal)
             .collect();
