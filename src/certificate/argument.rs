@@ -26,6 +26,7 @@ use super::turns::Turns;
 use crate::protocol::ATOMIC;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
+use crate::semantics::hazards;
 use crate::trusted;
 use crate::trusted::certificate::Certificate as Kernel;
 use crate::trusted::events;
@@ -183,7 +184,9 @@ impl Argument {
             Argument::CaseSplit(split) => case_split::proves(protocol, split, property),
             Argument::Arriver(arriver) => arriver::proves(protocol, arriver, property),
             Argument::Exhaustive(_) => true,
-            Argument::Kernel(_) if trusted::proves(property) => true,
+            Argument::Kernel(_) if trusted::proves(property) => {
+                !hazards::wants_data(protocol, property)
+            }
             _ => match property {
                 Property::Deadlock => true,
                 Property::Assertion => claims::follow_from_progress(protocol),

@@ -96,19 +96,15 @@ impl Expr {
         Expr::Binary(op, Box::new(left), Box::new(right))
     }
 
-    /// Whether it divides, counts aside.
-    pub fn divides(&self) -> bool {
+    /// What it is made of directly.
+    pub fn parts(&self) -> Vec<&Expr> {
         match self {
-            Expr::Int(_)
-            | Expr::Bool(_)
-            | Expr::Param(_)
-            | Expr::Var(_)
-            | Expr::Visits(..)
-            | Expr::Count { .. } => false,
-            Expr::Neg(e) | Expr::Not(e) => e.divides(),
-            Expr::Binary(BinaryOp::Div | BinaryOp::Mod, ..) => true,
-            Expr::Binary(_, a, b) => a.divides() || b.divides(),
-            Expr::If(c, a, b) => c.divides() || a.divides() || b.divides(),
+            Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) | Expr::Var(_) => Vec::new(),
+            Expr::Neg(e) | Expr::Not(e) => vec![e],
+            Expr::Binary(_, a, b) => vec![a, b],
+            Expr::If(c, a, b) => vec![c, a, b],
+            Expr::Visits(_, at) => at.iter().collect(),
+            Expr::Count { lo, hi, body, .. } => vec![lo, hi, body],
         }
     }
 

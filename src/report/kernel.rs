@@ -145,7 +145,21 @@ pub fn explain(protocol: &Protocol, certificate: &Certificate) -> Vec<String> {
             "{} arrives at {} only when the generation before has completed: {}.",
             words.class(reason.class),
             words.lane(reason.lane),
-            words.chain(&reason.chain)
+            match reason.chain.as_slice() {
+                [] => "nobody else arrives there".to_owned(),
+                chain => words.chain(chain),
+            }
+        ));
+    }
+    for reason in &certificate.ready {
+        lines.push(format!(
+            "{} uses {} only when it has been initialised: {}.",
+            words.class(reason.class),
+            words.lane(reason.lane),
+            match reason.chain.as_slice() {
+                [] => "it has done that itself".to_owned(),
+                chain => words.chain(chain),
+            }
         ));
     }
     for reason in &certificate.not_lapped {

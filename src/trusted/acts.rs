@@ -1,7 +1,9 @@
 //! What has to hold where a member does something to an element, and what it has counted afterwards.
 
 use super::certificate::Counter;
+use super::certificate::Link;
 use super::certificate::NotLapped;
+use super::certificate::Ready;
 use super::lanes::At;
 use super::member::Awaits;
 use super::member::Member;
@@ -13,6 +15,7 @@ use super::system::Doing;
 use super::term;
 use super::term::Term;
 use super::unsupported::Unsupported;
+use crate::protocol::Comparison;
 use crate::protocol::ObjectKind;
 use crate::protocol::Span;
 
@@ -30,6 +33,7 @@ impl Member<'_, '_> {
         if let Some(next) = next {
             self.element(act, &self.counter(next)?)?;
         }
+        self.ready(act)?;
         match &act.doing {
             Doing::Take(amount) => self.take(act, amount),
             Doing::Give(amount) => self.give(act, amount),
@@ -72,28 +76,27 @@ impl Member<'_, '_> {
                 let awaited = self.counter(Counter::Awaited(lane))?;
                 let own = term::eq(&term::sum([awaited, term::int(1)]), &arrived);
                 let whole = term::eq(&self.counter(Counter::Part(lane))?, &term::int(0));
-                self.exactly(lane)?;
-                self.wait(act, *number, vec![own, whole])
+                match self.world.rounds(self.class, lane)? {
+                    0 => self.wait(act, *number, vec![own, whole]),
+                    _ => Err(unfit()),
+                }
             }
-            Doing::Value(value, number) => {
+            Doing::Value(value, comparison, number) => {
+                if *comparison == Comparison::Equal {
+                    self.never_overshot(lane)?;
+                }
                 let value = self.evaluated(value, act.span)?;
-                // One more round of everybody's additions.
+                // One more round of everybody's additions, unless it is for the round before.
                 let turn = self.counter(Counter::AwaitedTurn(lane))?;
-                let rounds = term::sum([turn, term::int(1)]);
-                let arriving = self.world.arriving(lane, &self.group(lane)?)?;
+                let rounds = match self.world.rounds(self.class, lane)? {
+                    0 => term::sum([turn, term::int(1)]),
+                    _ => turn,
+                };
+                let arriving = self.world.arriving(lane, &self.group(lane, true)?)?;
                 let added = term::product([arriving, rounds]);
                 let wanted = term::sum([self.world.initial(lane)?, added]);
-                self.exactly(lane)?;
                 self.wait(act, *number, vec![term::eq(&value, &wanted)])
             }
-        }
-    }
-
-    /// A wait of this kind is for the number of the wait itself.
-    fn exactly(&self, lane: usize) -> Result<(), Unsupported> {
-        match self.world.rounds(self.class, lane)? {
-            0 => Ok(()),
-            _ => Err(unfit()),
         }
     }
 
@@ -105,9 +108,57 @@ impl Member<'_, '_> {
         }
     }
 
-    /// The group of a lane that this member does something to.
-    pub(super) fn group(&self, lane: usize) -> Result<Vec<Term>, Unsupported> {
-        self.world.group_of(self.class, lane, &self.names.vars)
+    /// Whoever adds to a semaphore knows of everybody who waits there for one value that the wait is over.
+    fn never_overshot(&self, lane: usize) -> Result<(), Unsupported> {
+        let mut arriving = self.system().lanes[lane].arriving.iter();
+        let knows = arriving.all(|by| {
+            let mut all = self.certificate().not_lapped.iter();
+            all.any(|reason| {
+                let others = reason.by != self.class || !reason.chain.is_empty();
+                (reason.class, reason.lane, reason.by) == (self.class, lane, *by) && others
+            })
+        });
+        knows.then_some(()).ok_or_else(unfit)
+    }
+
+    /// What is used has been initialised, and so have all elements of its group.
+    fn ready(&mut self, act: &Act) -> Result<(), Unsupported> {
+        let Some(inits) = self.system().inits(act.lane)? else {
+            return Ok(());
+        };
+        let mut all = self.certificate().ready.iter();
+        let fits = |reason: &&Ready| reason.class == self.class && reason.lane == act.lane;
+        let reason = all.find(fits).ok_or_else(unfit)?;
+        let (mut goals, group) = match reason.chain.last() {
+            None => {
+                let made = self.counter(Counter::Arrived(inits))?;
+                let all = term::eq(&made, &self.world.size(inits));
+                (vec![all], self.group(inits, false)?)
+            }
+            Some(last) => {
+                let done = self.world.done(self, &reason.chain)?;
+                if !self.system().lanes[last.lane]
+                    .arriving
+                    .contains(&last.class)
+                {
+                    return Err(unfit());
+                }
+                let (vars, needed) = self.world.witness(last.class, last.lane, &done.group)?;
+                let one = done.exceeds(&term::int(0));
+                let goals = [done.needed, needed, vec![one]].concat();
+                (goals, self.world.group_of(last.class, inits, false, &vars)?)
+            }
+        };
+        goals.extend(term::same(&group, &self.group(act.lane, false)?));
+        let meaning = format!("{} is at what has been initialised", self.quote(act.span));
+        self.conclude("ready", meaning, goals);
+        Ok(())
+    }
+
+    /// The group of a lane in which this member waits, or does something else.
+    pub(super) fn group(&self, lane: usize, waits: bool) -> Result<Vec<Term>, Unsupported> {
+        let vars = &self.names.vars;
+        self.world.group_of(self.class, lane, waits, vars)
     }
 
     /// A counter gets a value.
@@ -154,7 +205,7 @@ impl Member<'_, '_> {
             weight = term::ite(&here, amount, &weight);
         }
         let goals = match amount {
-            Amount::One => vec![term::eq(&weight, &one)],
+            Amount::One | Amount::Init => vec![term::eq(&weight, &one)],
             Amount::Given(amount) => {
                 let amount = self.evaluated(amount, act.span)?;
                 match weight == one {
@@ -164,7 +215,9 @@ impl Member<'_, '_> {
             }
             Amount::Threads(threads) => {
                 let threads = self.evaluated(threads, act.span)?;
-                let arriving = self.world.arriving(act.lane, &self.group(act.lane)?)?;
+                let arriving = self
+                    .world
+                    .arriving(act.lane, &self.group(act.lane, false)?)?;
                 let all = term::product([term::int(WARP), arriving]);
                 vec![term::eq(&weight, &one), term::eq(&threads, &all)]
             }
@@ -191,13 +244,17 @@ impl Member<'_, '_> {
         let Some(reason) = reason else {
             return Ok(vec![first]);
         };
-        if reason.chain.last().is_none_or(|last| last.lane != lane) {
-            return Err(unfit());
-        }
-        let done = self.world.done(self, &reason.chain)?;
-        let mut goals = done.needed.clone();
-        goals.push(done.exceeds(&term::sub(&arrived, &size)));
-        goals.extend(term::same(&self.group(lane)?, &done.group));
+        let group = self.group(lane, false)?;
+        let goals = match (reason.chain.last(), self.system().kind(lane)) {
+            // An addition is done at once, so all own ones to numbers before have been.
+            (None, ObjectKind::Semaphore(_)) => vec![self.world.alone(lane, &group)?],
+            (Some(last), _) if last.lane == lane => {
+                let done = self.world.done(self, &reason.chain)?;
+                let more = done.exceeds(&term::sub(&arrived, &size));
+                [done.needed, vec![more], term::same(&group, &done.group)].concat()
+            }
+            _ => return Err(unfit()),
+        };
         // What a reason needs is not asked for in the first round.
         Ok(goals
             .into_iter()
@@ -211,6 +268,15 @@ impl Member<'_, '_> {
         let mut goals = self.in_turn(lane)?;
         let owed = self.counter(Counter::Owed(lane))?;
         goals.push(term::eq(&owed, &term::int(0)));
+        let class = self.class;
+        for reason in &self.certificate().ready {
+            // Others rely on it that what this class initialises has been, when it arrives here.
+            if reason.chain.last() == Some(&Link { lane, class }) {
+                let inits = self.system().inits(reason.lane)?.ok_or_else(unfit)?;
+                let made = self.counter(Counter::Arrived(inits))?;
+                goals.push(term::eq(&made, &self.world.size(inits)));
+            }
+        }
         if let ObjectKind::Barrier { .. } = self.system().kind(lane) {
             // A second arrival without a wait in between is undefined.
             self.once(lane)?;
@@ -295,7 +361,7 @@ impl Member<'_, '_> {
                 {
                     return Err(unfit());
                 }
-                let group = self.group(lane)?;
+                let group = self.group(lane, false)?;
                 let passed = self.world.passed(self, &reason.chain, lane, &group)?;
                 goals.extend(passed.needed.iter().cloned());
                 goals.push(passed.exceeds(&wait));
@@ -314,7 +380,7 @@ impl Member<'_, '_> {
         if !self.system().lanes[lane].arriving.contains(&by) {
             return Err(unfit());
         }
-        let (_, goals) = self.world.witness(by, lane, &self.group(lane)?)?;
+        let (_, goals) = self.world.witness(by, lane, &self.group(lane, true)?)?;
         let meaning = "somebody arrives who laps nobody".to_owned();
         self.conclude("lapped_by", meaning, goals);
         Ok(())
@@ -323,16 +389,12 @@ impl Member<'_, '_> {
     fn deliver(&mut self, act: &Act, bytes: &crate::protocol::Expr) -> Result<(), Unsupported> {
         let lane = act.lane;
         let bytes = self.evaluated(bytes, act.span)?;
-        let (expected, owed) = (
-            self.counter(Counter::Expected(lane))?,
-            self.counter(Counter::Owed(lane))?,
-        );
+        let expected = self.counter(Counter::Expected(lane))?;
+        let owed = self.counter(Counter::Owed(lane))?;
         let zero = term::int(0);
         let late = term::lt(&zero, &owed);
-        let (last, next) = (
-            self.counter(Counter::ArrivedLast(lane))?,
-            self.counter(Counter::ArrivedAt(lane))?,
-        );
+        let last = self.counter(Counter::ArrivedLast(lane))?;
+        let next = self.counter(Counter::ArrivedAt(lane))?;
         let element = term::ite(&late, &last, &next);
         let missing = term::ite(&late, &owed, &expected);
         let mut goals = self.element_is(act, &element)?;

@@ -17,8 +17,11 @@ pub struct Certificate {
     pub weights: Vec<Weight>,
     /// Why arrivals at a lane come in turn.
     pub in_turn: Vec<InTurn>,
-    /// Why no wait by parity is lapped.
+    /// Why no wait by parity, or for one value, is lapped.
     pub not_lapped: Vec<NotLapped>,
+    /// Why mbarriers have been initialised where they are used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ready: Vec<Ready>,
 }
 
 /// An index of a role whose values below and from these numbers on are told apart.
@@ -105,7 +108,19 @@ pub struct InTurn {
     pub class: usize,
     /// Where.
     pub lane: usize,
-    /// Why it knows: the last link is at the lane itself.
+    /// Why it knows: the last link is at the lane itself. Empty if nobody else arrives in its group.
+    pub chain: Vec<Link>,
+}
+
+/// A class that uses mbarriers knows that they have been initialised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ready {
+    /// Who uses them.
+    pub class: usize,
+    /// Where.
+    pub lane: usize,
+    /// Why it knows: the last link is to the class that initialises them before it arrives. Empty if that is the class itself.
     pub chain: Vec<Link>,
 }
 
@@ -141,6 +156,8 @@ pub enum Fact {
     Zero(Sum),
     /// The sum is at least 0.
     AtLeastZero(Sum),
+    /// One of the sums is 0.
+    Either(Sum, Sum),
 }
 
 /// A sum of integers times products.

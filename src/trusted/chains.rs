@@ -53,7 +53,7 @@ impl World<'_, '_> {
             scale: 1,
             bound: awaited.cloned().ok_or_else(unfit)?,
             needed: Vec::new(),
-            group: self.group_of(member.class, first.lane, &member.names.vars)?,
+            group: self.group_of(member.class, first.lane, true, &member.names.vars)?,
         };
         known.done(&self.lag(member.class, first.lane)?);
         let mut last = first;
@@ -62,7 +62,7 @@ impl World<'_, '_> {
             known.needed.extend(needed);
             self.behind(&mut known, last, link.lane)?;
             known.done(&self.lag(last.class, link.lane)?);
-            known.group = self.group_of(last.class, link.lane, &vars)?;
+            known.group = self.group_of(last.class, link.lane, true, &vars)?;
             last = link;
         }
         Ok(known)
@@ -83,8 +83,8 @@ impl World<'_, '_> {
         let last = chain.last().ok_or_else(unfit)?;
         let mut known = self.done(member, chain)?;
         // Whoever waits there arrives in the group of which something is known.
-        let vars = self.shared(last.class, lane, group)?;
-        let arrives = self.group_of(last.class, last.lane, &vars)?;
+        let vars = self.shared(last.class, lane, true, group)?;
+        let arrives = self.group_of(last.class, last.lane, false, &vars)?;
         known.needed.extend(term::same(&arrives, &known.group));
         self.behind(&mut known, last, lane)?;
         Ok(known)

@@ -330,15 +330,18 @@ impl Names {
             let whole = term::eq(a, &term::sum([product, rest.clone()]));
             let pair = term::and([whole, term::within(&zero, &rest, b)]);
             facts.push(term::or([term::le(b, &zero), pair]));
-            for [counter, size, turn, at] in pairs {
+            for ([counter, size, turn, at], more) in pairs.iter().flat_map(|p| [(p, 0), (p, 1)]) {
+                // Of a counter, and of one that is a round further.
                 let product = term::product([turn.clone(), size.clone()]);
+                let further = term::product([term::int(more), size.clone()]);
                 let same = term::and([
-                    term::eq(a, counter),
+                    term::eq(a, &term::sum([counter.clone(), further])),
                     term::eq(b, size),
                     term::eq(counter, &term::sum([product, at.clone()])),
                     term::within(&zero, at, size),
                 ]);
-                let known = term::and([term::eq(&div, turn), term::eq(&rest, at)]);
+                let turn = term::sum([turn.clone(), term::int(more)]);
+                let known = term::and([term::eq(&div, &turn), term::eq(&rest, at)]);
                 facts.push(term::or([term::not(same), known]));
             }
         }
@@ -348,30 +351,19 @@ impl Names {
 
 /// Whether an expression is defined whatever its names stand for.
 fn always_defined(expr: &Expr) -> bool {
-    match expr {
-        Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) | Expr::Var(_) => true,
-        Expr::Neg(e) | Expr::Not(e) => always_defined(e),
-        Expr::Binary(BinaryOp::Div | BinaryOp::Mod, a, b) => {
-            always_defined(a) && matches!(**b, Expr::Int(divisor) if divisor > 0)
+    let divides = match expr {
+        Expr::Binary(BinaryOp::Div | BinaryOp::Mod, _, by) => {
+            !matches!(**by, Expr::Int(divisor) if divisor > 0)
         }
-        Expr::Binary(BinaryOp::Xor, ..) => false,
-        Expr::Binary(_, a, b) => always_defined(a) && always_defined(b),
-        Expr::If(c, a, b) => [c, a, b].into_iter().all(|e| always_defined(e)),
-        Expr::Visits(_, at) => at.iter().all(always_defined),
-        Expr::Count { lo, hi, body, .. } => [lo, hi, body].into_iter().all(|e| always_defined(e)),
-    }
+        Expr::Binary(op, ..) => *op == BinaryOp::Xor,
+        _ => false,
+    };
+    !divides && expr.parts().into_iter().all(always_defined)
 }
 
 /// Whether an expression counts.
 fn counts(expr: &Expr) -> bool {
-    match expr {
-        Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) | Expr::Var(_) => false,
-        Expr::Neg(e) | Expr::Not(e) => counts(e),
-        Expr::Binary(_, a, b) => counts(a) || counts(b),
-        Expr::If(c, a, b) => counts(c) || counts(a) || counts(b),
-        Expr::Visits(_, at) => at.iter().any(counts),
-        Expr::Count { .. } => true,
-    }
+    matches!(expr, Expr::Count { .. }) || expr.parts().into_iter().any(counts)
 }
 
 /// The predicate that stands for a pattern.

@@ -1,12 +1,14 @@
 //! Groups of a lane: which members do something to one, how many arrive there, and what they arrive with.
 //!
-//! A class names the own indices of a lane by numbers and indices of its role. So the members of a class in a group are those
+//! A class names the own indices of a lane by numbers and by what is made of one index of its role each. By an obligation, these tell
+//! the indices that they are made of ([`Own`]). So the members of a class in a group are those
 //! whose indices have certain values, in the ranges of the class. Of the other indices they have every combination of
 //! values: so there are as many members as the product of the numbers of these, or none.
 
 use std::collections::HashMap;
 
 use super::expression::Names;
+use super::lanes::Own;
 use super::member::unfit;
 use super::system::Range;
 use super::term;
@@ -43,27 +45,30 @@ impl World<'_, '_> {
         Ok(term::and(all))
     }
 
-    /// How a class names the own indices of a lane.
-    fn own(&self, class: usize, lane: usize) -> Result<&[Expr], Unsupported> {
+    /// How a class names the own indices of a lane where it waits, or where it does something else.
+    fn own(&self, class: usize, lane: usize, waits: bool) -> Result<&[Own], Unsupported> {
         let lane = self.system.lanes.get(lane).ok_or_else(unfit)?;
-        let own = lane.own.get(&class).ok_or_else(unfit)?;
+        let own = lane.own.get(&(class, waits)).ok_or_else(unfit)?;
         Ok(own)
     }
 
-    /// The group of a lane that a member of a class does something to, whose indices have these values.
+    /// The value of an expression over these indices.
+    fn valued(&self, expr: &Expr, vars: &HashMap<VarId, Term>) -> Result<Term, Unsupported> {
+        let mut names = self.names();
+        names.vars.clone_from(vars);
+        names.term(expr)
+    }
+
+    /// The group of a lane in which a member of a class waits, or does something else, whose indices have these values.
     pub(super) fn group_of(
         &self,
         class: usize,
         lane: usize,
+        waits: bool,
         vars: &HashMap<VarId, Term>,
     ) -> Result<Vec<Term>, Unsupported> {
-        let own = self.own(class, lane)?.iter();
-        own.map(|index| match index {
-            Expr::Int(value) => Ok(term::int(*value)),
-            Expr::Var(var) => vars.get(var).cloned().ok_or_else(unfit),
-            _ => Err(unfit()),
-        })
-        .collect()
+        let own = self.own(class, lane, waits)?.iter();
+        own.map(|own| self.valued(&own.value, vars)).collect()
     }
 
     /// The indices of members of a class in a group that are the same for all of them.
@@ -71,19 +76,56 @@ impl World<'_, '_> {
         &self,
         class: usize,
         lane: usize,
+        waits: bool,
         group: &[Term],
     ) -> Result<HashMap<VarId, Term>, Unsupported> {
         // Who does nothing at the lane may be no class.
-        let own = self.own(class, lane)?;
+        let own = self.own(class, lane, waits)?;
         let ranges = self.system.classes[class].ranges.iter();
         let only = ranges.filter_map(|range| Some((range.var, term::int(range.only()?))));
         let mut vars: HashMap<VarId, Term> = only.collect();
-        for (index, value) in own.iter().zip(group) {
-            if let Expr::Var(var) = index {
-                vars.insert(*var, value.clone());
+        for (own, value) in own.iter().zip(group) {
+            if let Some((var, inverse)) = &own.inverse {
+                let value = self.valued(inverse, &HashMap::from([(*var, value.clone())]))?;
+                vars.insert(*var, value);
             }
         }
         Ok(vars)
+    }
+
+    /// That the group of a member tells the indices that it is made of.
+    pub(super) fn told(&mut self, lane: usize) -> Result<(), Unsupported> {
+        for (class, waits) in self.system.lanes[lane].own.keys().copied() {
+            let (mut vars, mut names, mut inside) = (HashMap::new(), Vec::new(), Vec::new());
+            for (at, range) in self.system.classes[class].ranges.iter().enumerate() {
+                let name = format!("told_{lane}_{class}_{at}");
+                let value = term::name(&name);
+                inside.push(term::not(self.is_in(range, &value)?));
+                vars.insert(range.var, value);
+                names.push(name);
+            }
+            let group = self.group_of(class, lane, waits, &vars)?;
+            let shared = self.shared(class, lane, waits, &group)?;
+            let mut goals = Vec::new();
+            for (var, _) in self
+                .own(class, lane, waits)?
+                .iter()
+                .filter_map(|own| own.inverse.as_ref())
+            {
+                let (own, told) = (vars.get(var), shared.get(var));
+                let (own, told) = own.zip(told).ok_or_else(unfit)?;
+                goals.push(term::eq(own, told));
+            }
+            let goal = term::and(goals);
+            if goal != term::boolean(true) && !self.constants.contains(&names[0]) {
+                self.constants.extend(names);
+            }
+            let goal = term::or(inside.into_iter().chain([goal]));
+            let meaning = "the index of a group tells that of the member".to_owned();
+            let names = self.names();
+            self.declared.conclude("told", meaning, &names, goal);
+        }
+        Ok(())
     }
 
     /// The indices of some member of a class in a group, and what has to hold for there to be one.
@@ -93,7 +135,7 @@ impl World<'_, '_> {
         lane: usize,
         group: &[Term],
     ) -> Result<(HashMap<VarId, Term>, Vec<Term>), Unsupported> {
-        let mut vars = self.shared(class, lane, group)?;
+        let mut vars = self.shared(class, lane, false, group)?;
         let mut needed = Vec::new();
         for range in &self.system.classes[class].ranges {
             let least = term::int(range.lo);
@@ -106,7 +148,10 @@ impl World<'_, '_> {
             let members = self.members.get(class).ok_or_else(unfit)?;
             needed.push(term::le(&term::int(1), members));
         }
-        needed.extend(term::same(&self.group_of(class, lane, &vars)?, group));
+        needed.extend(term::same(
+            &self.group_of(class, lane, false, &vars)?,
+            group,
+        ));
         Ok((vars, needed))
     }
 
@@ -131,19 +176,31 @@ impl World<'_, '_> {
         Ok(term::sum(all))
     }
 
-    /// How many members of a class are in a group.
+    /// That nobody but one member arrives in a group.
+    pub(super) fn alone(&self, lane: usize, group: &[Term]) -> Result<Term, Unsupported> {
+        let arriving = self.system.lanes[lane].arriving.iter();
+        let each = arriving.map(|class| self.members_of(*class, lane, group));
+        let each: Result<Vec<Term>, Unsupported> = each.collect();
+        Ok(term::eq(&term::sum(each?), &term::int(1)))
+    }
+
+    /// How many members of a class arrive in a group.
     fn members_of(&self, class: usize, lane: usize, group: &[Term]) -> Result<Term, Unsupported> {
         if group.is_empty() {
             return self.members.get(class).cloned().ok_or_else(unfit);
         }
-        let (own, vars) = (self.own(class, lane)?, self.shared(class, lane, group)?);
-        let mut holds = term::same(&self.group_of(class, lane, &vars)?, group);
+        let own = self.own(class, lane, false)?;
+        let vars = self.shared(class, lane, false, group)?;
+        let mut holds = term::same(&self.group_of(class, lane, false, &vars)?, group);
         let mut others = Vec::new();
         for range in &self.system.classes[class].ranges {
+            let made = |own: &Own| {
+                own.inverse
+                    .as_ref()
+                    .is_some_and(|(var, _)| *var == range.var)
+            };
             match vars.get(&range.var) {
-                Some(value) if own.contains(&Expr::Var(range.var)) => {
-                    holds.push(self.is_in(range, value)?);
-                }
+                Some(value) if own.iter().any(made) => holds.push(self.is_in(range, value)?),
                 _ => others.push(values(range, &self.names().term(&range.extent)?)),
             }
         }

@@ -1,19 +1,32 @@
 //! Lanes: the elements of an object, by how members go through them.
 //!
 //! Each index of an object is of one kind. Either it is a *number* in every use of the object. Or it is *own*: in every
-//! use a number, or an index of the role itself, so that each member has one value there. Or it *moves*, and there is one
-//! such index at most. A *lane* is all elements whose numbers are given. Its *groups* are told apart by the own indices: a
-//! member does something to one group only, in which every statement of its class has the same own indices. The elements
-//! of a group differ in the index that moves, or there is one. Lanes have no element in common, and neither have groups.
+//! use a number, or made of one index of the role, as in `(c + 1) % C`, so that each member has one value there. Or it
+//! *moves*, and there is one such index at most. A *lane* is all elements whose numbers are given. Its *groups* are told
+//! apart by the own indices: a member does something to one group only, in which every statement of its class has the same own
+//! indices. At a semaphore it may add in one group and wait in another. The elements of a group differ in the index that
+//! moves, or there is one. Lanes have no element in common, and neither have groups.
+//!
+//! An own index tells the index of the role that it is made of: see [`Own::inverse`]. That it does so is an obligation
+//! (`groups.rs`). A remainder is written out for dividends from less than one divisor below 0 to less than two: `a - t * b` is
+//! the remainder of `a` by `b` if it is in `0..b`. So the terms need no division there.
+//!
+//! Mbarriers that exist only when a statement has initialised them have a further lane each: that of their initialisations, each
+//! of which is an arrival there.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
+use super::events::program::linear;
+use super::events::program::mentions;
+use super::system::Amount;
+use super::system::Doing;
 use super::system::Range;
 use super::unsupported::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
 use crate::protocol::Expr;
+use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::protocol::Stmt;
@@ -29,8 +42,19 @@ pub struct Lane {
     pub at: Vec<At>,
     /// The classes that arrive, or take of a pool, ascending.
     pub arriving: Vec<usize>,
-    /// The own indices of the classes that do something there: numbers, or indices of the role.
-    pub own: BTreeMap<usize, Vec<Expr>>,
+    /// The own indices of the classes that do something there: where they wait, and where they do something else.
+    pub own: BTreeMap<(usize, bool), Vec<Own>>,
+    /// Whether it is of initialisations.
+    pub init: bool,
+}
+
+/// An own index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Own {
+    /// Its value.
+    pub value: Expr,
+    /// The index of the role that it is made of, if any, and the value of that: there its name stands for the own index.
+    pub inverse: Option<(VarId, Expr)>,
 }
 
 /// An index of an object.
@@ -63,7 +87,7 @@ pub struct Builder<'p> {
     pub protocol: &'p Protocol,
     /// Per object and index: of which kind it is. The number is that of no use in particular.
     kinds: Vec<Vec<At>>,
-    lanes: BTreeMap<(usize, Vec<At>), (usize, Lane)>,
+    lanes: BTreeMap<(usize, Vec<At>, bool), (usize, Lane)>,
 }
 
 impl<'p> Builder<'p> {
@@ -119,7 +143,7 @@ impl<'p> Builder<'p> {
         &mut self,
         cell: &Cell,
         (class, ranges): (usize, &[Range]),
-        arrives: bool,
+        doing: &Doing,
         span: Span,
     ) -> Result<usize, Unsupported> {
         let kinds = &self.kinds[cell.object.0];
@@ -130,15 +154,15 @@ impl<'p> Builder<'p> {
         let mut at = Vec::new();
         let mut own = Vec::new();
         for (index, kind) in cell.index.iter().zip(kinds) {
-            let number = number(index, &known);
-            at.push(match (kind, number) {
+            at.push(match (kind, number(index, &known)) {
                 (At::Number(_), Some(number)) => At::Number(number),
                 (At::Own, Some(number)) => {
-                    own.push(Expr::Int(number));
+                    let (value, inverse) = (Expr::Int(number), None);
+                    own.push(Own { value, inverse });
                     At::Own
                 }
                 (At::Own, None) => {
-                    own.push(index.clone());
+                    own.push(made_of(index, ranges).ok_or_else(super::unsupported::unfit)?);
                     At::Own
                 }
                 (At::Moves, _) | (At::Number(_), None) => At::Moves,
@@ -146,17 +170,28 @@ impl<'p> Builder<'p> {
         }
         let next = self.lanes.len();
         let object = cell.object.0;
+        let init = matches!(doing, Doing::Arrive(Amount::Init));
         let lane = Lane {
             object,
             at: at.clone(),
             arriving: Vec::new(),
             own: BTreeMap::new(),
+            init,
         };
-        let (number, lane) = self.lanes.entry((object, at)).or_insert((next, lane));
-        let first = lane.own.entry(class).or_insert_with(|| own.clone());
-        if *first != own {
-            return Err(Unsupported::at(span, "elements of several groups"));
+        let lanes = &mut self.lanes;
+        let (number, lane) = lanes.entry((object, at, init)).or_insert((next, lane));
+        let kind = &self.protocol.objects[object].kind;
+        let waits = matches!(doing, Doing::Value(..));
+        for side in [false, true] {
+            let both = !matches!(kind, ObjectKind::Semaphore(_));
+            let first = || own.clone();
+            if (both || side == waits)
+                && *lane.own.entry((class, side)).or_insert_with(first) != own
+            {
+                return Err(Unsupported::at(span, "elements of several groups"));
+            }
         }
+        let arrives = matches!(doing, Doing::Arrive(_) | Doing::Take(_));
         if arrives && !lane.arriving.contains(&class) {
             lane.arriving.push(class);
         }
@@ -166,11 +201,54 @@ impl<'p> Builder<'p> {
 
 /// How an index is used by a class.
 fn used(index: &Expr, ranges: &[Range]) -> At {
-    match (number(index, &known(ranges)), index) {
-        (Some(_), _) => At::Number(0),
-        (None, Expr::Var(var)) if ranges.iter().any(|range| range.var == *var) => At::Own,
-        (None, _) => At::Moves,
+    match number(index, &known(ranges)) {
+        Some(_) => At::Number(0),
+        None if made_of(index, ranges).is_some() => At::Own,
+        None => At::Moves,
     }
+}
+
+/// An index that is made of one index of the role and nothing else that differs between members or changes.
+fn made_of(index: &Expr, ranges: &[Range]) -> Option<Own> {
+    let mut vars = ranges.iter().map(|range| range.var);
+    let var = vars.find(|var| mentions(index, *var))?;
+    let (of, by) = match index {
+        Expr::Binary(BinaryOp::Mod, of, by) if !mentions(by, var) => (&**of, Some(&**by)),
+        _ => (index, None),
+    };
+    let (up, rest) = linear(of, var)?;
+    if !is_closed(&rest) || !by.is_none_or(is_closed) {
+        return None;
+    }
+    let back = match up {
+        true => Expr::binary(BinaryOp::Sub, Expr::Var(var), rest),
+        false => Expr::binary(BinaryOp::Sub, rest, Expr::Var(var)),
+    };
+    let (value, inverse) = match by {
+        Some(by) => (remainder(of, by), (var, remainder(&back, by))),
+        None => (index.clone(), (var, back)),
+    };
+    let inverse = Some(inverse);
+    Some(Own { value, inverse })
+}
+
+/// Whether an expression is over parameters alone.
+fn is_closed(expr: &Expr) -> bool {
+    !matches!(expr, Expr::Var(_)) && expr.parts().into_iter().all(is_closed)
+}
+
+/// The remainder of a division, without one where the quotient is -1, 0 or 1.
+fn remainder(of: &Expr, by: &Expr) -> Expr {
+    let mut value = Expr::binary(BinaryOp::Mod, of.clone(), by.clone());
+    for quotient in [-1, 1, 0] {
+        let times = Expr::binary(BinaryOp::Mul, Expr::Int(quotient), by.clone());
+        let rest = Expr::binary(BinaryOp::Sub, of.clone(), times);
+        let least = Expr::binary(BinaryOp::Le, Expr::Int(0), rest.clone());
+        let most = Expr::binary(BinaryOp::Lt, rest.clone(), by.clone());
+        let inside = Box::new(Expr::all([least, most]));
+        value = Expr::If(inside, Box::new(rest), Box::new(value));
+    }
+    value
 }
 
 /// The values of indices that have one.

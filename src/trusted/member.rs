@@ -24,10 +24,10 @@ use super::system::Node;
 use super::system::System;
 use super::system::assigned;
 use super::system::counted;
-use super::system::divides;
 use super::term;
 use super::term::Term;
 use super::unsupported::Unsupported;
+pub use super::unsupported::unfit;
 use super::world::World;
 use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
@@ -87,35 +87,23 @@ pub struct Member<'a, 'p> {
     fixed: Vec<VarId>,
     /// Begins the name of every constant.
     tag: &'static str,
-    constants: Vec<String>,
-    /// Whether the program divides: otherwise quotients of counters by numbers are not needed.
-    divides: bool,
+    pub(super) constants: Vec<String>,
     /// Products that occur in facts and ranks: all factors but the last, and the last.
-    products: BTreeSet<(Vec<Term>, Term)>,
+    pub(super) products: BTreeSet<(Vec<Term>, Term)>,
     /// Counters that are kept as quotient and remainder, with their sizes.
     pairs: BTreeSet<[Term; 4]>,
 }
 
-/// What came of going through a program.
-pub struct Walked {
-    /// What has to follow.
-    pub goals: Vec<Goal>,
-    /// The waits in text order, then the end.
-    pub scenes: Vec<Scene>,
-    /// The constants that occur.
-    pub constants: Vec<String>,
-    /// Products that occur in facts and ranks: all factors but the last, and the last.
-    pub products: BTreeSet<(Vec<Term>, Term)>,
-    /// What its indices stand for.
-    pub vars: HashMap<VarId, Term>,
-}
-
-/// Goes through the program of a class.
+/// Goes through the program of a class: what has to follow, the waits in text order and then the end, and the constants that occur.
 ///
 /// # Errors
 ///
 /// A construct without a term, or a certificate that does not fit.
-pub fn walk(world: &World<'_, '_>, class: usize, tag: &'static str) -> Result<Walked, Unsupported> {
+pub fn walk<'a, 'p>(
+    world: &'a World<'a, 'p>,
+    class: usize,
+    tag: &'static str,
+) -> Result<Member<'a, 'p>, Unsupported> {
     let mut member = Member {
         world,
         class,
@@ -128,22 +116,13 @@ pub fn walk(world: &World<'_, '_>, class: usize, tag: &'static str) -> Result<Wa
         fixed: Vec::new(),
         tag,
         constants: Vec::new(),
-        divides: divides(&world.system.classes[class].body),
         products: BTreeSet::new(),
         pairs: BTreeSet::new(),
     };
     member.begin()?;
-    let vars = member.names.vars.clone();
-    let body = &world.system.classes[class].body;
-    member.block(body)?;
+    member.block(&world.system.classes[class].body)?;
     member.end()?;
-    Ok(Walked {
-        goals: member.goals,
-        scenes: member.scenes,
-        constants: member.constants,
-        products: member.products,
-        vars,
-    })
+    Ok(member)
 }
 
 impl<'a, 'p> Member<'a, 'p> {
@@ -238,6 +217,10 @@ impl<'a, 'p> Member<'a, 'p> {
         Ok(match fact {
             Fact::Zero(sum) => term::eq(&zero, &self.sum(sum)?),
             Fact::AtLeastZero(sum) => term::le(&zero, &self.sum(sum)?),
+            Fact::Either(a, b) => {
+                let (a, b) = (self.sum(a)?, self.sum(b)?);
+                term::or([term::eq(&zero, &a), term::eq(&zero, &b)])
+            }
         })
     }
 
@@ -376,10 +359,9 @@ impl<'a, 'p> Member<'a, 'p> {
         let mut all = vec![term::le(&zero, &value), term::le(&zero, &turn)];
         if self.system().lanes[lane].moving().is_some() {
             all.push(term::within(&zero, &at, &size));
-            // Where the size is a number, the solver needs no product.
-            if self.divides || !size.is_literal() {
-                let product = term::product([turn.clone(), size.clone()]);
-                all.push(term::eq(&value, &term::sum([product, at.clone()])));
+            let product = term::product([turn.clone(), size.clone()]);
+            all.push(term::eq(&value, &term::sum([product, at.clone()])));
+            if !size.is_literal() {
                 self.pairs.insert([value, size, turn, at]);
             }
         }
@@ -614,11 +596,6 @@ impl<'a, 'p> Member<'a, 'p> {
         self.facts.extend(known);
         Ok(())
     }
-}
-
-/// The refusal of a certificate that names what there is not.
-pub fn unfit() -> Unsupported {
-    Unsupported::whole("a certificate that does not fit the protocol")
 }
 
 fn sorted(vars: &HashMap<VarId, Term>) -> Vec<VarId> {

@@ -8,8 +8,8 @@
 //! # The transition system
 //!
 //! [`system`] translates a protocol. Members of a *class* run one program. A *lane* consists of groups of `S` elements, and a
-//! member does something to one group of it (`lanes.rs`). In what follows a lane is one group, and members are those that
-//! do something to it. Control flow looks at no element, so each member does a fixed sequence of acts, whatever the others
+//! member does something to one group of it (`lanes.rs`); at a semaphore it may add in one group and wait in another. In what follows
+//! a lane is one group. Who arrives at it, or waits there, is who does so in that group. Control flow looks at no element, so each member does a fixed sequence of acts, whatever the others
 //! do. A state says how far each member is, how often each element has completed, what is pending there (arrivals, bytes), and
 //! what is in flight. Its steps are those of the reference semantics: a member does its next act, or something in flight lands.
 //!
@@ -34,15 +34,19 @@
 //! 4. *(bytes)* Who expects bytes at a lane is of a class that arrives there, once to each number. A member expects bytes of a number before
 //!    its own arrival of that number, and delivers them itself, each time at least one and never more than are missing.
 //!    Before a wait, at the end and at the next arrival of the lane nothing is missing.
-//! 5. *(in turn)* Who makes an arrival to number `a >= S`, or expects bytes of it, knows that number `a - S` is done. This is not
-//!    asked of a semaphore that nobody waits for, on whose value nothing depends.
+//! 5. *(in turn)* Who makes an arrival to number `a >= S`, or expects bytes of it, knows that number `a - S` is done; or the lane is of
+//!    a semaphore, and nobody else arrives there. This is not asked of a semaphore that nobody waits for, on whose value nothing depends.
 //! 6. *(not lapped)* For each class `c` that waits by parity there is a class that arrives at the lane, has members, and
 //!    knows when it arrives to number `a` that everybody in `c` has passed the wait for number `a - S`, if there is one. Or `c`
-//!    itself arrives, and each member has passed its own wait.
+//!    itself arrives, and each member has passed its own wait. For each class that waits for one value of a semaphore, every
+//!    class that arrives at the lane knows so, whatever it has waited for itself.
 //! 7. *(progress)* Take a member before a wait for number `j >= 0`, and one of a class that arrives there and has made all
 //!    arrivals to at most `j` numbers. The latter is not at its end, and before whatever wait it stands, its rank is less than
 //!    that of the former's wait (`progress.rs`).
 //! 8. *(pools)* Whoever takes of a pool finds enough, at once or where nothing else can happen (`pools.rs`).
+//! 9. *(initialised)* Mbarriers that exist only when they have been initialised have a lane of their initialisations, where one
+//!    member arrives, once to each number below `S`. Who does anything else to an element has arrived at all of them itself. Or it knows that number 0 of another
+//!    lane is done, where a class with members arrives that has arrived at all of them before each of its arrivals there.
 //!
 //! *Knows* is a chain of links (`chains.rs`). The first is a lane where the member itself has waited: all numbers below
 //! `w - lag * S` are done there, so everybody of a class that arrives has made its arrivals to as many. Each of these has passed so
@@ -61,7 +65,10 @@
 //! All numbers below `w - lag * S` of a member's passed waits are done, by (ii), as waits are numbered without
 //! gaps. What is done stays done, and counters only grow. So everything that a chain says holds before that step.
 //!
-//! It is not an arrival or a delivery. By 5 number `a - S` is done when an arrival to number `a` is started, and number `a` is not
+//! It is not something done to an mbarrier that has not been initialised, by 9, and nothing is initialised twice.
+//!
+//! It is not an arrival or a delivery. By 5 number `a - S` is done when an arrival to number `a` is started (an addition
+//! to a semaphore lands at once, so what nobody else arrives at is done so far as the member itself has arrived), and number `a` is not
 //! before it has landed; so by (i) it lands in generation `a div S + 1`, with everybody's arrivals to that number. By 1 the
 //! generation takes exactly these, so none is too much. By 4 the bytes expected of a number
 //! are added before the own arrival and are not negative, each delivery is of at least one byte that is still
@@ -76,7 +83,8 @@
 //! `g` are complete, and by the parity it passes iff `g` are; if `j < 0`, `g = 0` are, and it passes at once. A wait at
 //! a named or split-phase barrier passes iff the generation of the member's last arrival is complete, by 3 that of
 //! number `j`; one at a semaphore iff the value is at least `initial + weights * (j div S + 1)`, which by the above is
-//! so iff number `j` is done.
+//! so iff number `j` is done, or below 0. One for just that value: before, it is less. And while the member stands there, no addition to number
+//! `j + S` has been made, as by 6 who makes one knows that the wait has been passed. So the value stays what it is.
 //!
 //! *Nothing is undefined.* No arrival is one too many; a member registers at a barrier for the next number only after its last generation
 //! there has completed (5: each registration of a member at a named barrier counts, and its weights say how many there are in one generation),
@@ -95,14 +103,15 @@
 //! `a - S` is done, by 5, and number `a` is not: an arrival that has not landed, an expectation before it, or a delivery
 //! that is missing, by 4. So it is of generation `a div S + 1` of its element in every run (`early_completion`). A wait by parity passes after exactly `g` completions
 //! (`early_pass`). From the time that they are there it can pass until it has, since there is no further one before
-//! (`lapped_wait`). Nothing is undefined (`over_arrival`). What is missing at an element is what its members have
+//! (`lapped_wait`). Nothing is undefined (`over_arrival`), and nothing is used before it is there (`uninitialized`, but for what
+//! ends with a CTA). Pools have enough (`resources`, but for data, and for what has to be given back). What is missing at an element is what its members have
 //! expected and what has not landed of it, so at least as much as any delivery that has not landed; where nothing
 //! can happen everybody is at the end, and nothing is missing (`tx_mismatch`).
 //!
 //! # What is refused
 //!
-//! Patterns, rows, `break`, `return`, resets, explicit initialisation, waits for one value, grids that need not
-//! fit, two indices that move. [`system`] names the construct.
+//! Patterns, rows, `break`, `return`, resets, grids that need not fit, two indices that move. [`system`] names the
+//! construct.
 
 // A number that does not fit is refused: none wraps, saturates or overflows where proofs are checked.
 #![deny(clippy::arithmetic_side_effects)]
@@ -128,7 +137,7 @@ mod world;
 
 use certificate::Certificate;
 use member::Goal;
-use member::Walked;
+use member::Member;
 use obligation::Obligation;
 use system::System;
 use unsupported::Unsupported;
@@ -145,12 +154,10 @@ pub fn proves(property: Property) -> bool {
         | Property::EarlyPass
         | Property::LappedWait
         | Property::OverArrival
-        | Property::TxMismatch => true,
-        Property::Uninitialized
-        | Property::Race
-        | Property::StaleRead
-        | Property::Resources
-        | Property::Assertion => false,
+        | Property::TxMismatch
+        | Property::Uninitialized
+        | Property::Resources => true,
+        Property::Race | Property::StaleRead | Property::Assertion => false,
     }
 }
 
@@ -173,7 +180,7 @@ pub fn obligations(
     };
     add(world.declared.goals.clone(), &[&world.constants]);
     let classes = 0..system.classes.len();
-    let walk = |tag| -> Result<Vec<Walked>, Unsupported> {
+    let walk = |tag| -> Result<Vec<Member<'_, '_>>, Unsupported> {
         classes
             .clone()
             .map(|class| member::walk(&world, class, tag))

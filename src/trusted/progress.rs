@@ -6,8 +6,8 @@
 use super::certificate::Counter;
 use super::member::Awaits;
 use super::member::Goal;
+use super::member::Member;
 use super::member::Scene;
-use super::member::Walked;
 use super::member::unfit;
 use super::system::System;
 use super::term;
@@ -26,9 +26,9 @@ const MOST: usize = 200;
 pub fn goals(
     world: &World<'_, '_>,
     class: usize,
-    walked: &Walked,
+    walked: &Member<'_, '_>,
     other: usize,
-    others: &Walked,
+    others: &Member<'_, '_>,
 ) -> Result<Vec<Goal>, Unsupported> {
     let system = world.system;
     let mut all = Vec::new();
@@ -38,8 +38,8 @@ pub fn goals(
         if !system.lanes[waits.lane].arriving.contains(&other) {
             continue;
         }
-        let own = world.group_of(class, waits.lane, &walked.vars)?;
-        let theirs = world.group_of(other, waits.lane, &others.vars)?;
+        let own = world.group_of(class, waits.lane, true, &walked.names.vars)?;
+        let theirs = world.group_of(other, waits.lane, false, &others.names.vars)?;
         let one_group = term::same(&own, &theirs);
         for place in &others.scenes {
             Unsupported::unless_in_time()?;
@@ -78,7 +78,7 @@ pub fn goals(
 
 /// *Theorem (multiples).* For `b >= 0` and integers `x < y`, `x * b + b <= y * b`. It is stated of the products of both
 /// members that have all factors but one in common, which solvers would have to find.
-fn multiples(walked: &Walked, others: &Walked) -> Vec<Term> {
+fn multiples(walked: &Member<'_, '_>, others: &Member<'_, '_>) -> Vec<Term> {
     let mut all = Vec::new();
     for (by, x) in &walked.products {
         for (_, y) in others.products.iter().filter(|(others, _)| others == by) {

@@ -147,8 +147,8 @@ pub enum Doing {
     Parity(Expr, usize),
     /// Waits for what the last arrival was for.
     Own(usize),
-    /// Waits until the value is at least this.
-    Value(Expr, usize),
+    /// Waits until the value is at least this, or just this.
+    Value(Expr, Comparison, usize),
     /// Takes so much of a pool, as soon as there is so much.
     Take(Expr),
     /// Gives so much back.
@@ -162,6 +162,8 @@ pub enum Amount {
     One,
     /// This much, which has to be what the certificate says.
     Given(Expr),
+    /// The one that initialises an mbarrier.
+    Init,
     /// One of so many threads of a named barrier, 32 for each arrival.
     Threads(Expr),
 }
@@ -235,6 +237,25 @@ impl<'p> System<'p> {
     pub fn in_turn(&self, lane: usize) -> bool {
         let waits = |class: &Class| counted(&class.body).contains(&Counter::Awaited(lane));
         !matches!(self.kind(lane), ObjectKind::Semaphore(_)) || self.classes.iter().any(waits)
+    }
+
+    /// The lane of the initialisations of a lane's elements, if there are any: otherwise they exist from the beginning.
+    ///
+    /// # Errors
+    ///
+    /// A lane that there is not, or elements that nobody initialises.
+    pub fn inits(&self, lane: usize) -> Result<Option<usize>, Unsupported> {
+        let this = self.lanes.get(lane).ok_or_else(super::unsupported::unfit)?;
+        let ObjectKind::Mbarrier { explicit_init, .. } = self.kind(lane) else {
+            return Ok(None);
+        };
+        if !explicit_init || this.init {
+            return Ok(None);
+        }
+        let of = |all: &Lane| all.init && (all.object, &all.at) == (this.object, &this.at);
+        let found = self.lanes.iter().position(of);
+        let nobody = || Unsupported::whole("an mbarrier that nobody initialises");
+        found.map(Some).ok_or_else(nobody)
     }
 
     /// The kind of a lane's object.
@@ -424,11 +445,14 @@ impl Walk<'_, '_> {
             }
             StmtKind::Wait {
                 cell,
-                comparison: Comparison::AtLeast,
+                comparison,
                 value,
             } => {
-                let number = wait(self);
-                self.act(cell, Doing::Value(value.clone(), number), span, nodes)?;
+                let doing = Doing::Value(value.clone(), *comparison, wait(self));
+                self.act(cell, doing, span, nodes)?;
+            }
+            StmtKind::Init { cell } => {
+                self.act(cell, Doing::Arrive(Amount::Init), span, nodes)?;
             }
             StmtKind::ExpectTx { cell, bytes } => {
                 self.act(cell, Doing::Expect(bytes.clone()), span, nodes)?
@@ -442,11 +466,9 @@ impl Walk<'_, '_> {
             StmtKind::Release { cell, amount } => {
                 self.act(cell, Doing::Give(amount.clone()), span, nodes)?;
             }
-            StmtKind::Wait { .. } => return refuse("a wait for one value"),
             StmtKind::Set { .. } => return refuse("a reset"),
             StmtKind::Atomic { .. } => return refuse("the result of an atomic operation"),
             StmtKind::WaitSwap { .. } => return refuse("a compare-and-swap"),
-            StmtKind::Init { .. } => return refuse("an initialisation"),
             StmtKind::Return => return refuse("a `return`"),
             StmtKind::Break => return refuse("a `break`"),
         }
@@ -464,9 +486,13 @@ impl Walk<'_, '_> {
         let known = match (kind, &doing) {
             (
                 ObjectKind::Mbarrier {
-                    explicit_init: false,
+                    explicit_init: true,
                     ..
                 },
+                Doing::Arrive(Amount::Init),
+            )
+            | (
+                ObjectKind::Mbarrier { .. },
                 Doing::Arrive(Amount::One | Amount::Given(_))
                 | Doing::Expect(_)
                 | Doing::Deliver(_)
@@ -491,9 +517,8 @@ impl Walk<'_, '_> {
         if !known {
             return Err(Unsupported::at(span, "this operation"));
         }
-        let arrives = matches!(doing, Doing::Arrive(_) | Doing::Take(_));
         let member = (self.class, self.ranges);
-        let lane = self.builder.lane(cell, member, arrives, span)?;
+        let lane = self.builder.lane(cell, member, &doing, span)?;
         let index = cell.index.clone();
         nodes.push(Node::Act(Act {
             lane,
@@ -555,28 +580,4 @@ pub fn counted(body: &[Node]) -> BTreeSet<Counter> {
         }
     }
     all
-}
-
-/// Whether a block divides anywhere.
-pub fn divides(body: &[Node]) -> bool {
-    body.iter().any(|node| match node {
-        Node::Assign(_, value, _) => value.divides(),
-        Node::Branch(condition, then, otherwise, _) => {
-            condition.divides() || divides(then) || divides(otherwise)
-        }
-        Node::Loop(this) => this.lo.divides() || this.hi.divides() || divides(&this.body),
-        Node::Act(act) => {
-            act.index.iter().any(Expr::divides)
-                || match &act.doing {
-                    Doing::Parity(e, _)
-                    | Doing::Value(e, _)
-                    | Doing::Expect(e)
-                    | Doing::Deliver(e)
-                    | Doing::Take(e)
-                    | Doing::Give(e)
-                    | Doing::Arrive(Amount::Given(e) | Amount::Threads(e)) => e.divides(),
-                    Doing::Arrive(Amount::One) | Doing::Own(_) => false,
-                }
-        }
-    })
 }

@@ -52,6 +52,11 @@ impl Unsupported {
     }
 }
 
+/// The refusal of a certificate that names what there is not.
+pub fn unfit() -> Unsupported {
+    Unsupported::whole("a certificate that does not fit the protocol")
+}
+
 /// A piece of the text of a protocol, on one line.
 pub(super) fn quote(protocol: &Protocol, span: Span) -> String {
     let text = protocol.source.get(span.start..span.end);

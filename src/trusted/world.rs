@@ -110,9 +110,12 @@ impl<'a, 'p> World<'a, 'p> {
                 }
                 None => term::int(1),
             };
+            self.told(number)?;
             let group = self.group(number);
             let arriving = self.arriving(number, &group)?;
             let (expected, needed) = match &object.kind {
+                // Nothing is initialised twice.
+                _ if lane.init => (term::le(&arriving, &term::int(1)), term::boolean(true)),
                 ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
                     let same = term::eq(&names.term(arrivals)?, &arriving);
                     (same, term::le(&term::int(1), &arriving))

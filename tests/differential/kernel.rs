@@ -11,6 +11,7 @@ use warplock::proof;
 use warplock::proof::Guess;
 use warplock::proof::Layer;
 use warplock::protocol::BinaryOp;
+use warplock::protocol::Comparison;
 use warplock::protocol::Expr;
 use warplock::protocol::Protocol;
 use warplock::protocol::VarId;
@@ -40,6 +41,7 @@ use crate::support::edited::generate;
 use crate::support::group_templates;
 use crate::support::kernel_templates;
 use crate::support::library;
+use crate::support::neighbour_templates;
 use crate::support::order_edge_templates;
 use crate::support::order_rings;
 use crate::support::order_templates;
@@ -79,19 +81,25 @@ fn what_it_accepts_of_empty_families_and_counters_never_goes_wrong() {
 #[test]
 fn what_it_accepts_of_groups_and_pools_never_goes_wrong() {
     let edited = |seed| generate(&group_templates::KERNELS, seed);
-    never_wrong(Layer::Kernel, &edited, 37_000_000, PART);
+    never_wrong(Layer::Kernel, &edited, 37_000_000, CASES);
+}
+
+#[test]
+fn what_it_accepts_of_neighbours_and_initialisations_never_goes_wrong() {
+    let edited = |seed| generate(&neighbour_templates::KERNELS, seed);
+    never_wrong(Layer::Kernel, &edited, 40_000_000, CASES);
 }
 
 #[test]
 fn what_it_accepts_of_weights_never_goes_wrong() {
     let edited = |seed| generate(&weight_templates::KERNELS, seed);
-    never_wrong(Layer::Kernel, &edited, 38_000_000, PART);
+    never_wrong(Layer::Kernel, &edited, 38_000_000, CASES);
 }
 
 #[test]
 fn what_it_accepts_of_several_arrivals_never_goes_wrong() {
     let edited = |seed| generate(&registration_templates::KERNELS, seed);
-    never_wrong(Layer::Kernel, &edited, 39_000_000, PART);
+    never_wrong(Layer::Kernel, &edited, 39_000_000, CASES);
 }
 
 #[test]
@@ -175,7 +183,8 @@ enum Done {
     Deliver(i64),
     Parity(i64),
     Own,
-    Value(i64),
+    Init,
+    Value(Comparison, i64),
     Take(i64),
     Give(i64),
 }
@@ -208,15 +217,15 @@ fn reference(instance: &Instance, member: usize) -> Vec<Step> {
             OpKind::ExpectTx(bytes) => vec![Done::Expect(bytes)],
             OpKind::CompleteTx(bytes) | OpKind::Copy(bytes) => vec![Done::Deliver(bytes)],
             OpKind::WaitParity(parity) => vec![Done::Parity(i64::from(parity))],
-            OpKind::Wait(_, value) => vec![Done::Value(value)],
+            OpKind::Wait(how, value) => vec![Done::Value(how, value)],
+            OpKind::Init => vec![Done::Init],
             OpKind::Acquire(amount) => vec![Done::Take(amount)],
             OpKind::Release(amount) => vec![Done::Give(amount)],
             OpKind::Set(_)
             | OpKind::Fetch(_)
             | OpKind::WaitSwap { .. }
             | OpKind::NotDefined
-            | OpKind::Touch(_)
-            | OpKind::Init => {
+            | OpKind::Touch(_) => {
                 panic!("the kernel does not know {:?}", op.kind)
             }
         };
@@ -264,6 +273,7 @@ impl Walk<'_> {
                     }
                     let done = match &act.doing {
                         Doing::Arrive(Amount::One) => Done::Arrive(1),
+                        Doing::Arrive(Amount::Init) => Done::Init,
                         Doing::Arrive(Amount::Given(e) | Amount::Threads(e)) => {
                             Done::Arrive(self.value(e))
                         }
@@ -271,7 +281,7 @@ impl Walk<'_> {
                         Doing::Deliver(e) => Done::Deliver(self.value(e)),
                         Doing::Parity(e, _) => Done::Parity(self.value(e)),
                         Doing::Own(_) => Done::Own,
-                        Doing::Value(e, _) => Done::Value(self.value(e)),
+                        Doing::Value(e, how, _) => Done::Value(*how, self.value(e)),
                         Doing::Take(e) => Done::Take(self.value(e)),
                         Doing::Give(e) => Done::Give(self.value(e)),
                     };

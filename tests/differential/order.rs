@@ -28,6 +28,7 @@ use warplock::protocol::Protocol;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
 use warplock::semantics::explore::explore_all;
+use warplock::semantics::hazards;
 use warplock::text;
 
 use crate::support::campaign::log;
@@ -304,7 +305,12 @@ fn no_wrong_proofs(
         proofs += 1;
         let others = match layer {
             Layer::Order => also_proved(&protocol),
-            Layer::Kernel | Layer::Cuts(Shows::Generations) => OTHERS.to_vec(),
+            Layer::Cuts(Shows::Generations) => OTHERS.to_vec(),
+            Layer::Kernel => {
+                let more = [Property::Uninitialized, Property::Resources].into_iter();
+                let more = more.filter(|more| !hazards::wants_data(&protocol, *more));
+                OTHERS.into_iter().chain(more).collect()
+            }
             _ => Vec::new(),
         };
         let (wrong, complete) = wrong(&protocol, &others);

@@ -81,6 +81,8 @@ fn a_certificate_claims_what_the_argument_shows() {
         Property::LappedWait,
         Property::OverArrival,
         Property::TxMismatch,
+        Property::Uninitialized,
+        Property::Resources,
     ];
     assert_eq!(accepted, shown);
 }

@@ -40,7 +40,7 @@ fn a_ring_for_each() {
         full[C, 2] { arrivals: 1 } -> full[C, 2] { arrivals: C } => expected
         producer[c in 0..C] -> producer[c in 0..C][d in 0..2] => expected
         commit full[c, i % 2] -> commit full[0, i % 2] => expected, in_turn, lapped_by, laps
-        commit full[c, i % 2] -> commit full[C - 1 - c, i % 2] => two indices that are not numbers
+        commit full[c, i % 2] -> commit full[C - 1 - c, i % 2] => in_turn, laps
         commit full[c, i % 2] -> commit full[c, i % 2] commit full[0, i % 2] => elements of several groups
         0..N { wait full -> 0..N - c { wait full => progress
         0..N { wait empty -> 0..N + 2 { wait empty => accepted

@@ -217,13 +217,13 @@ fn what_there_are_no_acts_for_is_refused() {
         role r -> grid r[n in 0..N] launch ascending resident 1.. ; s >= 1 -> s >= N => a grid that need not be resident as a whole
         role r -> grid r[n in 0..N] launch ascending resident all ; s >= 1 -> s >= N => accepted
         wait s >= 1 -> wait s >= 1 s = 0 => a reset
-        wait s >= 1 -> wait s == 1 => a wait for one value
+        wait s >= 1 -> wait s == 1 => unfit
         s += 1 -> if N > 1 { return } s += 1 => a `return`
         s += 1 -> for i in 0..N { if N > 1 { break } } s += 1 => a `break`
         role -> pool p = N role ; s += 1 -> acquire p N + 1 s += 1 => awaits, settled, take
         role -> pool p = N role ; s += 1 -> release p 1 s += 1 => awaits, give, settled
-        role -> mbarrier b { arrivals: 1, init: explicit } role ; s += 1 -> init b s += 1 => an initialisation
-        role -> mbarrier b { arrivals: 1, init: explicit } role ; s += 1 -> arrive b s += 1 => this operation
+        role -> mbarrier b { arrivals: 1, init: explicit } role ; s += 1 -> init b s += 1 => accepted
+        role -> mbarrier b { arrivals: 1, init: explicit } role ; s += 1 -> arrive b s += 1 => an mbarrier that nobody initialises
         role -> mbarrier b { arrivals: 1 } role ; s += 1 -> arrive b s += 1 => accepted
         = 0 -> = any => this operation
         s += 1 -> s += 1 s += 1 => in_turn

@@ -156,6 +156,7 @@ grid cta[n in 0..N] launch ascending resident 1.. {
 const CHAIN: &str = "protocol chain
 param N in 1..
 param T in 0..
+pattern unused[N, N]
 semaphore done[N] = 0
 role cta[n in 0..N] {
     for r in 0..T {

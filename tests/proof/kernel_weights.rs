@@ -374,7 +374,7 @@ fn pools_that_have_enough() {
             (
                 "columns[C] -> columns[2] ; columns[c] -> columns[w % 2]",
                 |_| {},
-                "pools that are gone through",
+                "expected, told",
             ),
         ])
         .check();

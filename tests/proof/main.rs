@@ -20,6 +20,7 @@ mod exhaustive;
 mod kernel;
 mod kernel_acts;
 mod kernel_groups;
+mod kernel_neighbours;
 mod kernel_reasons;
 mod kernel_text;
 mod kernel_waits;

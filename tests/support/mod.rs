@@ -33,6 +33,7 @@ pub mod length_templates;
 pub mod library;
 pub mod lifetime_templates;
 pub mod mutants;
+pub mod neighbour_templates;
 pub mod never_violated;
 pub mod order_edge_templates;
 pub mod order_end_templates;

@@ -19,6 +19,10 @@ use crate::trusted::system::Class;
 use crate::trusted::system::Doing;
 use crate::trusted::system::Loop;
 use crate::trusted::system::Node;
+use crate::trusted::system::System;
+
+/// How many of the first iterations may be another number than the size of a lane.
+const MOST_SKIPPED: i64 = 2;
 
 /// A sample of a class: the parameters, and a member's run.
 pub struct Sample {
@@ -49,6 +53,8 @@ pub struct Site {
     pub amount: Option<Sum>,
     /// Its place in the text.
     at: usize,
+    /// Whether a condition is around it.
+    guarded: bool,
 }
 
 /// All sites of a class.
@@ -57,13 +63,27 @@ pub fn sites(class: &Class) -> Vec<Site> {
 }
 
 /// Facts about each loop of a class.
-pub fn facts(class: &Class, units: &Units<'_>, samples: &[Sample]) -> Vec<Vec<Fact>> {
-    let shape = Shape::of(class);
+pub fn facts(
+    system: &System<'_>,
+    number: usize,
+    units: &Units<'_>,
+    samples: &[Sample],
+) -> Vec<Vec<Fact>> {
+    let class = &system.classes[number];
+    let mut shape = Shape::of(class);
+    for lane in &system.lanes {
+        let extents = &system.protocol.objects[lane.object].extents;
+        let size = lane.moving().and_then(|at| polynomial(&extents[at]));
+        shape
+            .sizes
+            .extend(size.filter(|size| !shape.sizes.contains(size)));
+    }
     let mut all = vec![Vec::new(); class.loops];
     for place in &shape.loops {
         let number = place.this.number;
         let mut facts = shape.iterations(place);
         facts.extend(shape.counts(place, units));
+        facts.extend(shape.skipped(place, units, samples));
         facts.extend(variables(place.this, samples));
         for counter in crate::trusted::system::counted(&place.this.body) {
             let own = product(1, vec![Name::Counter(counter)]);
@@ -140,6 +160,10 @@ struct Shape<'a> {
     /// Where each loop begins.
     begins: HashMap<usize, usize>,
     sites: Vec<Site>,
+    /// Sizes of lanes.
+    sizes: Vec<Sum>,
+    /// Each is 0 at an end of an index.
+    ends: Vec<Sum>,
     next: usize,
 }
 
@@ -149,9 +173,11 @@ impl<'a> Shape<'a> {
             loops: Vec::new(),
             begins: HashMap::new(),
             sites: Vec::new(),
+            sizes: Vec::new(),
+            ends: Vec::new(),
             next: 0,
         };
-        shape.block(&class.body, &mut Vec::new());
+        shape.block(&class.body, &mut Vec::new(), false);
         shape
     }
 
@@ -162,14 +188,14 @@ impl<'a> Shape<'a> {
         sites.filter_map(|site| site.amount.clone())
     }
 
-    fn block(&mut self, body: &'a [Node], around: &mut Vec<usize>) {
+    fn block(&mut self, body: &'a [Node], around: &mut Vec<usize>, guarded: bool) {
         for node in body {
             self.next += 1;
             match node {
                 Node::Assign(..) => {}
                 Node::Branch(_, then, otherwise, _) => {
-                    self.block(then, around);
-                    self.block(otherwise, around);
+                    self.block(then, around, true);
+                    self.block(otherwise, around, true);
                 }
                 Node::Loop(this) => {
                     self.begins.insert(this.number, self.next);
@@ -178,7 +204,7 @@ impl<'a> Shape<'a> {
                         around: around.clone(),
                     });
                     around.push(this.number);
-                    self.block(&this.body, around);
+                    self.block(&this.body, around, guarded);
                     around.pop();
                 }
                 Node::Act(act) => {
@@ -201,6 +227,7 @@ impl<'a> Shape<'a> {
                         around: around.clone(),
                         amount,
                         at: self.next,
+                        guarded,
                     });
                 }
             }
@@ -231,36 +258,115 @@ impl<'a> Shape<'a> {
 
     /// Arrivals and waits have been done once in each iteration of the loop around them.
     fn counts(&self, place: &Place<'_>, units: &Units<'_>) -> Vec<Fact> {
+        let counters = self.changed(place);
+        let all = counters.iter();
+        let all = all.map(|counter| Fact::Zero(self.count(place, *counter, units, &|_| true)));
+        all.collect()
+    }
+
+    /// What is counted at sites and changes in a loop.
+    fn changed(&self, place: &Place<'_>) -> BTreeSet<Counter> {
         let changed = crate::trusted::system::counted(&place.this.body);
         let counters: BTreeSet<Counter> = self.sites.iter().map(|site| site.counter).collect();
+        counters.intersection(&changed).copied().collect()
+    }
+
+    /// A counter, less the iterations of the loops around those of its sites that are taken.
+    fn count(
+        &self,
+        place: &Place<'_>,
+        counter: Counter,
+        units: &Units<'_>,
+        taken: &dyn Fn(&Site) -> bool,
+    ) -> Sum {
         let begin = self.begins[&place.this.number];
+        let mut sum = vec![product(1, vec![Name::Counter(counter)])];
+        if let Counter::Arrived(lane) = counter
+            && units(lane) > 1
+        {
+            sum[0].times = units(lane);
+            sum.push(product(1, vec![Name::Counter(Counter::Part(lane))]));
+        }
+        let sites = self.sites.iter().filter(|site| site.counter == counter);
+        for site in sites.filter(|site| taken(site)) {
+            let inner = site.around.last();
+            if let Some(inner) = inner {
+                let iterations = Name::Counter(Counter::Iterations(*inner));
+                sum.push(product(-1, vec![iterations]));
+            }
+            // Done once more than iterations are complete.
+            let within = inner.is_none_or(|inner| place.around.contains(inner));
+            if within && site.at < begin {
+                sum.push(product(-1, Vec::new()));
+            }
+        }
+        Sum(sum)
+    }
+
+    /// Arrivals and waits under a condition are left out in the first iterations, so many that a lane is filled, say; or are done in no others.
+    fn skipped(&self, place: &Place<'_>, units: &Units<'_>, samples: &[Sample]) -> Vec<Fact> {
         let mut facts = Vec::new();
-        for counter in counters.intersection(&changed) {
-            let mut sum = vec![product(1, vec![Name::Counter(*counter)])];
-            if let Counter::Arrived(lane) = counter
-                && units(*lane) > 1
+        for counter in self.changed(place) {
+            let fits = |facts: &[Fact]| {
+                let mut facts = facts.iter();
+                facts.all(|fact| holds(fact, place.this.number, samples))
+            };
+            let whole = self.count(place, counter, units, &|_| true);
+            let sites = self.sites.iter().filter(|site| site.counter == counter);
+            let guarded = sites.filter(|site| site.guarded).count();
+            if guarded == 0 || fits(&[Fact::Zero(whole.clone())]) {
+                continue;
+            }
+            // Members at one end of an index do nothing of it, and all others everything.
+            let ends = self
+                .ends
+                .iter()
+                .map(|end| Fact::Either(end.clone(), whole.clone()));
+            if let Some(found) = ends
+                .into_iter()
+                .find(|fact| fits(std::slice::from_ref(fact)))
             {
-                sum[0].times = units(*lane);
-                sum.push(product(1, vec![Name::Counter(Counter::Part(*lane))]));
+                facts.push(found);
+                continue;
             }
-            for site in self.sites.iter().filter(|site| site.counter == *counter) {
-                let inner = site.around.last();
-                if let Some(inner) = inner {
-                    sum.push(product(
-                        -1,
-                        vec![Name::Counter(Counter::Iterations(*inner))],
-                    ));
-                }
-                // Done once more than iterations are complete.
-                let within = inner.is_none_or(|inner| place.around.contains(inner));
-                if within && site.at < begin {
-                    sum.push(product(-1, Vec::new()));
+            // `some` are done under the condition, of which `whole` are left out.
+            let some = self.count(place, counter, units, &|site| !site.guarded);
+            let numbers = (1..=MOST_SKIPPED).map(Sum::number);
+            for number in numbers.chain(self.sizes.iter().cloned()) {
+                let more = plus(&whole, 1, &number);
+                let first = [
+                    Fact::Either(some.clone(), more.clone()),
+                    Fact::AtLeastZero(some.clone()),
+                    Fact::AtLeastZero(more),
+                ];
+                let less = plus(&some, -1, &number);
+                let last = [
+                    Fact::Either(whole.clone(), less.clone()),
+                    Fact::AtLeastZero(minus(&whole)),
+                    Fact::AtLeastZero(minus(&less)),
+                ];
+                if let Some(found) = [first, last].into_iter().find(|facts| fits(facts)) {
+                    facts.extend(found);
+                    break;
                 }
             }
-            facts.push(Fact::Zero(Sum(sum)));
         }
         facts
     }
+}
+
+/// A sum with the opposite sign.
+fn minus(of: &Sum) -> Sum {
+    let each = of.0.iter();
+    let each = each.map(|part| product(-part.times, part.of.clone()));
+    Sum(each.collect())
+}
+
+/// A sum and another one, which counts so often.
+fn plus(a: &Sum, times: i64, b: &Sum) -> Sum {
+    let b = b.0.iter();
+    let b = b.map(|part| product(times * part.times, part.of.clone()));
+    Sum(a.0.iter().cloned().chain(b).collect())
 }
 
 /// A variable has the value of a counter.
@@ -313,6 +419,10 @@ fn holds(fact: &Fact, number: usize, samples: &[Sample]) -> bool {
             Fact::Zero(sum) => value(sum, &sample.params, vars, counters) == Some(0),
             Fact::AtLeastZero(sum) => {
                 value(sum, &sample.params, vars, counters).is_some_and(|v| v >= 0)
+            }
+            Fact::Either(a, b) => {
+                let mut sums = [a, b].into_iter();
+                sums.any(|sum| value(sum, &sample.params, vars, counters) == Some(0))
             }
         })
     })

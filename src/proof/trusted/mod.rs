@@ -6,49 +6,41 @@
 
 mod loops;
 mod ranks;
+mod reasons;
 mod run;
+mod samples;
 mod splits;
 mod supplies;
 mod turns;
 mod weights;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::time::Instant;
 
 use super::Guess;
-use super::sample;
 use super::uncovered;
 use crate::certificate::argument::Argument;
 use crate::patience;
-use crate::protocol::Domain;
-use crate::protocol::Expr;
+use crate::protocol::Initial;
+use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::trusted::certificate::Behind;
 use crate::trusted::certificate::Certificate;
 use crate::trusted::certificate::Counter;
-use crate::trusted::certificate::InTurn;
 use crate::trusted::certificate::Lag;
 use crate::trusted::certificate::Link;
 use crate::trusted::certificate::Local;
-use crate::trusted::certificate::NotLapped;
 use crate::trusted::certificate::Sum;
 use crate::trusted::certificate::Weight;
-use crate::trusted::system::Range;
 use crate::trusted::system::System;
 use loops::Sample;
 use run::Counters;
 use run::at;
-
-/// Inputs that are drawn: their values are small.
-const DRAWN_INSTANCES: usize = 15;
-
-/// Scattered points that are tried, and how far apart their values are.
-const DRAWN: i64 = 40;
-const SPREAD: i64 = 7;
-
-/// How many are looked at.
-const SAMPLES: usize = 20;
+use samples::far;
+use samples::points;
+use samples::samples;
 
 /// The longest chain that is tried, and how many are tried at most.
 const MAX_LINKS: usize = 4;
@@ -56,9 +48,6 @@ const MAX_CHAINS: usize = 2_000;
 
 /// Waits times classes, at most: about so many pairs of members are looked at in a proof.
 const MAX_PAIRS: usize = 2_000;
-
-/// How many steps of members are looked at in all. The more are needed, the larger the protocol is.
-const MAX_STEPS: usize = 200_000;
 
 /// Looks for a certificate that fits all samples.
 pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Guess {
@@ -102,6 +91,7 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
         samples: samples(&system, &certificate.weights, points, deadline),
         weights: certificate.weights.clone(),
         system,
+        met: RefCell::default(),
         deadline,
     };
     let classes = &search.system.classes;
@@ -117,10 +107,10 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
         return Err("elements are not gone through in turn".to_owned());
     }
     let own = |class: usize| &search.samples[class];
-    for (number, class) in classes.iter().enumerate() {
+    for number in 0..classes.len() {
         let units = |lane| weights::units(&certificate.weights, number, lane);
         certificate.classes.push(Local {
-            loops: loops::facts(class, &units, own(number)),
+            loops: loops::facts(&search.system, number, &units, own(number)),
             ..Local::default()
         });
     }
@@ -135,12 +125,16 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
                 search.in_turn(&mut certificate, class, lane)?;
             }
             search.not_lapped(&mut certificate, class, lane)?;
+            search.ready(&mut certificate, class, lane)?;
         }
     }
     if over(deadline) {
         return Err(TIME.to_owned());
     }
-    let ranks = ranks::ranks(&search.system, &search.samples, &certificate.lags)
+    let far = far(protocol, ranks::small(&search.system));
+    let far = samples(&search.system, &certificate.weights, far, deadline);
+    let seen = [&search.samples[..], &far];
+    let ranks = ranks::ranks(&search.system, seen, &certificate.lags)
         .ok_or("there are no ranks of this form")?;
     for (local, ranks) in certificate.classes.iter_mut().zip(ranks) {
         local.ranks = ranks;
@@ -159,17 +153,13 @@ struct Search<'p> {
     /// Per class.
     samples: Vec<Vec<Sample>>,
     weights: Vec<Weight>,
+    /// Who meets whom where, as far as it has been asked.
+    met: RefCell<HashMap<(usize, usize, usize), bool>>,
     /// When it has to end.
     deadline: Instant,
 }
 
 impl Search<'_> {
-    fn rounds(lags: &[Lag], class: usize, lane: usize) -> i64 {
-        let mut lags = lags.iter();
-        let lag = lags.find(|lag| lag.class == class && lag.lane == lane);
-        lag.map_or(0, |lag| lag.rounds)
-    }
-
     fn size(&self, lane: usize, params: &[i64]) -> i64 {
         run::size(&self.system, &self.system.lanes[lane], params).unwrap_or(1)
     }
@@ -179,6 +169,15 @@ impl Search<'_> {
         let mut all = Vec::new();
         for (class, samples) in self.samples.iter().enumerate() {
             for lane in 0..self.system.lanes.len() {
+                if self.starts_at_once(class, lane) {
+                    let rounds = 1;
+                    all.push(Lag {
+                        class,
+                        lane,
+                        rounds,
+                    });
+                    continue;
+                }
                 let waits = samples.iter().flat_map(|sample| &sample.run.waits);
                 let parities: Vec<(i64, i64)> = waits
                     .filter(|wait| wait.1 == lane)
@@ -201,112 +200,22 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// Why a class arrives in turn at a lane.
-    fn in_turn(
-        &self,
-        certificate: &mut Certificate,
-        class: usize,
-        lane: usize,
-    ) -> Result<(), String> {
-        let arrivals = || self.arrivals(class, lane);
-        let fits = |bound: &dyn Fn(&Sample, &Counters) -> Option<i64>| {
-            arrivals().all(|(sample, counters)| {
-                let (arrived, size) = (
-                    at(counters, Counter::Arrived(lane)),
-                    self.size(lane, &sample.params),
-                );
-                arrived < size || bound(sample, counters).is_some_and(|done| arrived - size < done)
-            })
+    /// Whether waits for a value are for what is there at the start, in the first round and in no other one.
+    fn starts_at_once(&self, class: usize, lane: usize) -> bool {
+        let ObjectKind::Semaphore(Initial::Value(initial)) = self.system.kind(lane) else {
+            return false;
         };
-        if fits(&|_, _| None) {
-            return Ok(());
-        }
-        let ends = |chain: &[Link]| chain.last().is_some_and(|last| last.lane == lane);
-        let found = self.chains(certificate, class, &mut |certificate, chain, behind| {
-            ends(chain)
-                && fits(&|sample, counters| {
-                    self.bound(certificate, class, (chain, behind), sample, counters)
-                })
+        let mut first = 0;
+        let mut samples = self.samples[class].iter();
+        let fits = samples.all(|sample| {
+            let initial = run::value(initial, &sample.params, &HashMap::new());
+            let mut values = sample.run.values.iter().filter(|value| value.0 == lane);
+            values.all(|(_, value, turn)| {
+                first += i64::from(*turn == 0);
+                (Some(*value) == initial) == (*turn == 0)
+            })
         });
-        let (chain, behind) = found.ok_or("an arrival may come too early")?;
-        self.note(certificate, behind);
-        certificate.in_turn.push(InTurn { class, lane, chain });
-        Ok(())
-    }
-
-    /// Why a class that waits by parity at a lane is not lapped.
-    fn not_lapped(
-        &self,
-        certificate: &mut Certificate,
-        class: usize,
-        lane: usize,
-    ) -> Result<(), String> {
-        let waits = self.samples[class]
-            .iter()
-            .flat_map(|sample| &sample.run.waits);
-        if !waits
-            .into_iter()
-            .any(|wait| wait.1 == lane && wait.2.is_some())
-        {
-            return Ok(());
-        }
-        let rounds = Self::rounds(&certificate.lags, class, lane);
-        for by in self.system.lanes[lane].arriving.clone() {
-            let fits = |passed: &dyn Fn(&Sample, &Counters) -> Option<i64>| {
-                self.arrivals(by, lane).all(|(sample, counters)| {
-                    let size = self.size(lane, &sample.params);
-                    let wait = at(counters, Counter::Arrived(lane)) - size + rounds * size;
-                    passed(sample, counters).is_some_and(|passed| wait < passed)
-                })
-            };
-            if by == class && fits(&|_, counters| Some(at(counters, Counter::Awaited(lane)))) {
-                let chain = Vec::new();
-                certificate.not_lapped.push(NotLapped {
-                    class,
-                    lane,
-                    by,
-                    chain,
-                });
-                return Ok(());
-            }
-            if fits(&|_, _| Some(0)) {
-                let chain = Vec::new();
-                certificate.not_lapped.push(NotLapped {
-                    class,
-                    lane,
-                    by,
-                    chain,
-                });
-                return Ok(());
-            }
-            let mut last_less = None;
-            let found = self.chains(certificate, by, &mut |certificate, chain, all| {
-                let Some(last) = chain.last().filter(|last| last.class == class) else {
-                    return false;
-                };
-                let Some(behind) = self.behind(class, lane, last.lane) else {
-                    return false;
-                };
-                let all = [all, std::slice::from_ref(&behind)].concat();
-                let fits = fits(&|sample, counters| {
-                    self.bound(certificate, by, (chain, &all), sample, counters)
-                });
-                last_less = fits.then_some((class, behind));
-                fits
-            });
-            if let Some((chain, behind)) = found {
-                self.note(certificate, behind);
-                self.note(certificate, last_less.into_iter().collect());
-                certificate.not_lapped.push(NotLapped {
-                    class,
-                    lane,
-                    by,
-                    chain,
-                });
-                return Ok(());
-            }
-        }
-        Err("a wait may be lapped".to_owned())
+        fits && first > 0
     }
 
     fn note(&self, certificate: &mut Certificate, behind: Vec<(usize, Behind)>) {
@@ -356,6 +265,9 @@ impl Search<'_> {
                         if chain.contains(&link) {
                             continue;
                         }
+                        if !self.meet(end, lane, *class) {
+                            continue;
+                        }
                         let chain = [chain.clone(), vec![link]].concat();
                         count += 1;
                         if count > MAX_CHAINS {
@@ -371,6 +283,26 @@ impl Search<'_> {
             tried = longer;
         }
         None
+    }
+
+    /// Whether somebody of a class waits in a group of a lane where somebody of another class arrives, as far as is seen.
+    fn meet(&self, waits: usize, lane: usize, arrives: usize) -> bool {
+        if self.system.lanes[lane].owns().next().is_none() {
+            return true;
+        }
+        let group = |class: usize, side: bool, sample: &Sample| {
+            let group = weights::group(&self.system, (lane, side), class, sample);
+            (sample.params.clone(), group)
+        };
+        let known = || {
+            let there = self.samples[arrives].iter();
+            let there = there.map(|sample| group(arrives, false, sample));
+            let there: BTreeSet<_> = there.collect();
+            let mut own = self.samples[waits].iter();
+            own.any(|sample| there.contains(&group(waits, true, sample)))
+        };
+        let mut all = self.met.borrow_mut();
+        *all.entry((waits, lane, arrives)).or_insert_with(known)
     }
 
     /// Where a class waits.
@@ -394,7 +326,7 @@ impl Search<'_> {
         counters: &Counters,
     ) -> Option<i64> {
         let lag = |class: usize, lane: usize| {
-            Self::rounds(&certificate.lags, class, lane) * self.size(lane, &sample.params)
+            rounds(&certificate.lags, class, lane) * self.size(lane, &sample.params)
         };
         let (first, rest) = chain.split_first()?;
         let mut bound = at(counters, Counter::Awaited(first.lane)) - lag(class, first.lane);
@@ -467,89 +399,9 @@ impl Search<'_> {
     }
 }
 
-/// One past the greatest value of an index.
-fn end(range: &Range, value: &dyn Fn(&Expr) -> Option<i64>) -> Option<i64> {
-    let extent = value(&range.extent)?;
-    Some(range.hi.map_or(extent, |hi| hi.min(extent)))
-}
-
-/// Some point of the domain, scattered, with values that tell sizes and numbers of iterations apart.
-fn point(protocol: &Protocol, nth: i64) -> Option<Vec<i64>> {
-    let numbered = protocol.params.iter().zip(1_u64..);
-    let values = numbered.map(|(param, at)| {
-        let mixed = (nth as u64 * 64 + at).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let step = (mixed >> 40) as i64 % SPREAD;
-        match &param.domain {
-            Domain::AtLeast(lo) => lo.checked_add(step),
-            Domain::Range(lo, hi) => Some(lo.checked_add(step)?.min(*hi)),
-            Domain::Set(values) => values.get(step as usize % values.len()).copied(),
-        }
-    });
-    let values: Vec<i64> = values.collect::<Option<_>>()?;
-    let holds = |condition: &Expr| run::value(condition, &values, &HashMap::new()) == Some(1);
-    let mut assumptions = protocol.assumptions.iter();
-    assumptions
-        .all(|assumption| holds(&assumption.condition))
-        .then_some(values)
-}
-
-/// Values of the parameters that are looked at.
-fn points(protocol: &Protocol) -> Vec<Vec<i64>> {
-    let mut points: Vec<Vec<i64>> = Vec::new();
-    let mut note = |point: Vec<i64>, most: usize| {
-        if points.len() < most && !points.contains(&point) {
-            points.push(point);
-        }
-    };
-    for (input, _) in sample::instances(protocol, DRAWN_INSTANCES, 0) {
-        note(input.params, SAMPLES / 2);
-    }
-    for nth in 0..DRAWN {
-        if let Some(point) = point(protocol, nth) {
-            note(point, SAMPLES);
-        }
-    }
-    points
-}
-
-/// Runs of members of each class at different values of the parameters.
-fn samples(
-    system: &System<'_>,
-    weights: &[Weight],
-    points: Vec<Vec<i64>>,
-    deadline: Instant,
-) -> Vec<Vec<Sample>> {
-    let mut all: Vec<Vec<Sample>> = system.classes.iter().map(|_| Vec::new()).collect();
-    let mut left = MAX_STEPS;
-    for params in points {
-        // A point counts only where every class is seen there.
-        if left == 0 || over(deadline) {
-            break;
-        }
-        for (number, samples) in all.iter_mut().enumerate() {
-            let class = &system.classes[number];
-            let value = |expr: &Expr| run::value(expr, &params, &HashMap::new());
-            let last: Option<Vec<i64>> = class
-                .ranges
-                .iter()
-                .map(|range| {
-                    let end = end(range, &value)?;
-                    (range.lo < end).then(|| end - 1)
-                })
-                .collect();
-            let Some(last) = last else { continue };
-            let first: Vec<i64> = class.ranges.iter().map(|range| range.lo).collect();
-            for indices in BTreeSet::from([first, last]) {
-                let run = run::run(system, (number, weights), &params, &indices, &mut left);
-                if let Some(run) = run {
-                    samples.push(Sample {
-                        params: params.clone(),
-                        indices,
-                        run,
-                    });
-                }
-            }
-        }
-    }
-    all
+/// How many rounds the waits of a class at a lane are behind.
+fn rounds(lags: &[Lag], class: usize, lane: usize) -> i64 {
+    let mut lags = lags.iter();
+    let lag = lags.find(|lag| lag.class == class && lag.lane == lane);
+    lag.map_or(0, |lag| lag.rounds)
 }

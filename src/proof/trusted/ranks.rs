@@ -3,15 +3,23 @@
 //! The rank of a wait is a sum over the loops of its class of a weight times the iterations completed, plus a number of
 //! the wait. Unknown are the weights. A wait has a greater rank than the last wait that who it waits for has before
 //! the arrival in question, and ranks do not fall along a run.
+//!
+//! A weight that is a large number fits all that was seen where one that grows with a parameter is right. So weights that are
+//! small numbers are looked for first, at points one of which has a value beyond them for each parameter.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
+use itertools::Itertools;
+use z3::SatResult;
+use z3::ast::Int;
+
 use super::loops;
 use super::loops::Sample;
 use super::run::Counters;
 use super::run::at;
+use super::splits;
 use super::weights;
 use crate::fresh;
 use crate::patience;
@@ -20,7 +28,6 @@ use crate::proof::order::multipliers::Row;
 use crate::trusted::certificate::Counter;
 use crate::trusted::certificate::Lag;
 use crate::trusted::certificate::Name;
-use crate::trusted::certificate::Product;
 use crate::trusted::certificate::Sum;
 use crate::trusted::system::Node;
 use crate::trusted::system::System;
@@ -28,106 +35,200 @@ use crate::trusted::system::System;
 /// Inequalities that are looked at first, and at most how many more at a time.
 const FIRST: usize = 60;
 
+/// Weights of so much for each wait, and one more, are small. Values of parameters are beyond them that are so much larger.
+const SMALL: i64 = 3;
+
+/// What is tried first.
+const SMALLEST: i64 = 4;
+
 /// Terms of all inequalities together, at most.
 const MAX_TERMS: usize = 200_000;
 
 /// Numbers times unknowns, which have to add up to at least so much.
 type Rise = (Vec<(usize, i128)>, i128);
 
-/// What has a weight: a class and one of its loops or waits.
+/// What Z3 may do for small weights, at each attempt.
+const WORK: u32 = 3_000_000;
+
+/// What has a weight: a class, and one of its loops, waits or indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Loop(usize, usize),
     Wait(usize, usize),
+    Index(usize, usize),
 }
 
-/// Per class and wait, a rank.
-pub fn ranks(system: &System<'_>, samples: &[Vec<Sample>], lags: &[Lag]) -> Option<Vec<Vec<Sum>>> {
-    let one = vec![Sum::number(1)];
-    let more = [one.clone(), monomials(system)].concat();
-    [one, more]
-        .iter()
-        .find_map(|monomials| fresh::context(|| over(system, samples, lags, monomials)))
+/// What weights may be sums of, beside 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Terms {
+    /// Nothing.
+    One,
+    /// For a loop, how often loops go around that are nested deeper.
+    Nested,
+    /// For a wait also how often the outermost loops go around: somebody waits for all rounds of others.
+    Outer,
+    /// For everything, how often inner loops go around, and the sizes of lanes.
+    All,
 }
 
-/// What weights may be sums of, beside 1: how often inner loops go around, and the sizes of lanes.
-fn monomials(system: &System<'_>) -> Vec<Sum> {
-    let mut all: Vec<Sum> = Vec::new();
-    let mut add = |sum: Sum| {
-        for product in sum.0.iter().filter(|product| !product.of.is_empty()) {
-            let product = Product {
-                times: 1,
-                of: product.of.clone(),
-            };
-            let sum = Sum(vec![product]);
-            if !all.contains(&sum) {
-                all.push(sum);
+/// Per class and wait, a rank. `far` are further samples, at larger values of parameters.
+pub fn ranks(
+    system: &System<'_>,
+    samples: [&[Vec<Sample>]; 2],
+    lags: &[Lag],
+) -> Option<Vec<Vec<Sum>>> {
+    let tried = [
+        (Terms::One, Some(SMALLEST)),
+        (Terms::Nested, Some(SMALLEST)),
+        (Terms::Outer, Some(SMALLEST)),
+        (Terms::One, Some(small(system))),
+        (Terms::Nested, Some(small(system))),
+        (Terms::Outer, Some(small(system))),
+        (Terms::One, None),
+        (Terms::All, None),
+    ];
+    tried.into_iter().find_map(|(terms, most)| {
+        let samples = match most {
+            Some(_) => &samples[..],
+            None => &samples[..1],
+        };
+        fresh::context(|| over(system, samples, lags, (terms, most)))
+    })
+}
+
+/// The largest weight that is small.
+pub fn small(system: &System<'_>) -> i64 {
+    let waits: usize = system.classes.iter().map(|class| class.waits).sum();
+    SMALL * (waits as i64 + 1)
+}
+
+/// Everything that has a weight, and what that may be a sum of.
+fn parts(system: &System<'_>, terms: Terms) -> Vec<(Part, Vec<Sum>)> {
+    let nested = |depth: usize| {
+        let mut all = vec![Sum::number(1)];
+        for class in &system.classes {
+            trips(&class.body, depth, &Sum::number(1), &mut all);
+        }
+        all
+    };
+    let monomials = |depth: usize| match terms {
+        Terms::One => vec![Sum::number(1)],
+        Terms::Nested | Terms::Outer => nested(depth),
+        Terms::All => {
+            let mut all = nested(1);
+            for lane in &system.lanes {
+                let extents = &system.protocol.objects[lane.object].extents;
+                let size = lane.moving().and_then(|at| loops::polynomial(&extents[at]));
+                size.into_iter().for_each(|size| add(&mut all, size));
             }
+            all
         }
     };
-    for class in &system.classes {
-        inner(&class.body, None, &mut add);
-    }
-    for lane in &system.lanes {
-        let extents = &system.protocol.objects[lane.object].extents;
-        if let Some(size) = lane.moving().and_then(|at| loops::polynomial(&extents[at])) {
-            add(size);
+    let mut all = Vec::new();
+    for (class, this) in system.classes.iter().enumerate() {
+        let mut depths = vec![0; this.loops];
+        depth(&this.body, 1, &mut depths);
+        let loops = depths.into_iter().enumerate();
+        all.extend(loops.map(|(nth, depth)| (Part::Loop(class, nth), monomials(depth))));
+        let mut offsets = monomials(1);
+        if terms == Terms::Outer {
+            nested(0).into_iter().for_each(|sum| add(&mut offsets, sum));
+        }
+        let waits = 0..this.waits;
+        all.extend(waits.map(|nth| (Part::Wait(class, nth), offsets.clone())));
+        // Where nobody goes into the group of another member, all are alike.
+        if splits::neighbours(system) {
+            let ranges = this.ranges.iter().enumerate();
+            let ranges = ranges.filter(|(_, range)| range.only().is_none());
+            all.extend(ranges.map(|(nth, _)| (Part::Index(class, nth), monomials(1))));
         }
     }
     all
 }
 
-fn inner(body: &[Node], around: Option<&Sum>, add: &mut dyn FnMut(Sum)) {
+/// How many loops there are around and with each loop.
+fn depth(body: &[Node], here: usize, depths: &mut [usize]) {
     for node in body {
         match node {
             Node::Branch(_, then, otherwise, _) => {
-                inner(then, around, add);
-                inner(otherwise, around, add);
+                depth(then, here, depths);
+                depth(otherwise, here, depths);
             }
             Node::Loop(this) => {
-                let trips = loops::trips(this).unwrap_or_else(|| Sum::number(1));
-                let product = match around {
-                    // What the outermost loop does is counted by its own weight.
-                    None => Sum::number(1),
-                    Some(around) => loops::times(around, &trips).unwrap_or_else(|| Sum::number(1)),
-                };
-                add(product.clone());
-                inner(&this.body, Some(&product), add);
+                depths[this.number] = here;
+                depth(&this.body, here + 1, depths);
             }
             Node::Assign(..) | Node::Act(_) => {}
         }
     }
 }
 
-fn over(
-    system: &System<'_>,
-    samples: &[Vec<Sample>],
-    lags: &[Lag],
-    monomials: &[Sum],
-) -> Option<Vec<Vec<Sum>>> {
-    let mut parts = BTreeMap::new();
-    for (class, this) in system.classes.iter().enumerate() {
-        let loops = (0..this.loops).map(|nth| Part::Loop(class, nth));
-        let waits = (0..this.waits).map(|nth| Part::Wait(class, nth));
-        for part in loops.chain(waits) {
-            let next = parts.len();
-            parts.insert(part, next * monomials.len());
+/// How often loops go around, within so many others and then `around`.
+fn trips(body: &[Node], depth: usize, around: &Sum, all: &mut Vec<Sum>) {
+    for node in body {
+        match node {
+            Node::Branch(_, then, otherwise, _) => {
+                trips(then, depth, around, all);
+                trips(otherwise, depth, around, all);
+            }
+            Node::Loop(this) if depth > 0 => trips(&this.body, depth - 1, around, all),
+            Node::Loop(this) => {
+                let all_trips = loops::trips(this).and_then(|trips| loops::times(around, &trips));
+                if let Some(product) = all_trips {
+                    add(all, product.clone());
+                    trips(&this.body, 0, &product, all);
+                }
+            }
+            Node::Assign(..) | Node::Act(_) => {}
         }
     }
-    let unknowns = parts.len() * monomials.len();
+}
+
+/// Adds what a sum consists of, but for numbers.
+fn add(all: &mut Vec<Sum>, sum: Sum) {
+    for product in sum.0.into_iter().filter(|product| !product.of.is_empty()) {
+        let sum = Sum(vec![loops::product(1, product.of)]);
+        if !all.contains(&sum) {
+            all.push(sum);
+        }
+    }
+}
+
+fn over(
+    system: &System<'_>,
+    samples: &[&[Vec<Sample>]],
+    lags: &[Lag],
+    (terms, most): (Terms, Option<i64>),
+) -> Option<Vec<Vec<Sum>>> {
+    let mut parts_of = BTreeMap::new();
+    let mut unknowns = 0;
+    for (part, monomials) in parts(system, terms) {
+        let next = unknowns + monomials.len();
+        parts_of.insert(part, (unknowns, monomials));
+        unknowns = next;
+    }
     // The rank of a wait, as numbers times unknowns.
-    let rank = |class: usize, params: &[i64], number: usize, counters: &Counters| {
+    let rank = |class: usize, sample: &Sample, number: usize, counters: &Counters| {
         let mut row: BTreeMap<usize, i128> = BTreeMap::new();
-        for (nth, monomial) in monomials.iter().enumerate() {
-            let value = loops::value(monomial, params, &HashMap::new(), counters)?;
-            *row.entry(parts[&Part::Wait(class, number)] + nth)
-                .or_default() += i128::from(value);
-            for this in 0..system.classes[class].loops {
-                let done = at(counters, Counter::Iterations(this));
-                let times = i128::from(value.checked_mul(done)?);
-                *row.entry(parts[&Part::Loop(class, this)] + nth)
-                    .or_default() += times;
+        let mut add = |part: Part, times: i64| {
+            let Some((begin, monomials)) = parts_of.get(&part) else {
+                return Some(());
+            };
+            for (nth, monomial) in monomials.iter().enumerate() {
+                let value = loops::value(monomial, &sample.params, &HashMap::new(), counters)?;
+                *row.entry(begin + nth).or_default() += i128::from(value.checked_mul(times)?);
             }
+            Some(())
+        };
+        add(Part::Wait(class, number), 1)?;
+        for this in 0..system.classes[class].loops {
+            add(
+                Part::Loop(class, this),
+                at(counters, Counter::Iterations(this)),
+            )?;
+        }
+        for (nth, index) in sample.indices.iter().enumerate() {
+            add(Part::Index(class, nth), *index)?;
         }
         Some(row)
     };
@@ -144,12 +245,12 @@ fn over(
         high.retain(|_, times| *times != 0);
         rises.insert((high.into_iter().collect(), by));
     };
-    for (class, own) in samples.iter().enumerate() {
-        for sample in own {
+    for (samples, class) in samples.iter().cartesian_product(0..system.classes.len()) {
+        for sample in &samples[class] {
             let waits = &sample.run.waits;
             for pair in waits.windows(2) {
-                let low = rank(class, &sample.params, pair[0].0, &pair[0].3)?;
-                let high = rank(class, &sample.params, pair[1].0, &pair[1].3)?;
+                let low = rank(class, sample, pair[0].0, &pair[0].3)?;
+                let high = rank(class, sample, pair[1].0, &pair[1].3)?;
                 rise(low, high, 0);
             }
             for (number, lane, _, counters) in waits {
@@ -162,9 +263,9 @@ fn over(
                     let theirs = samples[*other]
                         .iter()
                         .filter(|theirs| theirs.params == sample.params);
-                    let group = weights::group(system, *lane, class, &sample.indices);
+                    let group = weights::group(system, (*lane, true), class, sample);
                     let theirs = theirs.filter(|theirs| {
-                        weights::group(system, *lane, *other, &theirs.indices) == group
+                        weights::group(system, (*lane, false), *other, theirs) == group
                     });
                     for theirs in theirs {
                         let missing =
@@ -175,8 +276,8 @@ fn over(
                         let Some(last) = after.checked_sub(1).map(|at| &waits[at]) else {
                             continue;
                         };
-                        let low = rank(*other, &sample.params, last.0, &last.3)?;
-                        let high = rank(class, &sample.params, *number, counters)?;
+                        let low = rank(*other, theirs, last.0, &last.3)?;
+                        let high = rank(class, sample, *number, counters)?;
                         rise(low, high, 1);
                     }
                 }
@@ -187,18 +288,16 @@ fn over(
     if rises.iter().map(|(terms, _)| terms.len()).sum::<usize>() > MAX_TERMS {
         return None;
     }
-    let values = solved(&rises, unknowns)?;
+    let values = solved(&rises, unknowns, most)?;
     let sum = |part: Part, name: Option<Name>| {
         let mut all = Vec::new();
-        for (nth, monomial) in monomials.iter().enumerate() {
-            let times = values[parts[&part] + nth];
-            for product in monomial.0.iter().filter(|_| times != 0) {
-                let mut of = product.of.clone();
-                of.extend(name);
-                all.push(Product {
-                    times: times * product.times,
-                    of,
-                });
+        if let Some((begin, monomials)) = parts_of.get(&part) {
+            for (nth, monomial) in monomials.iter().enumerate() {
+                let times = values[begin + nth];
+                for product in monomial.0.iter().filter(|_| times != 0) {
+                    let of = product.of.iter().copied().chain(name).collect();
+                    all.push(loops::product(times * product.times, of));
+                }
             }
         }
         all
@@ -212,6 +311,9 @@ fn over(
                 let iterations = Name::Counter(Counter::Iterations(nth));
                 all.extend(sum(Part::Loop(class, nth), Some(iterations)));
             }
+            for (nth, range) in this.ranges.iter().enumerate() {
+                all.extend(sum(Part::Index(class, nth), Some(Name::Var(range.var.0))));
+            }
             Sum(all)
         });
         ranks.collect()
@@ -220,22 +322,21 @@ fn over(
 }
 
 /// Integers for which all of these rise, begun with a few of them and then those that do not.
-fn solved(rises: &[Rise], unknowns: usize) -> Option<Vec<i64>> {
+fn solved(rises: &[Rise], unknowns: usize, most: Option<i64>) -> Option<Vec<i64>> {
     let mut taken: BTreeSet<usize> = (0..rises.len()).step_by(rises.len() / FIRST + 1).collect();
+    let mut new = taken.clone();
+    let mut small = match most {
+        Some(most) => Some(Small::new(unknowns, most)?),
+        None => None,
+    };
     loop {
-        let chosen: Vec<&Rise> = taken.iter().map(|at| &rises[*at]).collect();
-        let slack = chosen.len();
-        let rows: Vec<Row> = chosen
-            .into_iter()
-            .enumerate()
-            .map(|(nth, (terms, by))| {
-                let own = terms.iter().map(|(at, times)| (slack + at, *times));
-                let terms = std::iter::once((nth, -1)).chain(own).collect();
-                Row { terms, sum: *by }
-            })
-            .collect();
-        let values = multipliers::solve(&rows, (slack, unknowns), slack..slack + unknowns)?;
-        let values = multipliers::integers(&values)?;
+        if patience::over() {
+            return None;
+        }
+        let values = match &mut small {
+            Some(small) => small.solve(new.iter().map(|at| &rises[*at]))?,
+            None => any(taken.iter().map(|at| &rises[*at]), unknowns)?,
+        };
         let short = |(terms, by): &Rise| {
             let rise: i128 = terms
                 .iter()
@@ -244,13 +345,69 @@ fn solved(rises: &[Rise], unknowns: usize) -> Option<Vec<i64>> {
             rise < *by
         };
         let missing = (0..rises.len()).filter(|at| short(&rises[*at]));
-        let missing: Vec<usize> = missing.take(FIRST).collect();
-        if missing.is_empty() {
+        new = missing.take(FIRST).collect();
+        if new.is_empty() {
             return Some(values);
         }
-        if patience::over() {
+        taken.extend(&new);
+    }
+}
+
+/// Integers of any size for which these rise.
+fn any<'r>(rises: impl Iterator<Item = &'r Rise>, unknowns: usize) -> Option<Vec<i64>> {
+    let rises: Vec<&Rise> = rises.collect();
+    let slack = rises.len();
+    let rows: Vec<Row> = rises
+        .into_iter()
+        .enumerate()
+        .map(|(nth, (terms, by))| {
+            let own = terms.iter().map(|(at, times)| (slack + at, *times));
+            let terms = std::iter::once((nth, -1)).chain(own).collect();
+            Row { terms, sum: *by }
+        })
+        .collect();
+    let values = multipliers::solve(&rows, (slack, unknowns), slack..slack + unknowns)?;
+    multipliers::integers(&values)
+}
+
+/// Small integers, by Z3. A fraction of a small number would fit what was seen of large values as a large number does.
+struct Small {
+    solver: z3::Solver,
+    unknowns: Vec<Int>,
+}
+
+impl Small {
+    fn new(unknowns: usize, most: i64) -> Option<Small> {
+        let solver = z3::Solver::new_for_logic("QF_LIA")?;
+        let mut params = z3::Params::new();
+        params.set_u32("rlimit", WORK);
+        params.set_bool("ctrl_c", false);
+        solver.set_params(&params);
+        let unknowns: Vec<Int> = (0..unknowns)
+            .map(|at| Int::new_const(format!("x{at}")))
+            .collect();
+        for unknown in &unknowns {
+            solver.assert(unknown.le(Int::from_i64(most)));
+            solver.assert(unknown.ge(Int::from_i64(-most)));
+        }
+        Some(Small { solver, unknowns })
+    }
+
+    /// Values for which these rise, and all that did before.
+    fn solve<'r>(&mut self, rises: impl Iterator<Item = &'r Rise>) -> Option<Vec<i64>> {
+        for (terms, by) in rises {
+            let mut sum = Int::from_i64(0);
+            for (at, times) in terms {
+                sum += &self.unknowns[*at] * &Int::from_i64(i64::try_from(*times).ok()?);
+            }
+            let by = i64::try_from(*by).ok()?;
+            self.solver.assert(sum.ge(Int::from_i64(by)));
+        }
+        if self.solver.check() != SatResult::Sat {
             return None;
         }
-        taken.extend(missing);
+        let model = self.solver.get_model()?;
+        let value = |unknown: &Int| model.eval(unknown, true)?.as_i64();
+        self.unknowns.iter().map(value).collect()
     }
 }

@@ -29,6 +29,8 @@ pub struct Run {
     pub arrivals: Vec<(usize, Counters)>,
     /// Before each wait: its number in the class, the lane, and the parity if it is for one.
     pub waits: Vec<(usize, usize, Option<i64>, Counters)>,
+    /// Before each wait for a value: the lane, the value, and how many rounds of waits there have been passed.
+    pub values: Vec<(usize, i64, i64)>,
     /// After something has been taken of a pool: the lane, and how much is held.
     pub held: Vec<(usize, i64)>,
     /// At the end.
@@ -214,7 +216,13 @@ impl Member<'_, '_> {
                 let parity = self.value(parity)?;
                 wait(self, *number, Some(parity));
             }
-            Doing::Own(number) | Doing::Value(_, number) => wait(self, *number, None),
+            Doing::Value(value, _, number) => {
+                let (value, turn) = (self.value(value)?, Counter::AwaitedTurn(lane));
+                let turn = at(&self.counters, turn);
+                self.run.values.push((lane, value, turn));
+                wait(self, *number, None);
+            }
+            Doing::Own(number) => wait(self, *number, None),
             Doing::Take(amount) => {
                 let amount = self.value(amount)?;
                 self.add(Counter::Held(lane), amount);

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use itertools::Itertools;
+
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
@@ -10,19 +12,22 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 use crate::trusted::certificate::Split;
+use crate::trusted::system::System;
 
 /// An index with no more values than this is taken apart.
 const MAX_APART: i64 = 8;
 
-/// Indices with few values are taken apart, others where they are compared with numbers.
+/// Indices with few values are taken apart, others where they are compared with numbers. What is taken apart of one role is so of another
+/// one that names the same elements by its index.
 pub fn splits(protocol: &Protocol) -> Vec<Split> {
-    let mut all = Vec::new();
+    let mut all: Vec<(Split, BTreeSet<(usize, usize)>)> = Vec::new();
     for (position, role) in protocol.roles.iter().enumerate() {
         for (at_index, index) in role.indices.iter().enumerate() {
             let mut uses = Uses {
                 var: index.var,
                 used: false,
                 numbers: BTreeSet::new(),
+                places: BTreeSet::new(),
             };
             uses.block(&role.body);
             if !uses.used {
@@ -37,16 +42,38 @@ pub fn splits(protocol: &Protocol) -> Vec<Split> {
                         .collect()
                 }
             };
-            if !at.is_empty() {
-                all.push(Split {
-                    role: position,
-                    index: at_index,
-                    at,
-                });
+            let split = Split {
+                role: position,
+                index: at_index,
+                at,
+            };
+            all.push((split, uses.places));
+        }
+    }
+    // Each time, what is told of others is told of their others.
+    for _ in 0..all.len() {
+        for (one, other) in (0..all.len()).cartesian_product(0..all.len()) {
+            if !all[one].1.is_disjoint(&all[other].1) {
+                let both: BTreeSet<i64> = all[one]
+                    .0
+                    .at
+                    .iter()
+                    .chain(&all[other].0.at)
+                    .copied()
+                    .collect();
+                all[one].0.at = both.into_iter().collect();
             }
         }
     }
-    all
+    let splits = all.into_iter().map(|(split, _)| split);
+    splits.filter(|split| !split.at.is_empty()).collect()
+}
+
+/// Whether somebody goes into a group that is told by more than one index of its role as it is.
+pub fn neighbours(system: &System<'_>) -> bool {
+    let own = system.lanes.iter().flat_map(|lane| lane.own.values());
+    let mut own = own.flatten();
+    own.any(|own| !matches!(own.value, Expr::Int(_) | Expr::Var(_)))
 }
 
 /// How a program uses an index.
@@ -55,6 +82,8 @@ struct Uses {
     used: bool,
     /// Where what it is compared with tells values apart.
     numbers: BTreeSet<i64>,
+    /// Objects and positions of their indices where it stands by itself.
+    places: BTreeSet<(usize, usize)>,
 }
 
 impl Uses {
@@ -80,7 +109,12 @@ impl Uses {
                 StmtKind::Assign { value, .. } => self.expr(value),
                 kind => {
                     if let Some(cell) = kind.cell() {
-                        cell.index.iter().for_each(|index| self.expr(index));
+                        for (at, index) in cell.index.iter().enumerate() {
+                            self.expr(index);
+                            if *index == Expr::Var(self.var) {
+                                self.places.insert((cell.object.0, at));
+                            }
+                        }
                     }
                     if let StmtKind::Wait { value: e, .. }
                     | StmtKind::Add { amount: e, .. }

@@ -1,15 +1,17 @@
 //! What members arrive with at each number of a lane, and what they hold of pools.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 
-use super::end;
 use super::loops;
 use super::loops::Sample;
 use super::loops::Site;
 use super::run;
 use super::run::Counters;
+use super::samples::end;
 use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
+use crate::protocol::VarId;
 use crate::trusted::certificate::Certificate;
 use crate::trusted::certificate::Counter;
 use crate::trusted::certificate::Holds;
@@ -86,6 +88,9 @@ fn sum(sum: &Sum, params: &[i64]) -> Option<i64> {
 
 /// Whether as much arrives in each group as is expected there; unknown where nothing says what is.
 fn is_enough(system: &System<'_>, weights: &[Weight], lane: usize, params: &[i64]) -> Option<bool> {
+    if system.lanes[lane].init {
+        return None;
+    }
     let expected = match system.kind(lane) {
         ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
             value(arrivals, params)?
@@ -112,32 +117,42 @@ fn is_enough(system: &System<'_>, weights: &[Weight], lane: usize, params: &[i64
 }
 
 /// What members of these classes have together in one group, each so much.
-fn total(system: &System<'_>, lane: usize, each: &[(usize, i64)], params: &[i64]) -> Option<i64> {
-    let own = &system.lanes[lane].own;
+pub fn total(
+    system: &System<'_>,
+    lane: usize,
+    each: &[(usize, i64)],
+    params: &[i64],
+) -> Option<i64> {
     // The group of the first member of some class.
+    let end = |range: &Range| end(range, &|e| value(e, params));
     let first = |class: &&(usize, i64)| {
         let mut ranges = system.classes[class.0].ranges.iter();
-        ranges.all(|range| end(range, &|e| value(e, params)).is_some_and(|end| range.lo < end))
+        ranges.all(|range| end(range).is_some_and(|end| range.lo < end))
     };
     let (some, _) = each.iter().find(first)?;
-    let los: Vec<i64> = system.classes[*some].ranges.iter().map(|r| r.lo).collect();
-    let group = group(system, lane, *some, &los)?;
+    let los = |class: usize| system.classes[class].ranges.iter().map(|r| (r.var, r.lo));
+    let group = group_at(system, (lane, false), *some, params, &los(*some).collect())?;
     let mut all = 0;
     for (class, each) in each {
-        let own = own.get(class)?;
+        let own = system.lanes[lane].own.get(&(*class, false))?;
+        let mut vars: HashMap<VarId, i64> = los(*class).collect();
+        let mut told = HashSet::new();
+        for (own, value) in own.iter().zip(&group) {
+            if let Some((var, inverse)) = &own.inverse {
+                vars.insert(*var, run::value(inverse, params, &[(*var, *value)].into())?);
+                told.insert(*var);
+            }
+        }
+        let there = group_at(system, (lane, false), *class, params, &vars)? == group;
         let values = |range: &Range| {
-            let end = end(range, &|e| value(e, params))?;
-            let mut named = own.iter().zip(&group);
-            let named = named.find(|(index, _)| **index == Expr::Var(range.var));
-            Some(match named {
-                Some((_, value)) => i64::from((range.lo..end).contains(value)),
-                None => (end - range.lo).max(0),
+            let end = end(range)?;
+            Some(match told.contains(&range.var) {
+                true => i64::from((range.lo..end).contains(&vars[&range.var])),
+                false => (end - range.lo).max(0),
             })
         };
         let ranges = system.classes[*class].ranges.iter();
         let members: Option<i64> = ranges.map(values).product();
-        let mut own = own.iter().zip(&group);
-        let there = own.all(|(index, value)| !matches!(index, Expr::Int(at) if at != value));
         all += each * members? * i64::from(there);
     }
     Some(all)
@@ -197,19 +212,29 @@ pub fn holds(system: &System<'_>, samples: &[Vec<Sample>], certificate: &mut Cer
     }
 }
 
-/// The group of a lane in which a member of a class is.
-pub fn group(system: &System<'_>, lane: usize, class: usize, indices: &[i64]) -> Option<Vec<i64>> {
-    let ranges = &system.classes[class].ranges;
-    let own = system.lanes[lane].own.get(&class)?.iter();
-    own.map(|index| match index {
-        Expr::Int(value) => Some(*value),
-        Expr::Var(var) => {
-            let at = ranges.iter().position(|range| range.var == *var)?;
-            indices.get(at).copied()
-        }
-        _ => None,
-    })
-    .collect()
+/// The group of a lane in which a member of a class waits, or does something else.
+pub fn group(
+    system: &System<'_>,
+    lane: (usize, bool),
+    class: usize,
+    member: &Sample,
+) -> Option<Vec<i64>> {
+    let ranges = system.classes[class].ranges.iter();
+    let vars = ranges.zip(&member.indices);
+    let vars = vars.map(|(range, value)| (range.var, *value)).collect();
+    group_at(system, lane, class, &member.params, &vars)
+}
+
+fn group_at(
+    system: &System<'_>,
+    (lane, waits): (usize, bool),
+    class: usize,
+    params: &[i64],
+    vars: &HashMap<VarId, i64>,
+) -> Option<Vec<i64>> {
+    let own = system.lanes[lane].own.get(&(class, waits))?.iter();
+    own.map(|own| run::value(&own.value, params, vars))
+        .collect()
 }
 
 /// How much waits at one lane count and arrivals at another, so that both go on alike where they are in one loop.

@@ -408,17 +408,8 @@ fn assigned(body: &[Stmt], found: &mut Vec<VarId>) {
 
 /// How many parts an expression has.
 fn size(expr: &Expr) -> usize {
-    let of = |parts: &mut dyn Iterator<Item = &Expr>| {
-        parts.fold(1, |sum, part| exact::together(sum, size(part)))
-    };
-    match expr {
-        Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) | Expr::Var(_) => 1,
-        Expr::Neg(e) | Expr::Not(e) => of(&mut [&**e].into_iter()),
-        Expr::Binary(_, a, b) => of(&mut [&**a, &**b].into_iter()),
-        Expr::If(c, a, b) => of(&mut [&**c, &**a, &**b].into_iter()),
-        Expr::Visits(_, at) => of(&mut at.iter()),
-        Expr::Count { lo, hi, body, .. } => of(&mut [&**lo, &**hi, &**body].into_iter()),
-    }
+    let parts = expr.parts().into_iter();
+    parts.fold(1, |sum, part| exact::together(sum, size(part)))
 }
 
 /// Writes an index as a name times 1 or -1, plus what does not have that name in it.
@@ -449,13 +440,5 @@ pub fn linear(expr: &Expr, var: VarId) -> Option<(bool, Expr)> {
 
 /// Whether a name occurs in an expression.
 pub fn mentions(expr: &Expr, var: VarId) -> bool {
-    match expr {
-        Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) => false,
-        Expr::Var(name) => *name == var,
-        Expr::Neg(e) | Expr::Not(e) => mentions(e, var),
-        Expr::Binary(_, a, b) => mentions(a, var) || mentions(b, var),
-        Expr::If(c, a, b) => [c, a, b].into_iter().any(|e| mentions(e, var)),
-        Expr::Visits(_, at) => at.iter().any(|e| mentions(e, var)),
-        Expr::Count { lo, hi, body, .. } => [lo, hi, body].into_iter().any(|e| mentions(e, var)),
-    }
+    *expr == Expr::Var(var) || expr.parts().into_iter().any(|part| mentions(part, var))
 }
