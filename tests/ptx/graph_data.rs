@@ -9,7 +9,7 @@ fn race(code: &str) -> String {
     verdict(&entry(64, 1, code))
 }
 
-fn verdict(text: &str) -> String {
+pub fn verdict(text: &str) -> String {
     let shown = run(
         text,
         &["check", "-q", "--property", "race", "--recovery", "graph"],
@@ -22,11 +22,13 @@ fn verdict(text: &str) -> String {
 }
 
 /// Each case has to have its verdict: a proof, a counterexample, or the reason why there is neither.
-fn all(cases: &[(String, &str)]) {
+pub fn all(cases: &[(String, &str)]) {
     for (code, expected) in cases {
         let found = race(code);
         let fits = match *expected {
             "PROVED" | "REFUTED" => found.starts_with(expected),
+            // Neither: what may be no race is no counterexample.
+            "OPEN" => found.starts_with("UNKNOWN") || found.starts_with("BOUNDED"),
             reason => found.starts_with("UNKNOWN line ") && found.contains(reason),
         };
         assert!(fits, "{code}\nexpected {expected}, found {found}");
@@ -38,7 +40,7 @@ const TELLS: &str =
 const WAITS: &str = "some lanes of the warp have waited, and lanes that have not waited do this";
 
 /// Warp 1 waits for `full` and then reads what warp 0 has written.
-fn handed_over(write: &str, arrive: &str, read: &str) -> String {
+pub fn handed_over(write: &str, arrive: &str, read: &str) -> String {
     format!(
         "@%p2 bra OTHER;
         {write}
@@ -158,7 +160,7 @@ fn lanes_speak_for_themselves() {
 }
 
 /// A ring of one stage: warp 0 fills it by these copies, expecting so many bytes, and warp 1 reads it.
-fn filled(expect: u32, copies: &str, read: &str) -> String {
+pub fn filled(expect: u32, copies: &str, read: &str) -> String {
     format!(
         "setp.eq.u32 %p4, %r9, 0;
         @%p4 bra END;
@@ -204,7 +206,6 @@ fn copies_are_over_when_their_bytes_have_landed() {
     let early = format!("{arrive}\n{load}");
     let by_lane = format!("{load}\n@%p6 mbarrier.arrive.shared.b64 _, [empty];");
     let size = format!("{COPY} [%r8], [%rd9], %r9, [full];");
-    let tensor = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r8], [%rd9, {%r9, %r9}], [full];";
     // What stands behind a copy is not joined with what stands before it.
     let around = |from: u32| {
         format!(
@@ -225,7 +226,6 @@ fn copies_are_over_when_their_bytes_have_landed() {
             filled(1024, &size, &late),
             "how many bytes this copy touches is not known",
         ),
-        (filled(1024, tensor, &late), "only the tensor map says it"),
         (around(0), "REFUTED"),
         (around(1024), "PROVED"),
         (lanes, "several lanes start a bulk copy"),
@@ -520,10 +520,6 @@ fn what_is_not_known_exactly_is_refused() {
             one("atom.shared.add.u32 %r4, [tile], 1;"),
             "atomic operations on shared memory",
         ),
-        (
-            one("st.volatile.shared.u32 [tile], %r1;"),
-            "volatile, relaxed, acquire and release accesses",
-        ),
         // Generic addresses: from memory, of two spaces, carried by a loop.
         (
             one("ld.global.u64 %rd2, [%rd9];\nst.u32 [%rd2], %r1;"),
@@ -544,20 +540,9 @@ fn what_is_not_known_exactly_is_refused() {
             ),
             pointer,
         ),
-        // Which lanes' addresses count, which groups are committed, and what is read until when.
         (
-            format!("{row}ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r6}}, [%r5];"),
+            format!("{row}ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {{%r6, %r7}}, [%r5];"),
             "this instruction reads or writes is not known",
-        ),
-        (
-            format!("{row}stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r5], {{%r6}};"),
-            "this instruction reads or writes is not known",
-        ),
-        (
-            one(
-                "@%p1 bra END;\ncp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd9, {%r9, %r9}], [%r8];\nEND:",
-            ),
-            "only the tensor map says it",
         ),
     ]);
     let multiply = "wgmma.fence.sync.aligned;\nmov.b64 %rd1, 0;\n\

@@ -11,8 +11,17 @@ use super::value::lanes_of;
 use super::warp::Warp;
 use super::world::Halt;
 use super::world::World;
+use crate::ir::Matrices;
+use crate::ir::PLACE;
+use crate::ir::Product;
+use crate::ir::ROW;
 use crate::ir::Space;
 use crate::ir::Touch;
+use crate::ir::UNIT;
+use crate::ir::lowest;
+
+/// The rank of a CTA, a first byte, and the one behind the last.
+type Ranges = Vec<(u32, u64, u64)>;
 
 impl Warp {
     /// The event of what an operation does to shared memory.
@@ -28,7 +37,11 @@ impl Warp {
         // Bytes are `None` where an operand says how many, and the space where none are known.
         let (access, bytes, space) = match touch {
             // They are events of their own.
-            Touch::Commit(_) | Touch::Wait { .. } => return Ok(()),
+            Touch::Commit(_) | Touch::TensorCommit | Touch::Wait { .. } => return Ok(()),
+            Touch::Matrices { matrices, lasts } => {
+                let lasts = lasts.is_some();
+                return self.multiplies(matrices, lasts, at, lanes, control, world);
+            }
             Touch::Bytes {
                 space,
                 bytes,
@@ -38,6 +51,11 @@ impl Warp {
                 let access = if *writes { Access::Write } else { Access::Read };
                 (access, Some(*bytes), Some(*space))
             }
+            Touch::Rows { space, writes, .. } => {
+                let access = if *writes { Access::Write } else { Access::Read };
+                (access, Some(ROW), Some(*space))
+            }
+            Touch::Mapped { space, .. } => (Access::Mapped, Some(1), Some(*space)),
             Touch::Arriving { space, .. } => (Access::Arrive, None, Some(*space)),
             Touch::Grouped { space, writes, .. } => {
                 let access = match *writes {
@@ -55,7 +73,11 @@ impl Warp {
                 Some(size) => Some(self.value(*size, world, at)?),
                 None => None,
             };
-            for lane in lanes_of(lanes) {
+            let named = match touch {
+                Touch::Rows { count, .. } => lanes & lowest(*count),
+                _ => lanes,
+            };
+            for lane in lanes_of(named) {
                 let spot = self.spot(space, low(addresses.lane(lane)), lane);
                 let size = sizes
                     .as_ref()
@@ -72,6 +94,18 @@ impl Warp {
             }
         }
         let reasons = self.joined(&operands, lanes, control, world).origins;
+        self.touched(access, ranges, reasons, at, lanes, world)
+    }
+
+    fn touched(
+        &mut self,
+        access: Access,
+        ranges: Ranges,
+        reasons: Origins,
+        at: Place,
+        lanes: Lanes,
+        world: &mut World,
+    ) -> Result<(), Halt> {
         let region = u32::try_from(self.trace.regions.len()).unwrap_or(u32::MAX);
         self.trace.regions.push(Region::new(ranges));
         self.emit(
@@ -82,5 +116,70 @@ impl Warp {
             reasons,
             world,
         )
+    }
+
+    /// The events of the matrices that a multiplication reads, one for each.
+    fn multiplies(
+        &mut self,
+        matrices: &Matrices,
+        lasts: bool,
+        at: Place,
+        lanes: Lanes,
+        control: Origins,
+        world: &mut World,
+    ) -> Result<(), Halt> {
+        let operands = matrices.operands();
+        let reasons = self.joined(&operands, lanes, control, world).origins;
+        let access = if lasts {
+            Access::ReadLater
+        } else {
+            Access::Read
+        };
+        match self.matrices(matrices, lanes, at, world)? {
+            Some(read) => {
+                for ranges in read {
+                    self.touched(access, ranges, reasons, at, lanes, world)?;
+                }
+                Ok(())
+            }
+            None => self.touched(Access::Unfollowed, Vec::new(), reasons, at, lanes, world),
+        }
+    }
+
+    /// The bytes that multiplications of these lanes read of each matrix; nothing where that is not followed.
+    fn matrices(
+        &mut self,
+        matrices: &Matrices,
+        lanes: Lanes,
+        at: Place,
+        world: &mut World,
+    ) -> Result<Option<Vec<Ranges>>, Halt> {
+        let word = match matrices.product {
+            Product::Tensor { word, .. } => Some(self.value(word, world, at)?),
+            Product::Warpgroup { .. } => None,
+        };
+        let descriptors = matrices.descriptors();
+        let mut all = vec![Ranges::new(); descriptors.len()];
+        for lane in lanes_of(lanes) {
+            let word = word.as_ref().map(|word| low(word.lane(lane)) & 0xffff_ffff);
+            let word = word.and_then(|word| u32::try_from(word).ok());
+            let Ok(shapes) = matrices.shapes(word) else {
+                return Ok(None);
+            };
+            for ((descriptor, shape), ranges) in descriptors.iter().zip(shapes).zip(&mut all) {
+                let bits = low(self.value(*descriptor, world, at)?.lane(lane));
+                let begin = i128::from(bits & PLACE) * UNIT;
+                let Ok(read) = matrices.read(bits & !PLACE, (begin, 0), shape) else {
+                    return Ok(None);
+                };
+                let cta = self.spot(Space::Shared, 0, lane).cta;
+                let byte = |at: i128| u64::try_from(at).unwrap_or(0);
+                ranges.extend(
+                    read.into_iter()
+                        .map(|(from, to)| (cta, byte(from), byte(to))),
+                );
+            }
+        }
+        Ok(Some(all))
     }
 }

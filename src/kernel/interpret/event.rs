@@ -185,6 +185,8 @@ pub enum Access {
     /// What is started reads, or writes, them some time later, as a part of a group.
     ReadLater,
     WriteLater,
+    /// A tensor copy writes or reads so many bytes from here on as its tensor map says.
+    Mapped,
     /// Something is done that is not followed, to bytes that are not known.
     Unfollowed,
 }
@@ -196,6 +198,7 @@ impl fmt::Display for Access {
             Self::Write => "write",
             Self::Arrive | Self::WriteLater => "write later",
             Self::ReadLater => "read later",
+            Self::Mapped => "copy from or to a tensor, from here on:",
             Self::Unfollowed => "touch shared memory in a way that is not followed",
         })
     }

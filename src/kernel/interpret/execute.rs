@@ -145,6 +145,7 @@ impl Warp {
                 operands,
                 pure,
                 write,
+                ..
             } => {
                 if let Some(write) = write {
                     for (_, numbers) in self.groups(&[write.address], lanes, world, at)? {

@@ -87,7 +87,7 @@ impl Warp {
             | Synchronization::ClusterArrive { aligned, .. }
             | Synchronization::ClusterWait { aligned } => *aligned,
             Synchronization::MultiplyFence
-            | Synchronization::Multiply
+            | Synchronization::Multiply { .. }
             | Synchronization::CommitGroup(crate::ir::GroupKind::Multiply)
             | Synchronization::WaitGroup {
                 kind: crate::ir::GroupKind::Multiply,

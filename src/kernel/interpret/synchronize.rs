@@ -416,7 +416,7 @@ impl Warp {
             }
             // What only orders memory, or is covered by a commit, is no event.
             Synchronization::MultiplyFence
-            | Synchronization::Multiply
+            | Synchronization::Multiply { .. }
             | Synchronization::TensorWork { .. }
             | Synchronization::TensorWait { .. }
             | Synchronization::TensorFence { .. }

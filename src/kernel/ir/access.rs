@@ -119,10 +119,15 @@ impl OperationKind {
         match self {
             Self::Compute { operands, .. } => operands.clone(),
             Self::Opaque {
-                operands, write, ..
+                operands,
+                write,
+                rows,
+                ..
             } => {
-                let address = write.map(|write| write.address);
-                operands.iter().copied().chain(address).collect()
+                let written = write.map(|write| write.address);
+                let named = rows.map(|rows| rows.address);
+                let addresses = written.into_iter().chain(named);
+                operands.iter().copied().chain(addresses).collect()
             }
             Self::Special { .. } | Self::AddressOf { .. } | Self::Unsupported { .. } => Vec::new(),
             Self::ConvertAddress { address, .. }
@@ -307,12 +312,13 @@ impl Synchronization {
             }
             | Self::Match { value, mask, .. }
             | Self::Reduce { value, mask, .. } => vec![*value, *mask],
+            Self::Multiply { matrices, .. } | Self::TensorWork { matrices, .. } => {
+                matrices.iter().flat_map(|one| one.operands()).collect()
+            }
             Self::ClusterArrive { .. }
             | Self::ClusterWait { .. }
             | Self::CommitGroup(_)
             | Self::MultiplyFence
-            | Self::Multiply
-            | Self::TensorWork { .. }
             | Self::TensorRelinquish { .. }
             | Self::TensorWait { .. }
             | Self::TensorFence { .. }

@@ -118,6 +118,8 @@ pub enum OperationKind {
         operands: Vec<Operand>,
         pure: bool,
         write: Option<Write>,
+        /// Rows of matrices in memory that all lanes of the warp read or write together.
+        rows: Option<Rows>,
     },
     /// What may synchronize or write anywhere, and is not understood.
     Unsupported {
@@ -125,6 +127,16 @@ pub enum OperationKind {
         reason: String,
         results: Vec<RegisterId>,
     },
+}
+
+/// Rows of 16 bytes, as `ldmatrix` and `stmatrix` have them: each of the lowest lanes names one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rows {
+    pub space: Space,
+    pub address: Operand,
+    /// How many lanes name a row.
+    pub count: u32,
+    pub writes: bool,
 }
 
 /// Numbers that the machine provides. Axes are 0, 1, 2 for x, y, z.

@@ -156,6 +156,7 @@ impl<'k> Names<'k> {
                 operands,
                 pure,
                 write,
+                ..
             } => {
                 let pure = if *pure { "pure " } else { "" };
                 let write = write.map(|write| {

@@ -6,6 +6,7 @@ use crate::ir::Expected;
 use crate::ir::Operand;
 use crate::ir::Operation;
 use crate::ir::OperationKind;
+use crate::ir::Product;
 use crate::ir::RegisterId;
 use crate::ir::Synchronization;
 use crate::ir::Token;
@@ -98,10 +99,14 @@ fn kind(kind: &mut OperationKind, change: Change<'_>) {
             results,
             operands: list,
             write,
+            rows,
             ..
         } => {
             registers(results, change);
             operands(list, change);
+            if let Some(rows) = rows {
+                operand(&mut rows.address, change);
+            }
             if let Some(write) = write {
                 operand(&mut write.address, change);
             }
@@ -305,12 +310,23 @@ fn synchronization(event: &mut Synchronization, change: Change<'_>) {
             change(result);
             operand(response, change);
         }
+        Synchronization::Multiply { matrices, .. }
+        | Synchronization::TensorWork { matrices, .. } => {
+            if let Some(matrices) = matrices {
+                matrices
+                    .first
+                    .iter_mut()
+                    .for_each(|one| operand(one, change));
+                operand(&mut matrices.second, change);
+                if let Product::Tensor { word, .. } = &mut matrices.product {
+                    operand(word, change);
+                }
+            }
+        }
         Synchronization::ClusterArrive { .. }
         | Synchronization::ClusterWait { .. }
         | Synchronization::CommitGroup(_)
         | Synchronization::MultiplyFence
-        | Synchronization::Multiply
-        | Synchronization::TensorWork { .. }
         | Synchronization::TensorRelinquish { .. }
         | Synchronization::TensorWait { .. }
         | Synchronization::TensorFence { .. }

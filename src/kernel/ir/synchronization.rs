@@ -3,6 +3,7 @@
 //! Addresses of mbarriers are of the shared window of the own CTA, or of the cluster where a field
 //! `cluster` says so. Counts, bytes and masks are 32-bit operands unless stated.
 
+use crate::ir::Matrices;
 use crate::ir::MemoryOrder;
 use crate::ir::Operand;
 use crate::ir::RegisterId;
@@ -214,13 +215,19 @@ pub enum Synchronization {
     },
     /// `wgmma.fence`.
     MultiplyFence,
-    /// `wgmma.mma_async`.
-    Multiply,
+    /// `wgmma.mma_async`, with what it reads in shared memory, if that is known.
+    Multiply {
+        matrices: Option<Box<Matrices>>,
+        /// Whether the reading is over before the warp does anything that others could tell: see `recover::inflight`.
+        at_once: bool,
+    },
 
     // Tensor memory.
     /// `tcgen05.mma`, `cp` and `shift`: asynchronous work that `TensorCommit` covers.
     TensorWork {
         pair: bool,
+        /// What it reads in shared memory, if that is known.
+        matrices: Option<Box<Matrices>>,
     },
     TensorCommit {
         address: Operand,
@@ -336,7 +343,7 @@ impl Synchronization {
                 | Self::Copy { .. }
                 | Self::MbarrierPending { .. }
                 | Self::MultiplyFence
-                | Self::Multiply
+                | Self::Multiply { .. }
                 | Self::TensorWork { .. }
                 | Self::TensorWait { .. }
                 | Self::TensorFence { .. }
@@ -368,7 +375,7 @@ impl Synchronization {
         matches!(
             self,
             Self::MultiplyFence
-                | Self::Multiply
+                | Self::Multiply { .. }
                 | Self::CommitGroup(GroupKind::Multiply)
                 | Self::WaitGroup {
                     kind: GroupKind::Multiply,

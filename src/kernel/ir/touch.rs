@@ -6,6 +6,7 @@
 use crate::ir::Completion;
 use crate::ir::Expected;
 use crate::ir::GroupKind;
+use crate::ir::Matrices;
 use crate::ir::MemoryOrder;
 use crate::ir::Operand;
 use crate::ir::OperationKind;
@@ -20,6 +21,15 @@ pub enum Touch {
         space: Space,
         address: Operand,
         bytes: u64,
+        writes: bool,
+        /// Whether others may access the same bytes at once in the same way, so that two such accesses are no race.
+        strong: bool,
+    },
+    /// All lanes of the warp together read or write rows of 16 bytes, at the addresses of so many of the lowest lanes.
+    Rows {
+        space: Space,
+        address: Operand,
+        count: u32,
         writes: bool,
     },
     /// A copy writes so many bytes, from the address on. It is done when it has told an mbarrier so.
@@ -36,6 +46,21 @@ pub enum Touch {
         writes: bool,
         kind: GroupKind,
     },
+    /// A tensor copy writes or reads bytes, from the address on. Only the tensor map says how many. It is done when it has told an
+    /// mbarrier so, or is a part of the lane's next group.
+    Mapped {
+        space: Space,
+        address: Operand,
+        group: Option<GroupKind>,
+    },
+    /// A multiplication reads matrices.
+    Matrices {
+        matrices: Box<Matrices>,
+        /// What ends the reading, if it goes on behind the instruction.
+        lasts: Option<Lasts>,
+    },
+    /// Nothing is touched, but an mbarrier is told when what tensor cores do is done.
+    TensorCommit,
     /// Nothing is touched, but what was started before becomes a group.
     Commit(GroupKind),
     /// Nothing is touched, but groups are waited for, all but the last ones.
@@ -48,16 +73,39 @@ pub enum Touch {
     Unfollowed(&'static str),
 }
 
+/// What ends what a multiplication reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lasts {
+    /// A wait for its group.
+    Group,
+    /// The arrival of a later `tcgen05.commit`.
+    Commit,
+}
+
+/// The bytes of a row of a matrix.
+pub const ROW: u64 = 16;
+
+/// The mask of so many of the lowest lanes.
+pub fn lowest(lanes: u32) -> u32 {
+    match lanes {
+        0 => 0,
+        lanes => u32::MAX >> (32 - lanes.min(32)),
+    }
+}
+
 impl Touch {
     /// What says which bytes are touched.
     pub fn operands(&self) -> Vec<Operand> {
         match self {
-            Self::Bytes { address, .. } => vec![*address],
+            Self::Bytes { address, .. }
+            | Self::Rows { address, .. }
+            | Self::Mapped { address, .. } => vec![*address],
             Self::Arriving { address, bytes, .. } | Self::Grouped { address, bytes, .. } => {
                 vec![*address, *bytes]
             }
             Self::Wait { pending, .. } => vec![*pending],
-            Self::Commit(_) | Self::Unfollowed(_) => Vec::new(),
+            Self::Matrices { matrices, .. } => matrices.operands(),
+            Self::Commit(_) | Self::TensorCommit | Self::Unfollowed(_) => Vec::new(),
         }
     }
 }
@@ -100,8 +148,10 @@ const WRITES_ONLY: &[&str] = &[
     "tensormap.replace.",
 ];
 
-const MAPPED: &str =
-    "how many bytes this copy reads or writes is not known: only the tensor map says it";
+const SEVERAL: &str = "races are not decided of copies to several CTAs of a cluster";
+
+/// The address of tensor memory, which an allocation writes.
+const ALLOCATED: u64 = 4;
 
 impl OperationKind {
     /// What the operation does to shared memory, other than to mbarriers; `None` if that is nothing.
@@ -132,6 +182,14 @@ impl OperationKind {
             Self::Atomic { space, .. } => space.may_be_shared().then_some(Touch::Unfollowed(
                 "races are not decided of atomic operations on shared memory",
             )),
+            Self::Opaque {
+                rows: Some(rows), ..
+            } => rows.space.may_be_shared().then_some(Touch::Rows {
+                space: rows.space,
+                address: rows.address,
+                count: rows.count,
+                writes: rows.writes,
+            }),
             Self::Opaque {
                 mnemonic,
                 pure,
@@ -168,11 +226,6 @@ fn simple(
     if !space.may_be_shared() {
         return None;
     }
-    if order != MemoryOrder::Weak {
-        return Some(Touch::Unfollowed(
-            "races are not decided of volatile, relaxed, acquire and release accesses to shared memory",
-        ));
-    }
     let count = u64::try_from(count).ok();
     match count.and_then(|count| count.checked_mul(u64::from(width.div_ceil(8)))) {
         Some(bytes) if width.is_multiple_of(8) => Some(Touch::Bytes {
@@ -180,6 +233,7 @@ fn simple(
             address,
             bytes,
             writes,
+            strong: order != MemoryOrder::Weak,
         }),
         _ => Some(Touch::Unfollowed(
             "races are not decided of accesses that are not whole bytes",
@@ -215,7 +269,14 @@ impl Synchronization {
                                 kind: *kind,
                             })
                         }
-                        _ => unfollowed(MAPPED),
+                        Expected::TensorMap if !destination_space.may_be_shared() => {
+                            Some(Touch::Mapped {
+                                space: *source_space,
+                                address: *source,
+                                group: Some(*kind),
+                            })
+                        }
+                        _ => unfollowed("races are not decided of copies within shared memory"),
                     };
                 }
                 if !destination_space.may_be_shared() {
@@ -235,10 +296,13 @@ impl Synchronization {
                         address: *destination,
                         bytes: *bytes,
                     }),
-                    Expected::Bytes(_) => {
-                        unfollowed("races are not decided of copies to several CTAs of a cluster")
-                    }
-                    Expected::TensorMap => unfollowed(MAPPED),
+                    Expected::Bytes(_) => unfollowed(SEVERAL),
+                    Expected::TensorMap if alone => Some(Touch::Mapped {
+                        space: *destination_space,
+                        address: *destination,
+                        group: None,
+                    }),
+                    Expected::TensorMap => unfollowed(SEVERAL),
                 }
             }
             // With fewer bytes to read, the rest is filled with zeros.
@@ -249,15 +313,12 @@ impl Synchronization {
                 writes: true,
                 kind: GroupKind::Copy,
             }),
-            // Groups of multiplications are those of work that is not followed.
-            Self::CommitGroup(kind) => {
-                (*kind != GroupKind::Multiply).then_some(Touch::Commit(*kind))
-            }
+            Self::CommitGroup(kind) => Some(Touch::Commit(*kind)),
             Self::WaitGroup {
                 kind,
                 pending,
                 read_only,
-            } => (*kind != GroupKind::Multiply).then_some(Touch::Wait {
+            } => Some(Touch::Wait {
                 kind: *kind,
                 pending: *pending,
                 read_only: *read_only,
@@ -265,13 +326,28 @@ impl Synchronization {
             Self::StoreAsync { .. } => {
                 unfollowed("races are not decided of `st.async` and `red.async`")
             }
-            Self::Multiply => unfollowed("races are not decided of the operands of `wgmma`"),
-            Self::TensorWork { .. } => {
-                unfollowed("races are not decided of the operands of `tcgen05`")
-            }
-            Self::TensorAllocate { .. } => {
-                unfollowed("races are not decided of the address that `tcgen05.alloc` writes")
-            }
+            Self::Multiply { matrices, at_once } => match matrices {
+                Some(matrices) => Some(Touch::Matrices {
+                    matrices: matrices.clone(),
+                    lasts: (!at_once).then_some(Lasts::Group),
+                }),
+                None => unfollowed("races are not decided of these operands of `wgmma`"),
+            },
+            Self::TensorWork { matrices, pair } => match matrices {
+                Some(matrices) if !pair => Some(Touch::Matrices {
+                    matrices: matrices.clone(),
+                    lasts: Some(Lasts::Commit),
+                }),
+                _ => unfollowed("races are not decided of these operands of `tcgen05`"),
+            },
+            Self::TensorCommit { .. } => Some(Touch::TensorCommit),
+            Self::TensorAllocate { destination, .. } => Some(Touch::Bytes {
+                space: Space::Shared,
+                address: *destination,
+                bytes: ALLOCATED,
+                writes: true,
+                strong: false,
+            }),
             Self::ClusterLaunchTryCancel { .. } => {
                 unfollowed("races are not decided of the response of cluster launch control")
             }
@@ -293,7 +369,6 @@ impl Synchronization {
             | Self::MbarrierPending { .. }
             | Self::CopyArrive { .. }
             | Self::MultiplyFence
-            | Self::TensorCommit { .. }
             | Self::TensorDeallocate { .. }
             | Self::TensorRelinquish { .. }
             | Self::TensorWait { .. }

@@ -18,8 +18,11 @@ use crate::recover::coarsen;
 use crate::recover::come;
 use crate::recover::in_step;
 use crate::recover::in_time;
+use crate::recover::is_unnoticed;
 use crate::recover::meet_alike;
+use crate::recover::object_of;
 use crate::recover::parameters;
+use crate::recover::read_at_once;
 use crate::recover::recycle;
 use crate::recover::refuse;
 use crate::recover::refuse_unordered;
@@ -175,15 +178,25 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
             &nowhere,
         );
     }
-    if with_numbers(kernel)?.is_some() || with_phases(kernel, shape)?.is_some() {
+    if with_numbers(kernel)?.is_some() {
         return refuse(
             "races are not decided of a kernel that waits for the phases of its own arrivals",
             &nowhere,
         );
     }
     refuse_unordered(kernel)?;
+    let original = kernel;
+    let phased = with_phases(kernel, shape)?;
+    let kernel = phased.as_ref().map_or(kernel, |phased| &phased.kernel);
+    let unnoticed = is_unnoticed(original)?;
+    let at_once = (unnoticed == Some(true)).then(|| read_at_once(kernel));
+    let kernel = at_once.as_ref().unwrap_or(kernel);
     let mut recovered = roles_with_accesses(kernel, shape, over)?;
-    let validation = confirmed((kernel, kernel), shape, &mut recovered, over)?;
+    let assumed = phased.as_ref().and_then(|phased| phased.assumption);
+    let assumed = assumed.into_iter().map(str::to_owned);
+    recovered.inputs.assumptions.extend(assumed);
+    recovered.arena.wider |= unnoticed == Some(false);
+    let validation = confirmed((original, kernel), shape, &mut recovered, over)?;
     let Roles {
         all: mut roles,
         mut inputs,
@@ -217,27 +230,40 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
             &nowhere,
         );
     }
-    let alike = meet_alike(kernel, &roles, shape.warps());
+    let alike = meet_alike(original, &roles, shape.warps());
     let refutes = alike && without_passed(&mut other, shape.warps()) && other == roles;
-    let exact = refutes && are_free(&roles, &inputs, &arena.terms, None);
+    let exact = refutes && !arena.wider && are_free(&roles, &inputs, &arena.terms, None);
     let registers = Registers {
         counted: Counted::Still,
         apart: false,
     };
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
-    coarsen(&mut roles);
-    seat(&mut roles);
     let checked = validation.to_string();
-    let launches = match refutes && inputs.by_handed.is_empty() {
+    let written = |mut roles: Vec<Role>| {
+        coarsen(&mut roles);
+        seat(&mut roles);
+        text(kernel, shape, (&roles, None), &inputs, registers, &checked)
+    };
+    // Without what orders the warps of a warpgroup, more may happen, and less be ordered.
+    let loose = phased.as_ref().and_then(|phased| {
+        let mut roles = roles.clone();
+        for role in &mut roles {
+            without(&mut role.lines, &|action| {
+                object_of(action).is_some_and(|object| object.variable == phased.ring)
+            });
+        }
+        written(roles).ok()
+    });
+    let launches = match refutes && !arena.wider && inputs.by_handed.is_empty() {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
     };
-    let Text { text, lines } = text(kernel, shape, (&roles, None), &inputs, registers, &checked)?;
+    let Text { text, lines } = written(roles)?;
     Ok(Lift {
         text,
         lines,
-        by_warp: None,
+        by_warp: loose,
         exact,
         launches,
         looks_ahead: arena.looked_ahead,

@@ -90,7 +90,10 @@ impl<'a> Lower<'_, 'a> {
                 let name = atom_name(&values.first()?.ty)?;
                 let body = &values.first()?.ty.body;
                 if name.starts_with("sm90.mma") {
-                    self.build.synchronize(Synchronization::Multiply);
+                    self.build.synchronize(Synchronization::Multiply {
+                        matrices: None,
+                        at_once: false,
+                    });
                 } else if name.starts_with("sm100.mma") {
                     self.elected_tensor_work(body.contains("num_cta = 2"));
                 } else if name.starts_with("sm120")
@@ -279,6 +282,7 @@ impl<'a> Lower<'_, 'a> {
             operands: Vec::new(),
             pure: false,
             write: None,
+            rows: None,
         });
     }
 }

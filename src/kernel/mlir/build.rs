@@ -170,6 +170,7 @@ impl Builder {
             operands,
             pure,
             write: None,
+            rows: None,
         });
         results.into_iter().map(Operand::Register).collect()
     }

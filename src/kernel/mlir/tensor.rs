@@ -66,8 +66,14 @@ impl<'a> Lower<'_, 'a> {
             "nvvm.tcgen05.fence" => Synchronization::TensorFence {
                 after: operation.has_word("after") || attribute_body(operation, "after"),
             },
-            "nvvm.tcgen05.shift" => Synchronization::TensorWork { pair },
-            "nvvm.tcgen05.cp" | "nvvm.tcgen05.mma" => Synchronization::TensorWork { pair },
+            "nvvm.tcgen05.shift" => Synchronization::TensorWork {
+                pair,
+                matrices: None,
+            },
+            "nvvm.tcgen05.cp" | "nvvm.tcgen05.mma" => Synchronization::TensorWork {
+                pair,
+                matrices: None,
+            },
             "cute_nvgpu.arch.sm100.retrieve_tmem_ptr" => return self.allocated(operation),
             "nvvm.mapa" | "nvvm.mapa.shared.cluster" => return self.map_address(operation),
             _ => return None,
@@ -127,9 +133,10 @@ impl<'a> Lower<'_, 'a> {
     pub fn elected_tensor_work(&mut self, pair: bool) {
         let predicate = self.elect(ALL_LANES);
         self.guarded(predicate, |lower| {
-            lower
-                .build
-                .synchronize(Synchronization::TensorWork { pair });
+            lower.build.synchronize(Synchronization::TensorWork {
+                pair,
+                matrices: None,
+            });
         });
     }
 

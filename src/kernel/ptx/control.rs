@@ -274,6 +274,7 @@ impl<'k, 'a> Blocks<'k, 'a> {
             operands: Vec::new(),
             pure: false,
             write: None,
+            rows: None,
         });
         self.lowering.guard = None;
     }

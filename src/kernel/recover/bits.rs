@@ -43,6 +43,7 @@ impl Terms {
                 let zeros = self.phi_zeros.get(*phi as usize);
                 zeros.copied().unwrap_or(0).min(width)
             }
+            Node::Binary(Binary::And, a, b) => self.low_zeros(*a).max(self.low_zeros(*b)),
             Node::Extend { term, .. } => self.low_zeros(*term).min(width),
             _ => 0,
         }

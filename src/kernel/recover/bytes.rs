@@ -11,19 +11,29 @@
 //! again. Where it is not certain to which phase a copy belongs, the kernel is refused.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
+use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::recover::boxes;
+use crate::recover::boxes::Begins;
+use crate::recover::boxes::SIDE_BY_SIDE;
+use crate::recover::boxes::home;
+use crate::recover::boxes::mapped;
+use crate::recover::family::places;
+use crate::recover::lower::Inputs;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::rewrite::renumber;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
+use crate::recover::sketch::counts;
 use crate::recover::sketch::every_line;
 use crate::recover::tree::Obstacle;
 
 /// What is taken for granted.
-pub const ASSUMPTION: &str = "the tensor copies of a phase deliver the bytes that it expects";
+const ASSUMPTION: &str = "the tensor copies of a phase deliver the bytes that it expects";
 
 const UNKNOWN: &str =
     "how many bytes this copy delivers is not known: its mbarrier expects them elsewhere";
@@ -60,6 +70,8 @@ struct Copied {
     location: Location,
     /// Whether it belongs to this phase for certain, should there be several.
     certain: bool,
+    /// Where accesses are followed: how much room it has where it writes, if that is known.
+    room: Option<Option<i128>>,
 }
 
 /// What the blocks of one program expect and copy, in the order of the program.
@@ -77,6 +89,17 @@ impl Uses {
         let known = self.known.iter_mut().map(|(site, _)| site);
         let copies = self.copies.iter_mut().map(|copy| &mut copy.site);
         expected.chain(known).chain(copies)
+    }
+
+    /// The copies of a phase.
+    fn of(&self, site: &Site) -> impl Iterator<Item = &Copied> {
+        self.copies.iter().filter(move |other| other.site == *site)
+    }
+
+    /// Whether several copies whose bytes of shared memory matter fill one phase.
+    fn shares_room(&self) -> bool {
+        let mut copies = self.copies.iter();
+        copies.any(|copy| copy.room.is_some() && self.of(&copy.site).count() > 1)
     }
 
     fn delivers(&self, to: &Site) -> bool {
@@ -116,23 +139,39 @@ impl Course {
     }
 }
 
-/// Fills in the bytes of copies in the programs of all warps of a cluster; gives whether there were any.
-pub fn fill(programs: &mut [&mut Vec<Line>]) -> Result<bool, Obstacle> {
+/// Fills in the bytes of copies in the programs of all warps of a cluster; gives what is taken for granted of them.
+pub fn fill(
+    kernel: &Kernel,
+    programs: &mut [&mut Vec<Line>],
+    inputs: &Inputs,
+) -> Result<Vec<&'static str>, Obstacle> {
+    let begins = Begins::new(kernel, programs, inputs);
     let mut all = Vec::new();
     for program in programs.iter() {
         let mut numbered = (*program).clone();
         renumber(&mut numbered);
         let mut uses = Uses::default();
-        collect(&numbered, &mut Vec::new(), &mut uses);
+        let counts = counts(&numbered);
+        let room = |place: &Object| {
+            let places = places(&place.offset, &|atomic| inputs.range_of(atomic, &counts))?;
+            begins.as_ref()?.room(home(kernel, place), &places)
+        };
+        collect(&numbered, &mut Vec::new(), &room, &mut uses);
         all.push(uses);
     }
     settle_turns(&mut all)?;
     let shares = shares(&all)?;
-    let any = shares.iter().any(|shares| !shares.is_empty());
+    let mut assumed = Vec::new();
+    if shares.iter().any(|shares| !shares.is_empty()) {
+        assumed.push(ASSUMPTION);
+    }
+    if all.iter().any(Uses::shares_room) {
+        assumed.push(SIDE_BY_SIDE);
+    }
     for (lines, shares) in programs.iter_mut().zip(shares) {
         write(lines, &mut shares.into_iter());
     }
-    Ok(any)
+    Ok(assumed)
 }
 
 /// Refuses copies of which it is not certain to which of several phases of a block they belong. A block with one phase has
@@ -173,10 +212,15 @@ fn shares(all: &[Uses]) -> Result<Vec<Vec<i128>>, Obstacle> {
     (0..all.len()).map(of_program).collect()
 }
 
-fn collect(lines: &[Line], around: &mut Vec<Header>, uses: &mut Uses) {
+fn collect(
+    lines: &[Line],
+    around: &mut Vec<Header>,
+    room: &dyn Fn(&Object) -> Option<i128>,
+    uses: &mut Uses,
+) {
     let mut inside = |header: Header, block: &[Line], uses: &mut Uses| {
         around.push(header);
-        collect(block, around, uses);
+        collect(block, around, room, uses);
         around.pop();
     };
     for line in lines {
@@ -201,7 +245,10 @@ fn collect(lines: &[Line], around: &mut Vec<Header>, uses: &mut Uses) {
     }
     let mut courses: BTreeMap<&Object, Course> = BTreeMap::new();
     let mut waits = 0;
+    let mut before = None;
     for line in lines {
+        let writes = before.and_then(mapped).map(|(place, _)| room(place));
+        before = Some(line);
         every_line(std::slice::from_ref(line), &mut |line| match line {
             Line::Action {
                 action: Action::Wait { object, .. } | Action::WaitOwn { object, .. },
@@ -249,6 +296,7 @@ fn collect(lines: &[Line], around: &mut Vec<Header>, uses: &mut Uses) {
                     site: site(object, course),
                     location: location.clone(),
                     certain,
+                    room: writes,
                 });
             }
             _ => {}
@@ -288,6 +336,21 @@ fn share(all: &[Uses], program: usize, number: usize, site: &Site) -> Option<i12
     let first_of = |uses: &Uses| uses.copies.iter().position(|other| other.site == *site);
     let first = first_of(own) == Some(number)
         && (alone || all[..program].iter().all(|uses| copies(uses) == 0));
+    if all[program].copies[number].room.is_some() {
+        // Which bytes are written matters, too.
+        let rooms: Option<Vec<Option<i128>>> = own.of(site).map(|copy| copy.room).collect();
+        let at = own.copies[..number]
+            .iter()
+            .filter(|other| other.site == *site)
+            .count();
+        let only = alone
+            || all
+                .iter()
+                .all(|uses| std::ptr::eq(uses, own) || copies(uses) == 0);
+        return boxes::shares(total, &rooms?)
+            .filter(|_| only)
+            .map(|shares| shares[at]);
+    }
     // The first takes what does not divide evenly.
     let share = total / count + if first { total % count } else { 0 };
     (share > 0).then_some(share)
@@ -298,14 +361,26 @@ fn write(lines: &mut [Line], shares: &mut impl Iterator<Item = i128>) {
     for block in lines.iter_mut().flat_map(Line::blocks_mut) {
         write(block, shares);
     }
-    for line in lines {
-        if let Line::Action {
+    for at in 0..lines.len() {
+        let (before, from) = lines.split_at_mut(at);
+        if let Some(Line::Action {
             action: Action::Copy { bytes, .. },
             ..
-        } = line
+        }) = from.first_mut()
             && bytes.is_none()
         {
-            *bytes = shares.next().map(Number::constant);
+            let share = shares.next();
+            *bytes = share.map(Number::constant);
+            if let Some(line) = before.last_mut()
+                && mapped(line).is_some()
+                && let Line::Action {
+                    action: Action::Access { bytes, .. },
+                    ..
+                } = line
+                && let Some(share) = share
+            {
+                *bytes = Rc::new([(0, share)]);
+            }
         }
     }
 }

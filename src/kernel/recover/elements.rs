@@ -48,6 +48,9 @@ const MOST_BUFFERS: usize = 192;
 const MOST_ELEMENTS: usize = 96;
 const MOST_SLOTS: i128 = 4096;
 
+/// Shared memory has fewer bytes, on every device.
+const SHARED: i128 = 1 << 18;
+
 /// Where an access may be: of all accesses in the order of roles and lines.
 struct Reached {
     rank: u32,
@@ -147,7 +150,8 @@ fn reached(kernel: &Kernel, roles: &[Role], inputs: &Inputs) -> Result<Vec<Reach
             };
             let (from, to) = one.hull();
             let size = kernel.variables[variable.0 as usize].size;
-            if from < 0 || size.is_some_and(|size| to > i128::from(size)) {
+            let size = size.map_or(SHARED, i128::from);
+            if from < 0 || to > size {
                 failure.get_or_insert(refused("this may lie outside of its variable"));
             }
             all.push(one);
@@ -205,7 +209,7 @@ fn apart_from_mbarriers(
 }
 
 /// All variables whose size the launch decides begin at one place: the first of them stands for them.
-fn dynamic(kernel: &Kernel, variable: VariableId) -> VariableId {
+pub fn dynamic(kernel: &Kernel, variable: VariableId) -> VariableId {
     let sized = |at: usize| {
         kernel
             .variables

@@ -6,7 +6,9 @@ use crate::ir::Block;
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::ir::OperationKind;
+use crate::ir::Synchronization;
 use crate::ir::Terminator;
+use crate::recover::boxes;
 use crate::recover::branches::straighten;
 use crate::recover::bytes;
 use crate::recover::closed::close;
@@ -36,6 +38,7 @@ use crate::recover::rewrite::renumber;
 use crate::recover::rewrite::trim;
 use crate::recover::scope::declare;
 use crate::recover::second_life::tell_apart;
+use crate::recover::settled;
 use crate::recover::shape::Shape;
 use crate::recover::shared_words;
 use crate::recover::simplify::simplify;
@@ -77,6 +80,23 @@ const IN_ORDER: &str = "lanes of a warp use shared memory in the order of their 
 
 /// Of arrivals that the text has as one: a phase could otherwise be complete that some lanes have arrived in twice, and others not.
 const ARRIVE: &str = "lanes of a warp that each arrive at an mbarrier have all done so before one of them arrives there again";
+
+/// Where the swizzled rows of a matrix in dynamic shared memory lie depends on where that begins.
+const LEVELED: &str = "dynamic shared memory begins at a multiple of 1024 bytes";
+
+/// Only shared memory is looked at.
+const TENSOR_MEMORY: &str = "nobody accesses tensor memory at the same time as others";
+
+/// Whether tensor memory is used.
+fn has_tensor_memory(kernel: &Kernel) -> bool {
+    let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
+    operations.any(|operation| {
+        matches!(
+            operation.kind,
+            OperationKind::Synchronization(Synchronization::TensorAllocate { .. })
+        )
+    })
+}
 
 /// Refuses operations that are not understood: `foo.bar [p]` may write at `p`, or wait for somebody.
 fn refuse_unknown(kernel: &Kernel) -> Result<(), Obstacle> {
@@ -157,6 +177,12 @@ pub fn roles_with_accesses(
     }
     let mut roles = roles_with(kernel, shape, over, None, true)?;
     roles.inputs.assumptions.insert(IN_ORDER.to_owned());
+    if roles.arena.levels {
+        roles.inputs.assumptions.insert(LEVELED.to_owned());
+    }
+    if has_tensor_memory(kernel) {
+        roles.inputs.assumptions.insert(TENSOR_MEMORY.to_owned());
+    }
     if roles.inputs.came.has_lanes() {
         roles.inputs.assumptions.insert(ARRIVE.to_owned());
     }
@@ -265,9 +291,14 @@ fn roles_with(
     for (_, _, lines) in &mut programs {
         handed::take_out(lines);
     }
+    settled::take_out(kernel, &mut programs, &inputs)?;
     let mut all: Vec<&mut Vec<Line>> = programs.iter_mut().map(|(_, _, lines)| lines).collect();
-    if bytes::fill(&mut all)? {
-        inputs.assumptions.insert(bytes::ASSUMPTION.to_owned());
+    let assumed = bytes::fill(kernel, &mut all, &inputs)?;
+    inputs
+        .assumptions
+        .extend(assumed.into_iter().map(str::to_owned));
+    if boxes::take(kernel, &mut all, &inputs)? {
+        inputs.assumptions.insert(boxes::TAKE.to_owned());
     }
     let mut roles: Vec<Role> = Vec::new();
     for (rank, warp, mut lines) in programs {

@@ -33,7 +33,10 @@ pub fn registers(
 fn without_data(synchronization: &Synchronization) -> Vec<Operand> {
     match synchronization {
         // Which response is read is seen from the waits before.
-        Synchronization::Copy { .. } | Synchronization::ClusterLaunchQuery { .. } => Vec::new(),
+        Synchronization::Copy { .. }
+        | Synchronization::Multiply { .. }
+        | Synchronization::TensorWork { .. }
+        | Synchronization::ClusterLaunchQuery { .. } => Vec::new(),
         Synchronization::BulkCopy {
             bytes, completion, ..
         } => {

@@ -224,6 +224,7 @@ fn may_block(action: &Action) -> bool {
         | Action::Asked
         | Action::HandedLoad { .. }
         | Action::HandedStore { .. }
+        | Action::Late { .. }
         | Action::Ahead
         | Action::Allocate { .. }
         | Action::Deallocate { .. }

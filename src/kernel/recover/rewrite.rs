@@ -142,6 +142,7 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
                 | Action::Asked
                 | Action::HandedLoad { .. }
                 | Action::HandedStore { .. }
+                | Action::Late { .. }
                 | Action::Ahead
                 | Action::Allocate { .. }
                 | Action::Deallocate { .. }

@@ -155,6 +155,11 @@ pub enum Action {
         elements: Vec<Element>,
         access: Access,
     },
+    /// A mark: some lanes of the warp may read these bytes later. It is taken out when all roles are known.
+    Late {
+        place: Object,
+        bytes: Rc<[(i128, i128)]>,
+    },
     /// What was started becomes a group, and all groups but the last ones are waited for.
     CommitGroup,
     WaitGroup {

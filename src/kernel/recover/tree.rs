@@ -189,6 +189,11 @@ pub enum EventKind {
         bytes: Rc<[(i128, i128)]>,
         access: Access,
     },
+    /// A mark: some lanes may read these bytes later than others tell something here.
+    Late {
+        base: TermId,
+        bytes: Rc<[(i128, i128)]>,
+    },
     /// What was started becomes a group, and all groups but the last ones are waited for: only where accesses are followed.
     CommitGroup,
     WaitGroup {
@@ -227,7 +232,7 @@ impl EventKind {
     pub fn terms_mut(&mut self) -> Vec<&mut TermId> {
         match self {
             Self::Init { object, count } => vec![object, count],
-            Self::Access { base, .. } => vec![base],
+            Self::Access { base, .. } | Self::Late { base, .. } => vec![base],
             Self::WaitGroup { pending, .. } => vec![pending],
             Self::Invalidate { object }
             | Self::CopyArrive { object, .. }
@@ -374,6 +379,10 @@ pub struct Arena {
     pub factors: BTreeSet<Option<TermId>>,
     /// Whether accesses to shared memory are followed.
     pub accesses: bool,
+    /// Whether accesses are taken for more than they are, so that what looks like a race may be none.
+    pub wider: bool,
+    /// Whether dynamic shared memory is taken to begin at a multiple of 1024 bytes.
+    pub levels: bool,
     /// A condition that is taken to hold, or to fail.
     pub given: Option<(TermId, bool)>,
 }

@@ -50,7 +50,7 @@ const SIZE: u32 = 8;
 
 /// What may have happened when control comes to a place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Flight {
+pub(super) struct Flight {
     reached: bool,
     /// Groups in flight, at most; more than [`MOST`] stand for any number.
     groups: u32,
@@ -60,6 +60,11 @@ struct Flight {
 }
 
 impl Flight {
+    /// Whether multiplications may be under way.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.open || self.groups > 0
+    }
+
     fn joined(self, other: Self) -> Self {
         Self {
             reached: self.reached || other.reached,
@@ -84,7 +89,7 @@ fn step(operation: &Operation) -> Result<Option<Step>, Obstacle> {
         return Ok(None);
     };
     let step = match synchronization {
-        Synchronization::Multiply => Step::Multiply,
+        Synchronization::Multiply { .. } => Step::Multiply,
         Synchronization::CommitGroup(GroupKind::Multiply) => Step::Commit,
         Synchronization::WaitGroup {
             kind: GroupKind::Multiply,
@@ -196,7 +201,7 @@ fn check(flight: &Flight, operation: &Operation) -> Result<(), Obstacle> {
     }
 }
 
-fn after(flight: &mut Flight, operation: &Operation) -> Result<(), Obstacle> {
+pub(super) fn after(flight: &mut Flight, operation: &Operation) -> Result<(), Obstacle> {
     match step(operation)? {
         Some(Step::Multiply) => (flight.open, flight.closed) = (true, false),
         Some(Step::Commit) => {
@@ -212,7 +217,7 @@ fn after(flight: &mut Flight, operation: &Operation) -> Result<(), Obstacle> {
 }
 
 /// What may have happened at the beginning of each block.
-fn flights(kernel: &Kernel) -> Result<Vec<Flight>, Obstacle> {
+pub(super) fn flights(kernel: &Kernel) -> Result<Vec<Flight>, Obstacle> {
     let mut before = vec![Flight::default(); kernel.blocks.len()];
     if let Some(first) = before.first_mut() {
         (first.reached, first.closed) = (true, true);

@@ -643,6 +643,7 @@ impl Writer<'_> {
             | Action::Asked
             | Action::HandedLoad { .. }
             | Action::HandedStore { .. }
+            | Action::Late { .. }
             | Action::Ahead
             | Action::Allocate { .. }
             | Action::Deallocate { .. }

@@ -99,6 +99,14 @@ impl Kind {
             (Self::Copy(a, x), Self::Copy(b, y)) => {
                 a == b && (x == y || x.is_none() || y.is_none())
             }
+            // How much a tensor copy writes or reads is not seen.
+            (Self::Access(Access::Mapped, begin), Self::Access(access, all)) => {
+                let is_copy = matches!(access, Access::Arrive | Access::ReadLater);
+                match (begin.ranges.as_slice(), all.ranges.as_slice()) {
+                    ([(a, from, _)], [(b, at, _)]) => is_copy && (a, from) == (b, at),
+                    _ => false,
+                }
+            }
             // No word is below 0.
             (Self::CounterWait(a, x, true), Self::CounterWait(b, y, true)) => {
                 a == b && *x.max(&0) == *y.max(&0)

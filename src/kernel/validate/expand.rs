@@ -273,6 +273,7 @@ impl<'a> Expander<'a> {
             | Action::Asked
             | Action::HandedLoad { .. }
             | Action::HandedStore { .. }
+            | Action::Late { .. }
             | Action::Ahead
             | Action::Allocate { .. }
             | Action::Deallocate { .. }

@@ -13,7 +13,6 @@ use crate::interpret::Launch;
 use crate::interpret::Object;
 use crate::interpret::Region;
 use crate::interpret::WarpTrace;
-use crate::ir::GroupKind;
 use crate::ir::Kernel;
 
 /// What a warp did, or why that is not certain.
@@ -127,13 +126,11 @@ fn kinds_of(
             increase,
         }),
         // These order memory or hold resources; a protocol does not have them.
-        EventKind::CommitGroup(GroupKind::Copy | GroupKind::Bulk) if accesses => {
+        EventKind::CommitGroup(_) if accesses => {
             out.push(Kind::CommitGroup);
         }
         EventKind::WaitGroup {
-            kind: GroupKind::Copy | GroupKind::Bulk,
-            pending,
-            read_only,
+            pending, read_only, ..
         } if accesses => out.push(Kind::WaitGroup {
             pending: pending.into(),
             read_only,

@@ -317,6 +317,7 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
         | Action::Asked
         | Action::HandedLoad { .. }
         | Action::HandedStore { .. }
+        | Action::Late { .. }
         | Action::Ahead
         | Action::Allocate { .. }
         | Action::Deallocate { .. }

@@ -14,6 +14,7 @@ fn opaque(b: &mut Builder, block: u32, operands: &[Operand]) -> RegisterId {
             operands: operands.to_vec(),
             pure: true,
             write: None,
+            rows: None,
         },
     );
     result

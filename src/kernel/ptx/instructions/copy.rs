@@ -214,6 +214,7 @@ fn bulk<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
             operands: Vec::new(),
             pure: false,
             write: None,
+            rows: None,
         });
     }
     l.synchronize(Synchronization::BulkCopy {

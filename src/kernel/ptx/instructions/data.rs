@@ -160,7 +160,7 @@ pub fn lowered<'a>(l: &mut Lowering<'_, 'a>, instruction: &Instruction<'a>) -> O
         return Some(written(l, instruction, false));
     }
     if among(SILENT) {
-        return Some(silent(l, instruction, None));
+        return Some(silent(l, instruction, None, None));
     }
     let mut writing = WRITING.iter();
     let (_, extent) = writing.find(|(words, _)| begins(instruction, words))?;
@@ -200,7 +200,47 @@ fn storing<'a>(
         bytes: bytes.unwrap_or(least),
         further: bytes.is_none(),
     };
-    silent(l, instruction, Some(write))
+    let rows = rows(instruction).map(|count| ir::Rows {
+        space,
+        address,
+        count,
+        writes: true,
+    });
+    silent(l, instruction, Some(write), rows)
+}
+
+/// How many lanes name rows of 16 bytes in an instruction, if that is all that it reads or writes in memory.
+fn rows(instruction: &Instruction<'_>) -> Option<u32> {
+    let of_matrices = matches!(instruction.opcode, "ldmatrix" | "stmatrix");
+    let has = |word: &str| instruction.modifiers.contains(&word);
+    if !of_matrices || !has("m8n8") || !has("b16") {
+        return None;
+    }
+    let counts = [("x1", 8), ("x2", 16), ("x4", 32)];
+    let found = counts.into_iter().find(|(word, _)| has(word));
+    found.map(|(_, count)| count)
+}
+
+/// The rows that `ldmatrix` reads, where its form is one whose rows are known.
+fn rows_read<'a>(
+    l: &mut Lowering<'_, 'a>,
+    instruction: &Instruction<'a>,
+) -> Result<Option<ir::Rows>, String> {
+    let Some(count) = rows(instruction) else {
+        return Ok(None);
+    };
+    let Some(operand @ Operand::Address { .. }) = instruction.operands.get(1) else {
+        return Ok(None);
+    };
+    let spaces = ["shared", "shared::cta"];
+    let mut named = instruction.modifiers.iter().copied();
+    let named = named.find(|modifier| spaces.contains(modifier));
+    Ok(Some(ir::Rows {
+        space: l.space(named, operand)?,
+        address: l.address(operand)?,
+        count,
+        writes: false,
+    }))
 }
 
 /// An operation without a result.
@@ -208,6 +248,7 @@ fn silent<'a>(
     l: &mut Lowering<'_, 'a>,
     instruction: &Instruction<'a>,
     write: Option<ir::Write>,
+    rows: Option<ir::Rows>,
 ) -> Lowered {
     let operands = read(l, &instruction.operands);
     l.emit(OperationKind::Opaque {
@@ -216,6 +257,7 @@ fn silent<'a>(
         operands,
         pure: false,
         write,
+        rows,
     });
     Ok(())
 }
@@ -230,12 +272,14 @@ pub fn written<'a>(l: &mut Lowering<'_, 'a>, instruction: &Instruction<'a>, pure
         return Err("the result is no register".to_owned());
     }
     let operands = read(l, rest);
+    let rows = rows_read(l, instruction)?;
     l.emit(OperationKind::Opaque {
         mnemonic: instruction.mnemonic(),
         results,
         operands,
         pure,
         write: None,
+        rows,
     });
     Ok(())
 }

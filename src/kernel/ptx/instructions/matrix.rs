@@ -1,6 +1,8 @@
 //! Matrix operations that are asynchronous: `wgmma` and `tcgen05`.
 
 use crate::ir::GroupKind;
+use crate::ir::Matrices;
+use crate::ir::Product;
 use crate::ir::Space;
 use crate::ir::Synchronization;
 
@@ -9,6 +11,8 @@ use super::copy::widened;
 use crate::ptx::form::Matched;
 use crate::ptx::lower::Lowered;
 use crate::ptx::lower::Lowering;
+use crate::ptx::resolved::Instruction;
+use crate::ptx::resolved::Operand;
 
 pub const FORMS: &[(&str, Lower)] = &[
     ("wgmma.fence.sync.aligned", wgmma_fence),
@@ -66,8 +70,68 @@ fn wgmma_wait<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
 }
 
 fn wgmma<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
-    l.synchronize(Synchronization::Multiply);
+    let matrices = of_warpgroup(l, m.instruction)?.map(Box::new);
+    l.synchronize(Synchronization::Multiply {
+        matrices,
+        at_once: false,
+    });
     super::data::written(l, m.instruction, false)
+}
+
+/// What `wgmma.mma_async` reads in shared memory; nothing for a form that is not known.
+fn of_warpgroup<'a>(
+    l: &mut Lowering<'_, 'a>,
+    instruction: &Instruction<'a>,
+) -> Result<Option<Matrices>, String> {
+    let words = &instruction.modifiers;
+    let shape = words.iter().find_map(|word| word.strip_prefix("m64n"));
+    let columns = shape.and_then(|shape| shape.split('k').next()?.parse().ok());
+    let element = |word: Option<&&str>| match word.copied() {
+        Some("f16" | "bf16") => Some(2),
+        Some("tf32") => Some(4),
+        Some("e4m3" | "e5m2" | "s8" | "u8") => Some(1),
+        _ => None,
+    };
+    // Behind the types of the operands nothing stands but what concerns results.
+    let types: Vec<&&str> = words
+        .iter()
+        .filter(|word| element(Some(*word)).is_some())
+        .collect();
+    let (Some(columns), [.., first, second], false) =
+        (columns, types.as_slice(), words.contains(&"sp"))
+    else {
+        return Ok(None);
+    };
+    let (Some(first), Some(second)) = (element(Some(*first)), element(Some(*second))) else {
+        return Ok(None);
+    };
+    let operands = &instruction.operands;
+    let in_registers = matches!(operands.get(1), Some(Operand::Vector(_)));
+    let flag = |at: usize| match operands.get(at) {
+        None => Some(false),
+        Some(Operand::Integer(value)) => Some(*value != 0),
+        Some(_) => None,
+    };
+    let transposed = match in_registers {
+        true => [Some(false), flag(6)],
+        false => [flag(6), flag(7)],
+    };
+    let (Some(second_operand), [Some(a), Some(b)]) = (operands.get(2), transposed) else {
+        return Ok(None);
+    };
+    let first_operand = match operands.get(1) {
+        Some(operand) if !in_registers => Some(l.value(operand, 64)?),
+        _ => None,
+    };
+    Ok(Some(Matrices {
+        first: first_operand,
+        second: l.value(second_operand, 64)?,
+        product: Product::Warpgroup {
+            columns,
+            elements: [first, second],
+            transposed: [a, b],
+        },
+    }))
 }
 
 fn pair(m: &Matched<'_, '_>) -> bool {
@@ -75,8 +139,49 @@ fn pair(m: &Matched<'_, '_>) -> bool {
 }
 
 fn work<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
-    l.synchronize(Synchronization::TensorWork { pair: pair(m) });
+    let matrices = of_tensor(l, m.instruction)?.map(Box::new);
+    l.synchronize(Synchronization::TensorWork {
+        pair: pair(m),
+        matrices,
+    });
     Ok(())
+}
+
+/// What `tcgen05.mma` reads in shared memory; nothing for a form that is not known.
+fn of_tensor<'a>(
+    l: &mut Lowering<'_, 'a>,
+    instruction: &Instruction<'a>,
+) -> Result<Option<Matrices>, String> {
+    let has = |word: &str| instruction.modifiers.contains(&word);
+    let element = match () {
+        () if has("kind::f16") => 2,
+        () if has("kind::tf32") => 4,
+        () if has("kind::f8f6f4") || has("kind::i8") => 1,
+        () => 0,
+    };
+    let other = ["ws", "sp", "block_scale", "ashift"];
+    if element == 0 || !has("mma") || other.iter().any(|word| has(word)) {
+        return Ok(None);
+    }
+    let operands = &instruction.operands;
+    let (Some(first), Some(second), Some(word)) =
+        (operands.get(1), operands.get(2), operands.get(3))
+    else {
+        return Ok(None);
+    };
+    let first = match first {
+        Operand::Address { .. } => None,
+        first => Some(l.value(first, 64)?),
+    };
+    Ok(Some(Matrices {
+        first,
+        second: l.value(second, 64)?,
+        product: Product::Tensor {
+            element,
+            narrow: has("kind::f8f6f4"),
+            word: l.value(word, 32)?,
+        },
+    }))
 }
 
 fn allocate<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {

@@ -239,6 +239,7 @@ fn atomic<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
             operands: Vec::new(),
             pure: false,
             write: None,
+            rows: None,
         });
     }
     if let (Some(own), Some(taken)) = (own, taken) {

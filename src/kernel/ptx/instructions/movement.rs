@@ -84,6 +84,7 @@ fn move_value<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
                 operands: Vec::new(),
                 pure: true,
                 write: None,
+                rows: None,
             });
             Ok(())
         }

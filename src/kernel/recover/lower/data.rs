@@ -8,6 +8,7 @@ use super::refuse;
 use crate::interpret::Access;
 use crate::ir::Location;
 use crate::recover::sketch::Action;
+use crate::recover::sketch::Object;
 use crate::recover::term::TermId;
 use crate::recover::tree::Obstacle;
 
@@ -19,15 +20,19 @@ impl Lowerer<'_> {
         access: Access,
         location: &Location,
     ) -> Result<Action> {
-        let place = self.object(base, location).map_err(|obstacle| {
+        Ok(Action::Access {
+            place: self.touched(base, location)?,
+            bytes: bytes.clone(),
+            access,
+        })
+    }
+
+    /// Where bytes begin.
+    pub(super) fn touched(&mut self, base: TermId, location: &Location) -> Result<Object> {
+        self.object(base, location).map_err(|obstacle| {
             let which = "which bytes of shared memory this is";
             let reason = obstacle.reason.replace("which mbarrier this is", which);
             Obstacle { reason, ..obstacle }
-        })?;
-        Ok(Action::Access {
-            place,
-            bytes: bytes.clone(),
-            access,
         })
     }
 

@@ -451,6 +451,11 @@ impl Lowerer<'_> {
                 bytes,
                 access,
             } => push(self.access(*base, bytes, *access, location)?),
+            EventKind::Late { base, bytes } => {
+                let place = self.touched(*base, location)?;
+                let bytes = bytes.clone();
+                push(Action::Late { place, bytes });
+            }
             EventKind::CommitGroup => push(Action::CommitGroup),
             EventKind::WaitGroup { pending, read_only } => {
                 push(self.wait_group(*pending, *read_only, location)?);

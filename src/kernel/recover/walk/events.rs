@@ -261,12 +261,6 @@ impl Walker<'_> {
             Synchronization::TensorCommit {
                 address, multicast, ..
             } => {
-                if self.follows_data() {
-                    return refuse(
-                        "races are not decided of accesses before a `tcgen05.commit`",
-                        location,
-                    );
-                }
                 let operands: Vec<Operand> = std::iter::once(*address).chain(*multicast).collect();
                 self.emit(&operands, mask, path, out, location, |terms| {
                     EventKind::Commit {
@@ -383,7 +377,7 @@ impl Walker<'_> {
             | Synchronization::CommitGroup(_)
             | Synchronization::WaitGroup { .. }
             | Synchronization::MultiplyFence
-            | Synchronization::Multiply
+            | Synchronization::Multiply { .. }
             | Synchronization::TensorWork { .. }
             | Synchronization::TensorWait { .. }
             | Synchronization::TensorFence { .. }
@@ -440,6 +434,9 @@ impl Walker<'_> {
                     | EventKind::SetMaxRegisters { .. }
             );
             self.ordered(lanes, tells, path, location)?;
+            if tells && self.follows_data() {
+                self.mark_late(lanes, path, out);
+            }
             self.put_event(kind, lanes.count_ones(), location, out);
         }
         Ok(())

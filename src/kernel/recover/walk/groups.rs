@@ -6,7 +6,8 @@
 //!   groups, so they wait for nothing;
 //! - for `cp.async`, where all lanes take part in each commit and each wait. Each lane then knows of its own copies only.
 //!
-//! Everything else is refused. So is a warp with several sorts of work, as a statement of the language covers all of them.
+//! Everything else is refused. So is a warp with groups of two sorts under way, as a statement of the language covers all of them. Behind a
+//! wait for all groups of one sort, another may begin. Copies that tell an mbarrier themselves are in no group.
 //! Source: PTX ISA, "cp.async.commit_group", "cp.async.wait_group", "cp.async.bulk.commit_group", "cp.async.mbarrier.arrive".
 
 use super::Path;
@@ -18,24 +19,24 @@ use crate::ir::Location;
 
 const STARTED: &str = "one lane has to start, commit and wait for all bulk copies of the warp";
 
-const SORTS: &str = "races are not decided of a warp that uses two of these: `cp.async` groups, bulk copy groups, copies that complete at an mbarrier";
+const ONE_LANE: &str = "one lane has to start and commit all `tcgen05` work of the warp";
 
-/// What sort of asynchronous work a warp starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
-    /// Copies that tell an mbarrier.
-    Arriving,
-    Groups(GroupKind),
-}
+const SORTS: &str = "races are not decided of a warp in which two of these may be under way at once: `cp.async` groups, bulk copy groups, `wgmma` groups";
 
 /// Of the groups of asynchronous work of a warp.
 #[derive(Debug)]
 pub(super) struct Groups {
-    pub sort: Option<Sort>,
+    /// Whether it has work in groups.
+    pub grouped: bool,
     /// The lane that starts bulk copies.
     pub starts: Option<u32>,
     /// The lanes that take part in each commit and each wait that was met.
     pub each: u32,
+    /// Whether it starts copies that tell an mbarrier.
+    pub arriving: bool,
+    /// The lane that starts tensor work, and the one that commits it.
+    pub tensor: Option<u32>,
+    pub commits: Option<u32>,
     /// Whether several lanes have waited before it was known which one starts copies.
     pub waited_early: bool,
 }
@@ -43,9 +44,12 @@ pub(super) struct Groups {
 impl Default for Groups {
     fn default() -> Self {
         Self {
-            sort: None,
+            grouped: false,
             starts: None,
             each: u32::MAX,
+            arriving: false,
+            tensor: None,
+            commits: None,
             waited_early: false,
         }
     }
@@ -60,8 +64,12 @@ impl Walker<'_> {
         path: &mut Path,
         location: &Location,
     ) -> Result<()> {
-        self.one_sort(Sort::Groups(kind), location)?;
+        self.alone(kind, path, location)?;
+        path.order.open |= sort(kind);
+        self.groups.grouped = true;
+        self.beside_commits(location)?;
         match kind {
+            GroupKind::Multiply => {}
             GroupKind::Copy => path.order.copied |= mask,
             _ => {
                 let starts = *self.groups.starts.get_or_insert(mask);
@@ -81,8 +89,12 @@ impl Walker<'_> {
         path: &Path,
         location: &Location,
     ) -> Result<()> {
-        self.one_sort(Sort::Groups(kind), location)?;
+        self.alone(kind, path, location)?;
         match kind {
+            GroupKind::Multiply if mask | path.exited != self.full => {
+                refuse("some lanes of the warp are missing here", location)
+            }
+            GroupKind::Multiply => Ok(()),
             GroupKind::Copy if mask | path.exited != self.full => refuse(
                 "all lanes of the warp have to commit `cp.async` groups and wait for them together",
                 location,
@@ -114,6 +126,8 @@ impl Walker<'_> {
         self.ordered(mask, false, path, location)?;
         let alive = self.full & !path.exited;
         match kind {
+            // It is one operation of the warp.
+            GroupKind::Multiply => {}
             GroupKind::Copy => {
                 // Each knows of its own copies, and has them to tell of.
                 path.order.own_copies = true;
@@ -129,12 +143,49 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// A role has one list of what is under way. In it, groups and arrivals behind copies would cover copies that tell an mbarrier
-    /// themselves, too.
-    pub(super) fn one_sort(&mut self, sort: Sort, location: &Location) -> Result<()> {
-        match *self.groups.sort.get_or_insert(sort) == sort {
+    /// Refuses work of one sort while such of another may be under way: a statement of the language covers both.
+    fn alone(&self, kind: GroupKind, path: &Path, location: &Location) -> Result<()> {
+        match path.order.open & !sort(kind) {
+            0 => Ok(()),
+            _ => refuse(SORTS, location),
+        }
+    }
+
+    /// A copy is started that tells an mbarrier.
+    pub(super) fn start_arriving(&mut self, location: &Location) -> Result<()> {
+        self.groups.arriving = true;
+        self.beside_commits(location)
+    }
+
+    /// A lane starts tensor work.
+    pub(super) fn start_tensor(&mut self, mask: u32, location: &Location) -> Result<()> {
+        let first = *self.groups.tensor.get_or_insert(mask);
+        let committed = self.groups.commits.is_none_or(|lane| lane == mask);
+        match mask.count_ones() == 1 && first == mask && committed {
             true => Ok(()),
-            false => refuse(SORTS, location),
+            false => refuse(ONE_LANE, location),
+        }
+    }
+
+    /// A lane commits the tensor work that it has started.
+    pub(super) fn commit_tensor(&mut self, mask: u32, location: &Location) -> Result<()> {
+        let first = *self.groups.commits.get_or_insert(mask);
+        let started = self.groups.tensor.is_none_or(|lane| lane == mask);
+        if mask.count_ones() != 1 || first != mask || !started {
+            return refuse(ONE_LANE, location);
+        }
+        self.beside_commits(location)
+    }
+
+    /// In the text a commit covers all that its role has started. In the kernel it covers tensor work only.
+    fn beside_commits(&self, location: &Location) -> Result<()> {
+        let others = self.groups.arriving || self.groups.grouped;
+        match self.groups.commits.is_some() && others {
+            true => refuse(
+                "races are not decided of a warp that commits `tcgen05` work and starts copies",
+                location,
+            ),
+            false => Ok(()),
         }
     }
 
@@ -148,5 +199,14 @@ impl Walker<'_> {
             ),
             false => Ok(()),
         }
+    }
+}
+
+/// A sort of groups as a bit.
+pub(super) fn sort(kind: GroupKind) -> u8 {
+    match kind {
+        GroupKind::Copy => 1,
+        GroupKind::Bulk => 2,
+        GroupKind::Multiply => 4,
     }
 }

@@ -16,6 +16,7 @@ mod groups;
 mod handed;
 mod lanes;
 mod launch;
+mod multiply;
 mod once;
 mod operands;
 mod shared_words;
@@ -177,6 +178,8 @@ struct Walker<'a> {
     shared_words: &'a mut SharedWords,
     handed: &'a mut Option<Handed>,
     unwritten: &'a Unwritten,
+    wider: &'a mut bool,
+    levels: &'a mut bool,
     branches: &'a mut Vec<(TermId, Location)>,
     given: Option<(TermId, bool)>,
     /// The block that is walked, and which of its operations.
@@ -233,6 +236,8 @@ pub fn walk(
         shared_words: &mut arena.shared_words,
         handed: &mut arena.handed,
         unwritten: &arena.unwritten,
+        wider: &mut arena.wider,
+        levels: &mut arena.levels,
         branches: &mut arena.branches,
         decided_by: &mut arena.decided_by,
         given: arena.given,
@@ -331,7 +336,7 @@ impl Walker<'_> {
                     if path.mask | path.exited == self.full {
                         out.push(Statement::Return);
                     } else {
-                        self.gone |= path.order.touched & path.mask;
+                        self.gone |= path.order.lanes() & path.mask;
                         self.gone_copied |= path.order.copied & path.mask;
                     }
                     return Ok(None);
@@ -583,7 +588,11 @@ impl Walker<'_> {
         let one = self.region(then, join, path, &mut first, depth + 1)?;
         other.exited |= taken & !one.as_ref().map_or(0, |path| path.mask);
         // What is done on this side is written behind what is done on the other one.
-        other.order.touched |= one.as_ref().map_or(0, |path| path.order.touched);
+        if let Some(one) = &one {
+            other.order.touched |= one.order.touched;
+            other.order.open |= one.order.open;
+            other.order.reads_of(&one.order);
+        }
         let two = self.region(otherwise, join, other, &mut second, depth + 1)?;
         if frames
             != self
@@ -1195,14 +1204,16 @@ impl Walker<'_> {
         let mut kept: BTreeSet<RegisterId> = BTreeSet::new();
         let mut by_lane: BTreeSet<RegisterId> = BTreeSet::new();
         let mut waited = path.waited;
-        let mut order = path.order;
+        let mut order = path.order.clone();
+        let known = u32::try_from(self.phis.len()).unwrap_or(u32::MAX);
+        let of_loop = |atom: &Atom| matches!(atom, Atom::Phi(phi) if *phi >= known);
         for _ in 0..12 {
             let id = *self.loops;
             *self.loops += 1;
             let mut start = path.clone();
             start.condition = self.terms.constant(1, 1);
             start.waited = waited;
-            start.order = order;
+            start.order = order.clone();
             start.position = path.position.in_loop();
             let mut phis: BTreeMap<RegisterId, Vec<u32>> = BTreeMap::new();
             for register in &assigned {
@@ -1275,7 +1286,8 @@ impl Walker<'_> {
             let ahead = both(waited, end.waited);
             let mut again = ahead != waited;
             waited = ahead;
-            let rounds = order.joined(end.order);
+            let mut rounds = order.clone().joined(end.order.clone());
+            rounds.forget(self.terms, &of_loop);
             again |= rounds != order;
             order = rounds;
             for (register, numbers) in &phis {
@@ -1320,6 +1332,7 @@ impl Walker<'_> {
             };
             left.condition = path.condition;
             left.position = position;
+            left.order.forget(self.terms, &of_loop);
             return Ok(Some((follow, left)));
         }
         refuse(

@@ -14,7 +14,7 @@ use super::Result;
 use super::Value;
 use super::Walker;
 use super::both;
-use super::groups::Sort;
+use super::groups::sort;
 use super::lane_of;
 use super::refuse;
 use crate::interpret::Access;
@@ -23,35 +23,56 @@ use crate::ir::GroupKind;
 use crate::ir::Location;
 use crate::ir::Operand;
 use crate::ir::Operation;
+use crate::ir::ROW;
 use crate::ir::Space;
 use crate::ir::Touch;
+use crate::ir::lowest;
+use crate::recover::settled::TELLS;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
+use crate::recover::term::Terms;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
 
+/// What lanes have read since all lanes were last in order. A lane that does not take part in what tells others may read it
+/// later than that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Late {
+    base: TermId,
+    bytes: Rc<[(i128, i128)]>,
+    lanes: u32,
+    location: Location,
+}
+
 /// Which lanes have done what since all lanes were last in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Order {
-    /// Those that have touched shared memory.
+    /// Those that have written to shared memory, or have read what cannot be said any more.
     pub touched: u32,
+    /// What was read.
+    pub reads: Vec<Late>,
     /// Those that have made every wait, where others have not.
     pub waited: Option<u32>,
     /// Whether each lane has waited for copies of its own, and those of the others may be under way.
     pub own_copies: bool,
     /// Those that have ever started such copies.
     pub copied: u32,
+    /// Of which sorts work may be under way.
+    pub open: u8,
 }
 
 impl Order {
     /// Of a place where two ways meet.
-    pub fn joined(self, other: Self) -> Self {
+    pub fn joined(mut self, other: Self) -> Self {
+        self.reads_of(&other);
         Self {
             touched: self.touched | other.touched,
+            reads: self.reads,
             waited: both(self.waited, other.waited),
             own_copies: self.own_copies | other.own_copies,
             copied: self.copied | other.copied,
+            open: self.open | other.open,
         }
     }
 
@@ -65,8 +86,36 @@ impl Order {
     /// All lanes come together that have not ended.
     pub fn meet(&mut self, exited: u32) {
         self.touched &= exited;
+        for read in self.reads.drain(..) {
+            // Nobody waits for lanes that have ended.
+            self.touched |= read.lanes & exited;
+        }
         self.waited = None;
         self.own_copies = false;
+    }
+
+    /// Takes over what was read on another way.
+    pub fn reads_of(&mut self, other: &Self) {
+        for read in &other.reads {
+            if !self.reads.contains(read) {
+                self.reads.push(read.clone());
+            }
+        }
+    }
+
+    /// The lanes that have read or written.
+    pub fn lanes(&self) -> u32 {
+        let reads = self.reads.iter().map(|read| read.lanes);
+        reads.fold(self.touched, |all, lanes| all | lanes)
+    }
+
+    /// Forgets where something was read, and not which lanes have done so, if it is at a place that depends on such atoms.
+    pub fn forget(&mut self, terms: &Terms, which: &dyn Fn(&Atom) -> bool) {
+        let (lost, kept) = std::mem::take(&mut self.reads)
+            .into_iter()
+            .partition::<Vec<_>, _>(|read| terms.atoms(read.base).iter().any(which));
+        self.reads = kept;
+        self.touched |= lost.iter().fold(0, |all, read| all | read.lanes);
     }
 }
 
@@ -76,6 +125,11 @@ struct Group {
     ranges: Vec<(i128, i128)>,
     lanes: u32,
 }
+
+pub(super) const OWN_COPIES: &str = "each lane has waited for its own `cp.async` copies only: put `bar.warp.sync` between the wait and this";
+
+const LANES: &str =
+    "races are not decided where several lanes start a bulk copy in one instruction";
 
 /// The most lanes' groups, times bytes: what a lane touches at once is at most this.
 const MOST_BYTES: u64 = 1 << 20;
@@ -108,6 +162,8 @@ impl Walker<'_> {
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         let location = &operation.location;
+        let mut named = mask;
+        let mut maps = false;
         let (space, address, bytes, access) = match operation.kind.touch() {
             None => return Ok(()),
             Some(Touch::Unfollowed(reason)) => return refuse(reason, location),
@@ -116,9 +172,24 @@ impl Walker<'_> {
                 address,
                 bytes,
                 writes,
+                strong,
             }) => {
                 let access = if writes { Access::Write } else { Access::Read };
+                *self.wider |= strong;
                 (space, address, bytes, access)
+            }
+            Some(Touch::Rows {
+                space,
+                address,
+                count,
+                writes,
+            }) => {
+                if mask | path.exited != self.full {
+                    return refuse("some lanes of the warp are missing here", location);
+                }
+                let access = if writes { Access::Write } else { Access::Read };
+                named = mask & lowest(count);
+                (space, address, ROW, access)
             }
             Some(Touch::Arriving {
                 space,
@@ -126,7 +197,7 @@ impl Walker<'_> {
                 bytes,
             }) => {
                 let bytes = self.size(bytes, mask, path, location)?;
-                self.one_sort(Sort::Arriving, location)?;
+                self.start_arriving(location)?;
                 (space, address, bytes, Access::Arrive)
             }
             Some(Touch::Grouped {
@@ -151,6 +222,29 @@ impl Walker<'_> {
                 };
                 (space, address, bytes, access)
             }
+            Some(Touch::Mapped {
+                space,
+                address,
+                group,
+            }) => {
+                if mask.count_ones() != 1 {
+                    return refuse(LANES, location);
+                }
+                maps = true;
+                match group {
+                    Some(kind) => self.start(kind, mask, path, location)?,
+                    None => self.start_arriving(location)?,
+                }
+                let access = match group {
+                    Some(_) => Access::ReadLater,
+                    None => Access::Arrive,
+                };
+                (space, address, 1, access)
+            }
+            Some(Touch::Matrices { matrices, lasts }) => {
+                return self.multiply(&matrices, lasts, mask, path, out, location);
+            }
+            Some(Touch::TensorCommit) => return self.commit_tensor(mask, location),
             Some(Touch::Commit(kind)) => {
                 self.group(kind, mask, path, location)?;
                 self.put_event(EventKind::CommitGroup, mask.count_ones(), location, out);
@@ -166,6 +260,9 @@ impl Walker<'_> {
                 let Value::Uniform(pending) = self.operand(pending, 32, &path.state) else {
                     return refuse("how many groups may be under way is not known", location);
                 };
+                if self.terms.value(pending) == Some(0) {
+                    path.order.open &= !sort(kind);
+                }
                 let kind = EventKind::WaitGroup { pending, read_only };
                 self.put_event(kind, mask.count_ones(), location, out);
                 return Ok(());
@@ -174,13 +271,13 @@ impl Walker<'_> {
         if bytes == 0 || bytes > MOST_BYTES {
             return refuse("how many bytes this touches is not known", location);
         }
-        let Some(mask) = self.in_shared(space, address, mask, path, location)? else {
+        let Some(shared) = self.in_shared(space, address, named, path, location)? else {
             return Ok(());
         };
         let end = i128::from(bytes);
         let address = self.operand(address, 32, &path.state);
         let mut groups: Vec<Group> = Vec::new();
-        for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+        for lane in (0..32).filter(|lane| shared >> lane & 1 == 1) {
             let at = lane_of(&address, lane);
             let found = groups.iter_mut().find_map(|group| {
                 // Places of one window lie less than 2^31 apart.
@@ -210,17 +307,34 @@ impl Walker<'_> {
             self.ordered(group.lanes, false, path, location)?;
             self.ordered(known, !at_once, path, location)?;
             if path.order.own_copies {
-                return refuse(
-                    "each lane has waited for its own `cp.async` copies only: put `bar.warp.sync` between the wait and this",
-                    location,
-                );
+                return refuse(OWN_COPIES, location);
             }
-            if at_once {
-                path.order.touched |= group.lanes;
+            // Those of a tensor copy are found when all copies are known.
+            let bytes = if maps {
+                Rc::new([])
+            } else {
+                joined(group.ranges)
+            };
+            // Rows of matrices are read and written by all lanes together.
+            let lanes = if named == mask { group.lanes } else { mask };
+            match access {
+                Access::Read => {
+                    let read = Late {
+                        base: group.first,
+                        bytes: bytes.clone(),
+                        lanes,
+                        location: location.clone(),
+                    };
+                    if !path.order.reads.contains(&read) {
+                        path.order.reads.push(read);
+                    }
+                }
+                Access::Write => path.order.touched |= lanes,
+                _ => self.mark_late(known, path, out),
             }
             let kind = EventKind::Access {
                 base: group.first,
-                bytes: joined(group.ranges),
+                bytes,
                 access,
             };
             self.put_event(kind, group.lanes.count_ones(), location, out);
@@ -228,13 +342,25 @@ impl Walker<'_> {
         Ok(())
     }
 
+    /// Marks what other lanes may read later than these tell others something.
+    pub(super) fn mark_late(&mut self, lanes: u32, path: &Path, out: &mut Vec<Statement>) {
+        for read in &path.order.reads {
+            if read.lanes & !lanes == 0 {
+                continue;
+            }
+            let kind = EventKind::Late {
+                base: read.base,
+                bytes: read.bytes.clone(),
+            };
+            let others = read.lanes & !lanes;
+            self.put_event(kind, others.count_ones(), &read.location, out);
+        }
+    }
+
     /// How many bytes a copy has that one lane starts.
     fn size(&mut self, bytes: Operand, mask: u32, path: &Path, location: &Location) -> Result<u64> {
         if mask.count_ones() != 1 {
-            return refuse(
-                "races are not decided where several lanes start a bulk copy in one instruction",
-                location,
-            );
+            return refuse(LANES, location);
         }
         let bytes = self.operand(bytes, 32, &path.state);
         let bytes = self
@@ -264,10 +390,7 @@ impl Walker<'_> {
             );
         }
         if tells && (path.order.touched | self.gone) & !lanes != 0 {
-            return refuse(
-                "this signals that the warp is done, but other lanes of it have read or written: put `bar.warp.sync` between their accesses and this",
-                location,
-            );
+            return refuse(TELLS, location);
         }
         Ok(())
     }

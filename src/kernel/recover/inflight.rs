@@ -1,0 +1,99 @@
+//! Multiplications of a warpgroup that are over before anybody could tell.
+//!
+//! `wgmma.mma_async` reads its operands until the warpgroup has waited for its group. If a warp neither writes to shared memory nor
+//! tells others anything from there on up to the wait, it is enough that the text has a read where the instruction stands:
+//!
+//! - Whatever is ordered before the reads of all four warps is ordered before the multiplication, which is one operation of theirs.
+//! - Whatever comes after the read of one of them comes after something that this warp has told later, and so after its wait.
+//!   Then the multiplication is over, for all of them.
+//!
+//! If any warp tells something while multiplications are under way, the reads of each warp last until its own wait for their group. That may
+//! be longer than the multiplication takes, which one of the four may know to be over before the others have waited. So there is no
+//! counterexample then.
+
+use super::slice::is_event;
+use super::warpgroups::after;
+use super::warpgroups::flights;
+use crate::ir::GroupKind;
+use crate::ir::Kernel;
+use crate::ir::Operation;
+use crate::ir::OperationKind;
+use crate::ir::Synchronization;
+use crate::ir::Terminator;
+use crate::ir::Touch;
+use crate::recover::tree::Obstacle;
+
+/// Whether multiplications are over before anybody could tell. Nothing where there are none.
+pub fn is_unnoticed(kernel: &Kernel) -> Result<Option<bool>, Obstacle> {
+    let multiplies = |operation: &Operation| {
+        matches!(
+            operation.kind,
+            OperationKind::Synchronization(Synchronization::Multiply { .. })
+        )
+    };
+    let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
+    if !operations.any(multiplies) {
+        return Ok(None);
+    }
+    for (block, before) in kernel.blocks.iter().zip(flights(kernel)?) {
+        let mut flight = before;
+        for operation in &block.operations {
+            if flight.is_under_way() && tells(operation) {
+                return Ok(Some(false));
+            }
+            after(&mut flight, operation)?;
+        }
+        if flight.is_under_way() && matches!(block.end, Terminator::Exit) {
+            return Ok(Some(false));
+        }
+    }
+    Ok(Some(true))
+}
+
+/// The kernel with multiplications that read at once, and without their groups. What tells the warps of a warpgroup that all of
+/// them have come to a multiplication may have been added: whoever is told by that goes on when it is over.
+pub fn read_at_once(kernel: &Kernel) -> Kernel {
+    let mut changed = kernel.clone();
+    for block in &mut changed.blocks {
+        block.operations.retain(|operation| !is_group(operation));
+        for operation in &mut block.operations {
+            if let OperationKind::Synchronization(Synchronization::Multiply { at_once, .. }) =
+                &mut operation.kind
+            {
+                *at_once = true;
+            }
+        }
+    }
+    changed
+}
+
+fn is_group(operation: &Operation) -> bool {
+    matches!(
+        operation.kind,
+        OperationKind::Synchronization(
+            Synchronization::CommitGroup(GroupKind::Multiply)
+                | Synchronization::WaitGroup {
+                    kind: GroupKind::Multiply,
+                    ..
+                }
+        )
+    )
+}
+
+/// Whether an operation may tell others something, or write to shared memory.
+fn tells(operation: &Operation) -> bool {
+    if let OperationKind::Synchronization(
+        Synchronization::MbarrierTest { .. } | Synchronization::MbarrierWait { .. },
+    ) = operation.kind
+    {
+        return false;
+    }
+    let reads = match operation.kind.touch() {
+        None => true,
+        Some(Touch::Bytes { writes, .. } | Touch::Rows { writes, .. }) => !writes,
+        Some(Touch::Matrices { .. }) => true,
+        Some(Touch::Commit(kind) | Touch::Wait { kind, .. }) => kind == GroupKind::Multiply,
+        Some(_) => false,
+    };
+    !reads || is_event(operation)
+}

@@ -1,0 +1,392 @@
+//! The matrices in shared memory that tensor cores read.
+//!
+//! A descriptor has 14 bits for where a matrix begins, in units of 16 bytes. Shared memory has fewer than 2^18 bytes, so an address
+//! of shared memory divided by 16 fits, and is what it is modulo 2^14. So the sum that an address is can be read off behind shifts
+//! and masks. The layout of elements refuses what may lie behind the end of shared memory.
+
+use std::collections::BTreeSet;
+
+use super::Path;
+use super::Result;
+use super::Value;
+use super::Walker;
+use super::lane_of;
+use super::refuse;
+use crate::interpret::Access;
+use crate::ir::GroupKind;
+use crate::ir::Lasts;
+use crate::ir::Location;
+use crate::ir::Matrices;
+use crate::ir::Operand;
+use crate::ir::PLACE;
+use crate::ir::Product;
+use crate::ir::UNIT;
+use crate::ir::VariableId;
+use crate::meaning::Binary;
+use crate::meaning::Domain;
+use crate::meaning::Word;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::term::Terms;
+use crate::recover::tree::EventKind;
+use crate::recover::tree::Statement;
+
+/// The bytes of the largest swizzled atom, as a power of two.
+const LARGEST_ATOM: u32 = 10;
+
+const CARRIED: &str = "where a matrix begins does not follow from its descriptor";
+
+/// Where a matrix begins: the bits of its descriptor above the place, what moves, the bytes from there, and what the former is a
+/// multiple of.
+struct Begin {
+    bits: u64,
+    base: TermId,
+    from: i128,
+    known: i128,
+}
+
+impl Walker<'_> {
+    /// The events of what a multiplication reads.
+    pub(super) fn multiply(
+        &mut self,
+        matrices: &Matrices,
+        lasts: Option<Lasts>,
+        mask: u32,
+        path: &mut Path,
+        out: &mut Vec<Statement>,
+        location: &Location,
+    ) -> Result<()> {
+        match lasts {
+            Some(Lasts::Commit) => self.start_tensor(mask, location)?,
+            _ if mask | path.exited != self.full => {
+                return refuse("some lanes of the warp are missing here", location);
+            }
+            Some(Lasts::Group) => self.start(GroupKind::Multiply, mask, path, location)?,
+            None => {}
+        }
+        self.ordered(mask, lasts.is_some(), path, location)?;
+        if path.order.own_copies {
+            return refuse(super::touches::OWN_COPIES, location);
+        }
+        let word = match matrices.product {
+            Product::Tensor { word, .. } => {
+                let word = self.of_all(word, 32, mask, path, location)?;
+                self.bits_of(word, Matrices::WORD)
+            }
+            Product::Warpgroup { .. } => None,
+        };
+        let shapes = match matrices.shapes(word) {
+            Ok(shapes) => shapes,
+            Err(reason) => return refuse(reason, location),
+        };
+        if lasts.is_some() {
+            self.mark_late(mask, path, out);
+        }
+        for (descriptor, shape) in matrices.descriptors().into_iter().zip(shapes) {
+            let term = self.of_all(descriptor, 64, mask, path, location)?;
+            let read = |begin: &Begin| matrices.read(begin.bits, (begin.from, begin.known), shape);
+            let Some(begin) = self.begin(term, None) else {
+                return refuse(CARRIED, location);
+            };
+            let found = match read(&begin) {
+                Ok(bytes) => Ok((begin, bytes)),
+                // Dynamic shared memory may be taken to begin at a multiple of the largest atom.
+                Err(reason) => match self
+                    .leveled()
+                    .and_then(|which| self.begin(term, Some(which)))
+                {
+                    Some(begin) => read(&begin).map(|bytes| {
+                        *self.levels = true;
+                        (begin, bytes)
+                    }),
+                    None => Err(reason),
+                },
+            };
+            let (begin, bytes) = match found {
+                Ok(found) => found,
+                Err(reason) => return refuse(reason, location),
+            };
+            let access = match lasts {
+                Some(_) => Access::ReadLater,
+                None => Access::Read,
+            };
+            let kind = EventKind::Access {
+                base: begin.base,
+                bytes: bytes.into(),
+                access,
+            };
+            self.put_event(kind, mask.count_ones(), location, out);
+        }
+        Ok(())
+    }
+
+    /// What an operand is in all of these lanes.
+    fn of_all(
+        &mut self,
+        operand: Operand,
+        width: u16,
+        mask: u32,
+        path: &Path,
+        location: &Location,
+    ) -> Result<TermId> {
+        let value: Value = self.operand(operand, width, &path.state);
+        let lanes = (0..32).filter(|lane| mask >> lane & 1 == 1);
+        let terms: BTreeSet<TermId> = lanes.map(|lane| lane_of(&value, lane)).collect();
+        match terms.len() {
+            1 => Ok(terms.into_iter().next().unwrap_or_default()),
+            _ => refuse("lanes of a warp multiply different matrices", location),
+        }
+    }
+
+    /// Some bits of a word, if they are the same whichever way its choices go.
+    fn bits_of(&mut self, word: TermId, mask: u32) -> Option<u32> {
+        const MOST: usize = 64;
+        let mut open = vec![word];
+        let mut found = None;
+        let mut looked = 0;
+        while let Some(term) = open.pop() {
+            looked += 1;
+            if looked > MOST {
+                return None;
+            }
+            if let Some(value) = self.terms.value(term) {
+                let bits = u32::try_from(value & u128::from(mask)).ok()?;
+                if *found.get_or_insert(bits) != bits {
+                    return None;
+                }
+                continue;
+            }
+            let parts = self.terms.parts(term);
+            let condition = parts
+                .into_iter()
+                .find_map(|part| match self.terms.node(part) {
+                    Node::Select(condition, ..) => Some(*condition),
+                    _ => None,
+                })?;
+            for truth in [0, 1] {
+                let truth = self.terms.constant(truth, 1);
+                open.push(self.terms.replaced(term, condition, truth));
+            }
+        }
+        found
+    }
+
+    /// The one dynamic variable, if no other could lie in front of it.
+    fn leveled(&self) -> Option<VariableId> {
+        let shared = self.kernel.variables.iter().zip(0..);
+        let mut shared = shared.filter(|(variable, _)| variable.space.may_be_shared());
+        match (shared.next(), shared.next()) {
+            (Some((variable, number)), None) if variable.size.is_none() => Some(VariableId(number)),
+            _ => None,
+        }
+    }
+
+    /// Where the matrix of a descriptor begins. `leveled`: a variable that is taken to begin at a multiple of the largest atom.
+    fn begin(&mut self, descriptor: TermId, leveled: Option<VariableId>) -> Option<Begin> {
+        let Fields { bits, place, parts } = self.fields(descriptor)?;
+        let mut known = 1_i128 << LARGEST_ATOM;
+        let mut base = None;
+        let mut rest = Vec::new();
+        for (part, factor) in parts {
+            let zeros = match *self.terms.node(part) {
+                Node::Atom(Atom::Shared { variable, rank })
+                    if factor == 1 && base.is_none() && rank == self.place.rank =>
+                {
+                    base = Some(part);
+                    match leveled == Some(variable) {
+                        true => LARGEST_ATOM,
+                        false => self.terms.low_zeros(part),
+                    }
+                }
+                _ if self.terms.atoms(part).iter().any(is_address) => return None,
+                _ => {
+                    rest.push((part, factor));
+                    factor.trailing_zeros() + self.terms.low_zeros(part)
+                }
+            };
+            known = known.min(1 << zeros.min(LARGEST_ATOM));
+        }
+        rest.push((base?, 1));
+        Some(Begin {
+            bits,
+            base: self.terms.sum(0, &rest, 32),
+            // Of 32 bits, with a sign.
+            from: Word::new(u128::from(place), 32).signed(),
+            known,
+        })
+    }
+
+    /// A descriptor as fields.
+    fn fields(&mut self, term: TermId) -> Option<Fields> {
+        let unit = UNIT.unsigned_abs();
+        match self.terms.node(term).clone() {
+            Node::Constant(value) => Some(
+                Fields {
+                    bits: u64::try_from(value).ok()? & !PLACE,
+                    place: u64::try_from(value).ok()? & PLACE,
+                    parts: Vec::new(),
+                }
+                .in_bytes(),
+            ),
+            Node::Sum { constant, parts } => {
+                let constant = self.terms.constant(constant, 64);
+                let mut all = self.fields(constant)?;
+                for (part, factor) in parts {
+                    let one = match factor {
+                        1 => self.fields(part)?,
+                        // A number of places.
+                        _ => Fields::of(self.words(part)?, factor.wrapping_mul(unit)),
+                    };
+                    all = all.beside(one)?;
+                }
+                Some(all)
+            }
+            Node::Binary(Binary::Or, a, b) => {
+                let (a, b) = (self.fields(a)?, self.fields(b)?);
+                let (below_a, below_b) = (a.zeros(self.terms), b.zeros(self.terms));
+                match a.is_below(below_b) || b.is_below(below_a) {
+                    true => Some(Fields {
+                        bits: a.bits | b.bits,
+                        place: a.place + b.place,
+                        parts: [a.parts, b.parts].concat(),
+                    }),
+                    false => None,
+                }
+            }
+            Node::Concatenate(high, low) if self.terms.width_of(low) == 32 => {
+                let high = u64::try_from(self.bits_above(high)?).ok()?;
+                let low = self.fields(low)?;
+                Some(Fields {
+                    bits: low.bits | high << 32,
+                    ..low
+                })
+            }
+            Node::Extract { term, low: 0 } if self.terms.width_of(term) > 32 => {
+                let all = self.fields(term)?;
+                Some(Fields {
+                    bits: all.bits & u64::from(u32::MAX),
+                    ..all
+                })
+            }
+            Node::Extend {
+                term,
+                signed: false,
+            } => self.fields(term),
+            // The bits of the place are those of the sum, whatever is above them.
+            Node::Binary(Binary::And, a, b) => {
+                let (value, mask) = match (self.terms.value(a), self.terms.value(b)) {
+                    (Some(mask), _) => (b, mask),
+                    (_, Some(mask)) => (a, mask),
+                    _ => return None,
+                };
+                let all = self.fields(value)?;
+                let kept = u64::try_from(mask).ok()?;
+                // Bits that are cut off below are 0 anyhow.
+                let zeros = all.zeros(self.terms) / UNIT.unsigned_abs();
+                let whole = (kept & PLACE) | (u64::try_from(zeros).unwrap_or(1).max(1) - 1);
+                (whole & PLACE == PLACE).then_some(Fields {
+                    bits: all.bits & kept,
+                    ..all
+                })
+            }
+            // An address in units.
+            Node::Binary(Binary::ShiftRightLogical, address, by)
+                if self.terms.value(by) == Some(u128::from(UNIT.trailing_zeros())) =>
+            {
+                let (constant, parts) = self.terms.linear(address);
+                let parts: Option<Vec<_>> = parts
+                    .into_iter()
+                    .map(|(part, factor)| Some((self.words(part)?, factor)))
+                    .collect();
+                let all = Fields {
+                    bits: 0,
+                    place: u64::try_from(constant).ok()?,
+                    parts: parts?,
+                };
+                (all.zeros(self.terms) >= unit).then_some(all)
+            }
+            _ => Some(Fields::of(self.words(term)?, unit)),
+        }
+    }
+
+    /// What the upper half of a descriptor is, which is a constant or taken from a descriptor.
+    fn bits_above(&mut self, high: TermId) -> Option<u128> {
+        if let Some(value) = self.terms.value(high) {
+            return Some(value);
+        }
+        match *self.terms.node(high) {
+            Node::Extract { term, low: 32 } => Some(u128::from(self.fields(term)?.bits >> 32)),
+            _ => None,
+        }
+    }
+
+    /// A term in 32 bits.
+    fn words(&mut self, term: TermId) -> Option<TermId> {
+        match self.terms.width_of(term) {
+            32 => Some(term),
+            64 => Some(self.terms.extract(&term, 0, 32)),
+            _ => None,
+        }
+    }
+}
+
+/// A descriptor: the bits above the place, and the place in bytes as a constant and a sum of terms. All of it modulo 2^18, as the
+/// place has 14 bits of 16 bytes. Nothing is carried from the place into the bits above it, since it is a place of shared memory.
+#[derive(Debug, Clone)]
+struct Fields {
+    bits: u64,
+    place: u64,
+    parts: Vec<(TermId, u128)>,
+}
+
+impl Fields {
+    fn of(term: TermId, factor: u128) -> Self {
+        Self {
+            bits: 0,
+            place: 0,
+            parts: vec![(term, factor)],
+        }
+    }
+
+    /// What is counted in units, in bytes.
+    fn in_bytes(self) -> Self {
+        Self {
+            place: self.place * u64::try_from(UNIT).unwrap_or(1),
+            ..self
+        }
+    }
+
+    /// Whether the place is a constant below this, so that it has no bit in common with a multiple of it.
+    fn is_below(&self, multiple: u128) -> bool {
+        u128::from(self.place) < multiple && self.parts.is_empty()
+    }
+
+    /// The sum of both, if their bits are apart.
+    fn beside(self, other: Self) -> Option<Self> {
+        (self.bits & other.bits == 0).then(|| Self {
+            bits: self.bits | other.bits,
+            place: self.place + other.place,
+            parts: [self.parts, other.parts].concat(),
+        })
+    }
+
+    /// The power of two that the place is a multiple of, as far as it matters.
+    fn zeros(&self, terms: &Terms) -> u128 {
+        let constant = match self.place {
+            0 => LARGEST_ATOM,
+            place => place.trailing_zeros(),
+        };
+        let parts = self.parts.iter();
+        let parts = parts.map(|(part, factor)| factor.trailing_zeros() + terms.low_zeros(*part));
+        1 << parts.fold(constant, u32::min).min(LARGEST_ATOM)
+    }
+}
+
+/// Whether an atom is an address, or the base of one.
+fn is_address(atom: &Atom) -> bool {
+    matches!(
+        atom,
+        Atom::Shared { .. } | Atom::SharedWindow | Atom::Address { .. }
+    )
+}
