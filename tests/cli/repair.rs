@@ -16,51 +16,51 @@ fn repaired(file: &str, options: &[&str]) -> (Folder, String) {
 fn the_count_of_a_named_barrier_changes_at_every_use() {
     let (_folder, shown) = repaired("known_bugs/named_count.wlk", &[]);
     insta::assert_snapshot!(shown, @r"
-    exit 0
-    --- stdout
-    p.wlk: deadlock: REFUTED at W = 2: bar[2] takes 64 threads, 32 came (epilogue_load), and nobody else comes (line 16): 3 warps come in all, 2 for each completion, and load[0] and load[1] completed one before
-    repair 1: `bar[2]` takes 32 * (W + 1) threads
-      --> p.wlk:12
-      -     arrive bar[2] 64
-      +     arrive bar[2] 32 * (W + 1)
-      --> p.wlk:16
-      -     sync bar[2] 64
-      +     sync bar[2] 32 * (W + 1)
-      deadlock, early_completion, over_arrival PROVED
-    repair 2: only if w == 0
-      --> p.wlk:12
-      -     arrive bar[2] 64
-      +     if w == 0 {
-      +         arrive bar[2] 64
-      +     }
-      deadlock, early_completion, over_arrival PROVED
-    16 edits tried: 2 repairs, 14 refuted, 0 do less than before, 0 the same as another, 0 not decided
-    --- stderr
-    ");
+        exit 0
+        --- stdout
+        p.wlk: deadlock: REFUTED at W = 2: bar[2] takes 64 threads, 32 came (epilogue_load), and nobody else comes (line 16): 3 warps come in all, 2 for each completion, and load[0] and load[1] completed one before
+        repair 1: `bar[2]` takes 32 * (W + 1) threads
+          --> p.wlk:12
+          -     arrive bar[2] 64
+          +     arrive bar[2] 32 * (W + 1)
+          --> p.wlk:16
+          -     sync bar[2] 64
+          +     sync bar[2] 32 * (W + 1)
+          deadlock, early_completion, over_arrival PROVED
+        repair 2: only if w == 0
+          --> p.wlk:12
+          -     arrive bar[2] 64
+          +     if w == 0 {
+          +         arrive bar[2] 64
+          +     }
+          deadlock, early_completion, over_arrival PROVED
+        18 edits tried: 2 repairs, 16 refuted, 0 do less than before, 0 the same as another, 0 not decided
+        --- stderr
+        ");
 }
 
 #[test]
 fn a_wait_that_never_passes_may_be_guarded() {
     let (_folder, shown) = repaired("known_bugs/zero_tile_mainloop.wlk", &["--most", "2"]);
     insta::assert_snapshot!(shown, @r"
-    exit 0
-    --- stdout
-    p.wlk: deadlock: REFUTED at TILES = 0, L = 1: nobody arrives at turn[1], for which epilogue_load[0] waits (line 21): mainloop_load[0] never arrives, because `for tile in 0..TILES` (line 12) makes no trip
-    repair 1: only if TILES > 0
-      --> p.wlk:21
-      -     wait turn[1] 0
-      +     if TILES > 0 {
-      +         wait turn[1] 0
-      +     }
-      deadlock, early_completion, early_pass, lapped_wait, over_arrival PROVED
-    repair 2: the loop runs up to TILES + 1, not TILES
-      --> p.wlk:12
-      -     for tile in 0..TILES {
-      +     for tile in 0..TILES + 1 {
-      deadlock, early_completion, early_pass, lapped_wait, over_arrival PROVED
-    22 edits tried: 2 repairs, 20 refuted, 0 do less than before, 0 the same as another, 0 not decided; 33 left
-    --- stderr
-    ");
+        exit 0
+        --- stdout
+        p.wlk: deadlock: REFUTED at TILES = 0, L = 1: nobody arrives at turn[1], for which epilogue_load[0] waits (line 21): mainloop_load[0] never arrives, because `for tile in 0..TILES` (line 12) makes no trip
+        repair 1: only if TILES > 0
+          --> p.wlk:21
+          -     wait turn[1] 0
+          +     if TILES > 0 {
+          +         wait turn[1] 0
+          +     }
+          deadlock, early_completion, early_pass, lapped_wait, over_arrival PROVED
+        repair 2: the loop runs up to TILES + 1, not TILES
+          --> p.wlk:12
+          -     for tile in 0..TILES {
+          +     for tile in 0..TILES + 1 {
+          deadlock, early_completion, early_pass, lapped_wait, over_arrival PROVED
+        22 edits tried: 2 repairs, 20 refuted, 0 do less than before, 0 the same as another, 0 not decided; 37 left
+        --- stderr
+        ");
 }
 
 #[test]
@@ -103,17 +103,17 @@ fn the_rank_is_found_for_the_published_lock_value() {
     let options = ["--property", "deadlock", "--most", "1"];
     let (_folder, shown) = repaired("block_sparse/lock_n_block.wlk", &options);
     insta::assert_snapshot!(shown, @r"
-    exit 0
-    --- stdout
-    p.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
-    repair 1: wait until `dq[m]` is count(j in 0..n where visits[j, m])
-      --> p.wlk:18
-      -         wait dq[m] == n
-      +         wait dq[m] == count(j in 0..n where visits[j, m])
-      deadlock PROVED
-    2 edits tried: 1 repairs, 1 refuted, 0 do less than before, 0 the same as another, 0 not decided; 29 left
-    --- stderr
-    ");
+        exit 0
+        --- stdout
+        p.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
+        repair 1: wait until `dq[m]` is count(j in 0..n where visits[j, m])
+          --> p.wlk:18
+          -         wait dq[m] == n
+          +         wait dq[m] == count(j in 0..n where visits[j, m])
+          deadlock PROVED
+        4 edits tried: 1 repairs, 2 refuted, 1 do less than before, 0 the same as another, 0 not decided; 34 left
+        --- stderr
+        ");
 }
 
 #[test]
@@ -302,4 +302,70 @@ fn the_same_is_added_in_every_case() {
     let shown = folder.run(&["repair", "turns.wlk", "-q", "--property", "deadlock"]);
     let repairs = "`s[m]` always changes by 1, and CTAs start ascending";
     assert!(shown.contains(repairs), "{shown}");
+}
+
+/// What is found for a text, its deadlock alone.
+fn of(text: &str) -> String {
+    let folder = Folder::new();
+    folder.file("p.wlk", text);
+    let shown = folder.run(&["repair", "p.wlk", "-q", "--property", "deadlock"]);
+    let found = shown.lines().filter(|line| line.starts_with("repair "));
+    found.collect::<Vec<_>>().join("\n")
+}
+
+/// Warps that leave early at one line of a kernel, each by a condition of its own.
+#[test]
+fn a_condition_is_dropped_in_every_role() {
+    let text = "protocol p\nparam N in 0..\nnamed bar[16]
+role warp0 warp {\n    if 0 < N {  // k.cu:7\n        sync bar[1] 64  // k.cu:9\n    }\n}
+role warp1 warp {\n    if 32 < N {  // k.cu:7\n        sync bar[1] 64  // k.cu:9\n    }\n}\n";
+    let found = of(text);
+    let all = "without the condition at k.cu:7, in every role";
+    assert!(found.contains(all), "{found}");
+    // Two lines are two conditions.
+    let found = of(&text.replacen("k.cu:7", "k.cu:6", 1));
+    assert!(!found.contains("in every role"), "{found}");
+}
+
+/// A barrier of a grid that waits for the exact count, in every round.
+#[test]
+fn an_exact_count_becomes_a_least_one() {
+    let text = "protocol p\nparam T in 0..\nparam N in 1..\nassume R >= N\nsemaphore s = 0
+grid cta[n in 0..N] launch any resident 1.. {\n    for i in 0..T {\n        s += 1\n        wait s == N + N * i\n    }\n}\n";
+    let found = of(text);
+    let first = found.lines().next().unwrap_or_default();
+    insta::assert_snapshot!(first, @"");
+    // Where CTAs may lack a place, that is said with it.
+    let found = of(&text.replace("assume R >= N\n", ""));
+    let both = "`s` is at least N + N * i, and all CTAs are resident at once";
+    assert!(found.contains(both), "{found}");
+}
+
+/// Parentheses belong to the bound that another loop has.
+#[test]
+fn a_bound_in_parentheses_is_offered() {
+    let text = "protocol p\nparam P in 0..\nsemaphore s = 0
+role x {\n    for i in 0..P / 4 {\n        s += 1\n    }\n}
+role y {\n    for i in 0..(P + 3) / 4 {\n        wait s >= i + 1\n    }\n}\n";
+    let folder = Folder::new();
+    folder.file("p.wlk", text);
+    let arguments = ["repair", "p.wlk", "-q", "--property", "deadlock", "--most", "9"];
+    let shown = folder.run(&arguments);
+    let bound = "the loop runs up to (P + 3) / 4, not P / 4";
+    assert!(shown.contains(bound), "{shown}");
+}
+
+/// The roles go along different rows of a mask; the index counts what was visited, and the parity does not.
+#[test]
+fn rows_and_the_parities_of_what_was_visited() {
+    let text = "protocol p\nparam N in 1..\nparam M in 0..\nparam C in 0..\nassume C < N\nmbarrier full[2] { arrivals: 1 }\nmbarrier empty[2] { arrivals: 1 }\npattern visits[N + 1, M]
+role load {\n    var v = 0\n    for m in row(visits, C) ascending {\n        wait empty[v % 2] (v / 2 + 1) % 2\n        arrive full[v % 2]\n        v = v + 1\n    }\n}
+role use {\n    var v = 0\n    for m in row(visits, C) ascending {\n        wait full[v % 2] v / 2 % 2\n        arrive empty[v % 2]\n        v = v + 1\n    }\n}\n";
+    let row = "row(visits, C)";
+    let other = text.replacen(row, "row(visits, C + 1)", 1);
+    let found = of(&other);
+    assert!(found.contains("the loop is over row C, not C + 1"), "{found}");
+    let found = of(&text.replace("wait full[v % 2] v / 2 % 2", "wait full[v % 2] 0"));
+    let parity = "the parity of `full[v % 2]` follows the round: v / 2 % 2";
+    assert!(found.contains(parity), "{found}");
 }

@@ -1,5 +1,7 @@
 //! Conditions: dropped, changed, and added.
 
+use std::collections::BTreeMap;
+
 use itertools::Itertools;
 
 use crate::protocol::BinaryOp;
@@ -16,6 +18,7 @@ use crate::text::ast::StmtKind;
 use super::Found;
 use super::Kind;
 use super::tight;
+use super::twins::origin;
 use super::walk::Place;
 use super::walk::bounds;
 use super::walk::cell;
@@ -49,6 +52,7 @@ pub(super) fn add(found: &mut Found<'_>) {
             _ => {}
         }
     }
+    returns(found);
     let conditions = conditions(found);
     for place in found.places.clone() {
         if cell(place.stmt).is_none() {
@@ -73,11 +77,45 @@ pub(super) fn indentation(source: &str, at: usize) -> String {
     line[..width].to_owned()
 }
 
+/// A condition at one line of a kernel, dropped in every role. Of what a warp computes of its own number, as whether its threads have
+/// anything to do, recovery writes another text for each.
+fn returns(found: &mut Found<'_>) {
+    let mut lines: BTreeMap<&str, Vec<(usize, Span, String)>> = BTreeMap::new();
+    for place in &found.places {
+        let StmtKind::If {
+            then,
+            otherwise: None,
+            ..
+        } = &place.stmt.kind
+        else {
+            continue;
+        };
+        let Some(origin) = origin(found.source, then.open) else {
+            continue;
+        };
+        let dropped = without(found, place.stmt, then);
+        let known = lines.entry(origin).or_default();
+        known.extend(dropped.map(|(span, by)| (place.role, span, by)));
+    }
+    for (origin, all) in lines {
+        if all.iter().map(|(role, _, _)| role).unique().count() > 1 {
+            let what = format!("without the condition at {origin}, in every role");
+            let replaced = all.into_iter().map(|(_, span, by)| (span, by));
+            found.add(Kind::Guard, what, replaced.collect());
+        }
+    }
+}
+
 /// The statements of a block in place of the statement that has it.
 fn unwrapped(found: &mut Found<'_>, what: String, stmt: &Stmt, block: &Block) {
-    let (Some(first), Some(last)) = (block.stmts.first(), block.stmts.last()) else {
-        return;
-    };
+    if let Some((span, by)) = without(found, stmt, block) {
+        found.replace(Kind::Guard, what, span, by);
+    }
+}
+
+/// Where a statement stands, and the statements of one of its blocks.
+fn without(found: &Found<'_>, stmt: &Stmt, block: &Block) -> Option<(Span, String)> {
+    let (first, last) = (block.stmts.first()?, block.stmts.last()?);
     let inner = Span {
         start: first.span.start,
         end: extent(last).end,
@@ -92,7 +130,7 @@ fn unwrapped(found: &mut Found<'_>, what: String, stmt: &Stmt, block: &Block) {
             None => line.to_owned(),
         })
         .join("\n");
-    found.replace(Kind::Guard, what, extent(stmt), by);
+    Some((extent(stmt), by))
 }
 
 /// Another condition that is near.
@@ -211,8 +249,15 @@ fn conditions(found: &Found<'_>) -> Vec<String> {
         }
     }
     for (_, role) in roles(found.file) {
-        for (name, _) in &role.indices {
+        for (name, extent) in &role.indices {
+            // The first, everybody but the first, and everybody but the last.
             all.push(format!("{} == 0", name.text));
+            all.push(format!("{} > 0", name.text));
+            all.push(format!(
+                "{} + 1 < {}",
+                name.text,
+                tight(found.slice(extent.span))
+            ));
         }
     }
     all.into_iter().unique().collect()

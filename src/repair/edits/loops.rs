@@ -1,17 +1,68 @@
-//! How often a loop runs.
+//! How often a loop runs, and along what.
 
 use itertools::Itertools;
 
 use crate::protocol::BinaryOp;
+use crate::protocol::Span;
 use crate::text::ast::Expr;
 use crate::text::ast::ExprKind;
+use crate::text::ast::Iteration;
+use crate::text::ast::StmtKind;
 
 use super::Found;
 use super::Kind;
+use super::counts::near;
 use super::walk::bounds;
 use super::walk::synchronizes;
 
 pub(super) fn add(found: &mut Found<'_>) {
+    trips(found);
+    rows(found);
+}
+
+/// Which row of a pattern a loop goes along, and whether it goes along all columns instead.
+fn rows(found: &mut Found<'_>) {
+    let mut along = Vec::new();
+    let mut ranges = Vec::new();
+    for place in found.places.iter().filter(|p| synchronizes(p.stmt)) {
+        let StmtKind::For { over, body, .. } = &place.stmt.kind else {
+            continue;
+        };
+        match over {
+            Iteration::Row { row, span, .. } => along.push((row, *span, body.open.start)),
+            Iteration::Range { lo, hi, .. } => {
+                let range = format!("{}..{}", found.slice(lo.span), found.slice(hi.span));
+                ranges.push(range);
+            }
+        }
+    }
+    ranges.sort();
+    ranges.dedup();
+    for (row, span, open) in &along {
+        for (coordinate, index) in row.iter().enumerate() {
+            let before = found.slice(index.span).to_owned();
+            let others = along.iter().filter_map(|(row, _, _)| row.get(coordinate));
+            let mut all: Vec<String> = others.map(|e| found.slice(e.span).to_owned()).collect();
+            all.extend(near(found, index, 1));
+            for by in all.into_iter().unique().filter(|by| *by != before) {
+                let what = format!("the loop is over row {by}, not {before}");
+                found.replace(Kind::Value, what, index.span, by);
+            }
+        }
+        let before = found.slice(*span).to_owned();
+        for range in &ranges {
+            let what = format!("the loop runs over {range}, not over {before}");
+            let whole = Span {
+                start: span.start,
+                end: *open,
+            };
+            found.replace(Kind::Trips, what, whole, format!("{range} "));
+        }
+    }
+}
+
+/// Up to where and from where a loop counts.
+fn trips(found: &mut Found<'_>) {
     let offered: Vec<String> = found
         .places
         .iter()

@@ -6,7 +6,9 @@
 //! of a named barrier stands at each of its uses.
 
 mod barriers;
+mod counters;
 mod counts;
+mod first;
 mod guards;
 mod loops;
 mod memory;
@@ -191,8 +193,10 @@ pub fn all(source: &str, file: &File, stuck: &Stuck) -> Vec<Edit> {
     peers::add(&mut found);
     loops::add(&mut found);
     values::add(&mut found);
+    counters::add(&mut found);
     guards::add(&mut found);
     order::add(&mut found);
+    first::add(&mut found);
     memory::add(&mut found);
     barriers::add(&mut found);
     let edits = std::mem::take(&mut found.edits);
@@ -221,7 +225,37 @@ pub fn all(source: &str, file: &File, stuck: &Stuck) -> Vec<Edit> {
         };
         (edit.kind.cost() + beside, elsewhere(edit))
     });
+    let launched = with_all_resident(&found, &edits);
+    edits.extend(launched);
     edits
+}
+
+/// The same edits where all CTAs are resident at once. A kernel does not say in which order its CTAs start, so one that makes CTAs
+/// wait for each other needs that beside whatever else is wrong with it.
+fn with_all_resident(found: &Found<'_>, edits: &[Edit]) -> Vec<Edit> {
+    let residency = order::residency(found);
+    let [(here, assumed)] = residency.as_slice() else {
+        return Vec::new();
+    };
+    if order::undetermined(found).is_empty() {
+        return Vec::new();
+    }
+    let of_program = |edit: &&Edit| {
+        let launch = [Kind::Launch, Kind::Residency, Kind::Insert].contains(&edit.kind);
+        let apart = |(span, _): &(Span, String)| span.end < here.start || here.end < span.start;
+        !launch && edit.replaced.iter().all(apart)
+    };
+    let both = edits.iter().filter(of_program).map(|edit| {
+        let mut replaced = edit.replaced.clone();
+        replaced.push((*here, assumed.clone()));
+        replaced.sort_by_key(|(span, _)| span.start);
+        Edit {
+            kind: Kind::Residency,
+            what: format!("{}, and all CTAs are resident at once", edit.what),
+            replaced,
+        }
+    });
+    both.collect()
 }
 
 impl Found<'_> {

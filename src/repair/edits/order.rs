@@ -4,7 +4,6 @@ use crate::protocol::Span;
 use crate::text::ast::LaunchOrder;
 use crate::text::ast::Operation;
 use crate::text::ast::Resident;
-use crate::text::ast::Stmt;
 use crate::text::ast::StmtKind;
 
 use super::Found;
@@ -12,10 +11,8 @@ use super::Kind;
 use super::guards::indentation;
 use super::tight;
 use super::walk::Place;
-use super::walk::blocks;
 use super::walk::cell;
 use super::walk::extent;
-use super::walk::names;
 use super::walk::roles;
 use super::walk::synchronizes;
 
@@ -23,42 +20,7 @@ pub(super) fn add(found: &mut Found<'_>) {
     swapped(found);
     dropped(found);
     launched(found);
-    primed(found);
     inserted(found);
-}
-
-/// What a loop arrives at, once before it: what is free at the beginning is said to be.
-fn primed(found: &mut Found<'_>) {
-    for place in found.places.clone() {
-        let variable = match &place.stmt.kind {
-            StmtKind::For { name, .. } => Some(name.text.as_str()),
-            StmtKind::Repeat { .. } => None,
-            _ => continue,
-        };
-        let fixed = |stmt: &&Stmt| {
-            let mut used = Vec::new();
-            let cell = cell(stmt);
-            cell.iter()
-                .flat_map(|cell| &cell.index)
-                .for_each(|e| names(e, &mut used));
-            cell.is_some() && !variable.is_some_and(|name| used.contains(&name))
-        };
-        let body = blocks(place.stmt)
-            .into_iter()
-            .flat_map(|block| &block.stmts);
-        let arrivals = body.filter(|stmt| matches!(stmt.kind, StmtKind::Arrive { .. }));
-        let texts = arrivals.filter(fixed).map(|stmt| found.slice(stmt.span));
-        let texts: Vec<&str> = texts.collect();
-        // One alone is among the statements that are put elsewhere.
-        if texts.len() < 2 {
-            continue;
-        }
-        let start = place.stmt.span.start;
-        let pad = indentation(found.source, start);
-        let by = texts.iter().map(|text| format!("{text}\n{pad}")).collect();
-        let what = format!("`{}` once before the loop", texts.join("`, `"));
-        found.replace(Kind::Insert, what, Span { start, end: start }, by);
-    }
 }
 
 fn swapped(found: &mut Found<'_>) {
@@ -149,26 +111,33 @@ fn launched(found: &mut Found<'_>) {
                 _ => {}
             }
         }
+    }
+    for (here, assumed) in residency(found) {
+        let what = "all CTAs are resident at once, as in a cooperative launch".to_owned();
+        found.replace(Kind::Residency, what, here, assumed);
+    }
+}
+
+/// How all CTAs of a grid would be resident at once, where they are not.
+pub(super) fn residency(found: &Found<'_>) -> Vec<(Span, String)> {
+    let mut all = Vec::new();
+    for (item, role) in roles(found.file) {
+        let Some(launch) = &role.launch else {
+            continue;
+        };
         // An open bound is a parameter, which others may speak of: it stays.
         let bound = match &launch.resident {
-            Some(Resident::Open(_)) | None => Some("R".to_owned()),
-            Some(Resident::AtMost(e)) => Some(found.slice(e.span).to_owned()),
-            Some(Resident::All) => None,
+            Some(Resident::Open(_)) | None => "R".to_owned(),
+            Some(Resident::AtMost(e)) => found.slice(e.span).to_owned(),
+            Some(Resident::All) => continue,
         };
-        if let Some(bound) = bound {
-            let extents = role.indices.iter().map(|(_, e)| tight(found.slice(e.span)));
-            let all = extents.collect::<Vec<_>>().join(" * ");
-            let what = "all CTAs are resident at once, as in a cooperative launch".to_owned();
-            let start = item.span.start;
-            let here = Span { start, end: start };
-            found.replace(
-                Kind::Residency,
-                what,
-                here,
-                format!("assume {bound} >= {all}\n\n"),
-            );
-        }
+        let extents = role.indices.iter().map(|(_, e)| tight(found.slice(e.span)));
+        let extents = extents.collect::<Vec<_>>().join(" * ");
+        let start = item.span.start;
+        let here = Span { start, end: start };
+        all.push((here, format!("assume {bound} >= {extents}\n\n")));
     }
+    all
 }
 
 /// How the order would be fixed in which CTAs start, where it is not.

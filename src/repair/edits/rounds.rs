@@ -100,10 +100,8 @@ fn followed(found: &Found<'_>, place: &Place<'_>, awaited: &Cell) -> Vec<String>
     let around = found.around(place);
     let counted = around.iter().rev().filter_map(|stmt| counter(found, stmt));
     let counters: Vec<(String, String)> = counted.collect();
-    let Some((inner, trips)) = counters.first() else {
-        return Vec::new();
-    };
     let both = |number: &str| vec![format!("{number} % 2"), format!("({number} + 1) % 2")];
+    // A stage says what counts the rounds, if that is no loop's variable.
     match awaited.index.last().map(|index| &index.kind) {
         Some(ExprKind::Binary(BinaryOp::Mod, number, stages)) => {
             let number = tight(found.slice(number.span));
@@ -111,6 +109,9 @@ fn followed(found: &Found<'_>, place: &Place<'_>, awaited: &Cell) -> Vec<String>
         }
         Some(ExprKind::Field(state, _)) => vec![format!("{}.phase", state.text)],
         _ => {
+            let Some((inner, trips)) = counters.first() else {
+                return Vec::new();
+            };
             let mut all = both(inner);
             if let Some((outer, _)) = counters.get(1) {
                 let number = format!("({outer} * {} + {inner})", tight(trips));

@@ -22,8 +22,9 @@ impl Parser<'_> {
 
     /// An expression whose operators all bind at least this tightly.
     fn infix(&mut self, least: u8) -> Parsed<Expr> {
+        // Parentheses around the first operand belong to the whole.
+        let start = self.span().start;
         let mut left = self.nested(Self::prefix)?;
-        let start = left.span.start;
         let mut compared: Option<(BinaryOp, Span)> = None;
         while let Some((op, strength)) = infix(self.peek()) {
             if strength < least {
