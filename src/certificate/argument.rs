@@ -211,7 +211,7 @@ impl Argument {
         }
     }
 
-    /// What checks it, as words that fit after "the".
+    /// What checks it, one of [`CHECKERS`].
     pub fn checker(&self) -> &'static str {
         match self {
             Argument::Kernel(_) | Argument::Waits(_) => "kernel",
@@ -245,6 +245,20 @@ impl Argument {
         }
     }
 }
+
+/// What checks arguments, as words that fit after "the".
+pub const CHECKERS: [&str; 10] = [
+    "kernel",
+    "ticket rule",
+    "turn rule",
+    "credit rule",
+    "cut rule",
+    "order rule",
+    "separation rule",
+    "case rule",
+    "arriver rule",
+    "exhaustive search",
+];
 
 /// No other rule has an argument for an operation that reads and changes a semaphore in one step.
 fn refuse_atomics(protocol: &Protocol) -> Result<(), Unsupported> {

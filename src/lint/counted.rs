@@ -303,7 +303,8 @@ impl Cell<'_, '_> {
             );
         } else if all < arrivals {
             let message = format!(
-                "`{name}` takes {arrivals} arrivals to complete a phase, but all members together make {all}"
+                "`{name}` takes {} to complete a phase, but all members together make {all}",
+                several(arrivals, "arrival")
             );
             self.say(
                 "arrival-count",
@@ -314,8 +315,9 @@ impl Cell<'_, '_> {
         } else {
             let complete = all / arrivals;
             let message = format!(
-                "{who} waits here until `{name}` has completed {}, but the {all} arrivals of all members complete {complete}",
-                phases(phase)
+                "{who} waits here until `{name}` has completed {}, but all members together make {}, enough for {complete}",
+                several(phase, "phase"),
+                several(all, "arrival")
             );
             self.say(
                 "trip-counts",
@@ -345,8 +347,10 @@ impl Cell<'_, '_> {
             && expected != delivered
         {
             let message = format!(
-                "`{}` expects {expected} bytes in all, and {delivered} are delivered",
-                self.name
+                "`{}` expects {} in all, and {delivered} {} delivered",
+                self.name,
+                several(expected, "byte"),
+                if delivered == 1 { "is" } else { "are" }
             );
             self.say(
                 "bytes",
@@ -488,9 +492,10 @@ impl Cell<'_, '_> {
     }
 }
 
-fn phases(count: i128) -> String {
+/// So many of something: `1 phase`, `2 phases`.
+fn several(count: i128, what: &str) -> String {
     match count {
-        1 => "1 phase".to_owned(),
-        more => format!("{more} phases"),
+        1 => format!("1 {what}"),
+        more => format!("{more} {what}s"),
     }
 }

@@ -269,7 +269,7 @@ fn mismatch(
         _ => 0,
     };
     format!(
-        "at {} {} waits for {} = {wanted}, but the CTAs before it bring it to {reached}",
+        "no order of turns fits: at {} {} waits for {} = {wanted}, but the CTAs before it bring it to {reached}",
         values.join(", "),
         instance.member_name(member),
         instance.cell_name(op.cell),

@@ -32,7 +32,15 @@ pub struct Change {
 /// The name of the part outside of roles.
 const DECLARATIONS: &str = "declarations";
 
-/// What differs. Nothing means that the two synchronize alike.
+/// The name of the part that says what recovery took for granted of a kernel.
+const ASSUMED: &str = "taken for granted";
+
+/// Whether nothing differs but what recovery took for granted.
+pub fn is_about_assumptions(parts: &[Part]) -> bool {
+    !parts.is_empty() && parts.iter().all(|part| part.name == ASSUMED)
+}
+
+/// What differs. Nothing means that the two synchronize alike, and that this rests on the same.
 pub fn changes(before: &Protocol, after: &Protocol) -> Vec<Part> {
     let (old, new) = (parts(&before.source), parts(&after.source));
     let mut names: Vec<&String> = old.order.iter().collect();
@@ -57,6 +65,23 @@ pub fn changes(before: &Protocol, after: &Protocol) -> Vec<Part> {
                 changes,
             });
         }
+    }
+    // These lines are comments of a protocol, but not everything may be launched as they ask.
+    let only = |one: &Protocol, other: &Protocol| {
+        let lines = one
+            .assumed()
+            .filter(|line| other.assumed().all(|known| known != *line));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let change = Change {
+        before: only(before, after),
+        after: only(after, before),
+    };
+    if !change.before.is_empty() || !change.after.is_empty() {
+        found.push(Part {
+            name: ASSUMED.to_owned(),
+            changes: vec![change],
+        });
     }
     found
 }

@@ -49,6 +49,9 @@ pub enum Word {
 }
 
 impl Word {
+    /// All of them.
+    pub const ALL: [Word; 4] = [Word::Proved, Word::Refuted, Word::Bounded, Word::Unknown];
+
     /// As printed.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -40,6 +40,14 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// All of them.
+    pub const ALL: [Outcome; 4] = [
+        Outcome::Reached,
+        Outcome::Excluded,
+        Outcome::NotFound,
+        Outcome::Unknown,
+    ];
+
     /// As printed.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -222,6 +230,14 @@ pub fn unrelated(file: &str, protocol: &Protocol, texts: Texts<'_>, bound: &Boun
         "what was seen is at no line at which this kernel waits",
         notes,
     );
+    report.seen = seen(bound, &[]);
+    report
+}
+
+/// That nothing can be said of a kernel, and why.
+pub fn undecided(file: &str, protocol: &Protocol, bound: &Bound<'_>, reason: &str) -> Report {
+    let (name, observation) = (&protocol.name, bound.observation);
+    let mut report = unknown(file, name, observation, reason, notes(bound));
     report.seen = seen(bound, &[]);
     report
 }

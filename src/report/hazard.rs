@@ -187,14 +187,18 @@ impl Teller<'_> {
     fn unbalanced(&self, cell: CellId, bytes: i64) -> Told {
         let name = self.instance.cell_name(cell);
         let more = bytes.unsigned_abs();
+        let (more, are) = match more {
+            1 => ("1 more byte".to_owned(), "is"),
+            _ => (format!("{more} more bytes"), "are"),
+        };
         let (does, sentence) = match bytes {
             ..0 => (
                 "delivers",
-                format!("{more} more bytes are delivered to {name} than are expected"),
+                format!("{more} {are} delivered to {name} than are expected"),
             ),
             _ => (
                 "expects",
-                format!("{name} expects {more} more bytes than are delivered"),
+                format!("{name} expects {more} than are delivered"),
             ),
         };
         let sentence = format!("over the whole run, {sentence}");

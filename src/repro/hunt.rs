@@ -11,6 +11,7 @@ use crate::encoding::search::Objective;
 use crate::encoding::search::Restriction;
 use crate::protocol::Iteration;
 use crate::protocol::PatternId;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
@@ -22,6 +23,7 @@ use crate::semantics::unfold;
 use crate::tensors::BlockSparse;
 use crate::tensors::packing::Tiling;
 use crate::text::Narrowing;
+use crate::verdict;
 use crate::verdict::deadlock;
 use crate::verdict::decision::Verdict;
 
@@ -177,7 +179,7 @@ impl<'a> Hunt<'a> {
             tell: self.settings.tell,
             kernel: false,
         };
-        let decision = deadlock::decide(self.protocol, narrowing, &settings)?;
+        let decision = verdict::decide(self.protocol, narrowing, Property::Deadlock, &settings)?;
         if let Verdict::Proved(_) = decision.verdict {
             return Ok(Finding::Proved(Box::new(decision)));
         }

@@ -20,9 +20,11 @@ mod windows;
 pub use failure::Failure;
 pub use failure::open_pattern;
 
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::tensors::TensorError;
 use crate::text::Narrowing;
+use crate::verdict;
 use crate::verdict::deadlock;
 use crate::verdict::deadlock::Internal;
 use crate::verdict::decision::Decision;
@@ -72,7 +74,7 @@ pub fn smallest(
     narrowing: &Narrowing,
     settings: &deadlock::Settings<'_>,
 ) -> Result<(Decision, Option<Failure>), ReproError> {
-    let decision = deadlock::decide(protocol, narrowing, settings)?;
+    let decision = verdict::decide(protocol, narrowing, Property::Deadlock, settings)?;
     let Verdict::Refuted(refutation) = &decision.verdict else {
         return Ok((decision, None));
     };

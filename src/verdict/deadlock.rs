@@ -52,6 +52,7 @@ use super::decision::Proof;
 use super::decision::Refutation;
 use super::decision::Verdict;
 use super::decision::not_run;
+use super::engine;
 use super::exhaustive;
 use super::kernel;
 use super::shared::Shared;
@@ -84,6 +85,9 @@ const SHORTENING_STATES: u64 = 200_000;
 /// Time for looking for statements that no run reaches.
 const VACUITY_TIME: Duration = Duration::from_secs(3);
 
+/// Why there is no proof where the time was up before the first rule was asked.
+pub(super) const NOT_LOOKED_FOR: &str = "the time was up before a proof was looked for";
+
 /// What a decision may use.
 #[derive(Clone)]
 pub struct Settings<'a> {
@@ -107,21 +111,8 @@ pub enum Internal {
     Replay(String),
 }
 
-/// Decides whether a protocol can reach a stuck state. `narrowing` is what has already been
-/// applied to `protocol`.
-///
-/// # Errors
-///
-/// Only when two parts of the program disagree.
-pub fn decide(
-    protocol: &Protocol,
-    narrowing: &Narrowing,
-    settings: &Settings<'_>,
-) -> Result<Decision, Internal> {
-    decide_sharing(protocol, narrowing, settings, &Shared::default())
-}
-
-/// The same; `shared` is what is known from other properties of the protocol.
+/// Decides whether a protocol can reach a stuck state. `narrowing` is what has already been applied to `protocol`, `shared` is
+/// what is known from other properties of the protocol.
 ///
 /// # Errors
 ///
@@ -162,6 +153,8 @@ struct NoProof {
     suspects: Vec<Vec<i64>>,
     /// Which layers ran, in order, and why each passed on.
     tried: Vec<(Layer, String)>,
+    /// Whether the time was up before the last layer was asked.
+    late: bool,
 }
 
 impl NoProof {
@@ -171,6 +164,7 @@ impl NoProof {
         let main = tried.find(|(layer, _)| *layer != Layer::Order);
         match main.or(self.tried.first()) {
             Some((_, reason)) => reason.clone(),
+            None if self.late => NOT_LOOKED_FOR.to_owned(),
             None => "no proof rule covers such a protocol".to_owned(),
         }
     }
@@ -256,7 +250,7 @@ impl Strategy<'_> {
                 }
             }
         };
-        Ok(self.decision(verdict, "bounded search", notes))
+        Ok(self.decision(verdict, engine::BOUNDED, notes))
     }
 
     /// A proof by searching everything, where that has an end and is soon done.
@@ -339,7 +333,7 @@ impl Strategy<'_> {
             Err(error) => {
                 let at = self.at(&candidate.input.params);
                 let (verdict, unfollowed) = not_run(&at, &error);
-                let mut decision = self.decision(verdict, "event encoding", notes);
+                let mut decision = self.decision(verdict, engine::EVENTS, notes);
                 decision.unfollowed = unfollowed;
                 return Ok(decision);
             }
@@ -372,7 +366,7 @@ impl Strategy<'_> {
             "the search for a smaller one ran out of time".to_owned()
         };
         self.hint_residency(&mut notes);
-        self.refuted(candidate.input, schedule, smallest, "event encoding", notes)
+        self.refuted(candidate.input, schedule, smallest, engine::EVENTS, notes)
     }
 
     /// Records and replays a counterexample; only then is it one.
@@ -470,6 +464,7 @@ impl Strategy<'_> {
         for layer in layers.into_iter().chain(again) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() || self.settings.cancel.load(Ordering::Relaxed) {
+                failure.late = true;
                 break;
             }
             (self.settings.tell)(&format!("looking for a proof by the {} rule", layer.name()));

@@ -8,6 +8,7 @@ use super::deadlock::Settings;
 use super::decision::Decision;
 use super::decision::Refutation;
 use super::decision::Verdict;
+use super::engine;
 use crate::certificate;
 use crate::hunt::Hang;
 use crate::hunt::Watch;
@@ -176,7 +177,7 @@ fn shown(
         verdict: Verdict::Refuted(Box::new(refutation)),
         undefined: false,
         unfollowed: false,
-        engine: "search for the state that was seen",
+        engine: engine::OBSERVED,
         elapsed,
         assumptions: certificate::environment(protocol, Property::Deadlock),
         notes: Vec::new(),

@@ -3,6 +3,7 @@
 mod checked;
 pub mod deadlock;
 pub mod decision;
+pub mod engine;
 mod exhaustive;
 mod further;
 pub mod hang;

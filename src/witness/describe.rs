@@ -6,13 +6,13 @@ use crate::semantics::instance::Instance;
 use crate::semantics::instance::OpKind;
 use crate::semantics::step::CellState;
 
-/// What an operation needs of its cell: `== 1`, `>= 4`, `phase != 0`, `64 threads`, `a completed
+/// What an operation needs of its cell: `== 1`, `>= 4`, `parity 0`, `64 threads`, `a completed
 /// generation`, `40 available`; `nothing` for one that never blocks.
 pub fn wanted(kind: OpKind) -> String {
     match kind {
         OpKind::Wait(Comparison::Equal, value) => format!("== {value}"),
         OpKind::Wait(Comparison::AtLeast, value) => format!(">= {value}"),
-        OpKind::WaitParity(parity) => format!("phase != {}", u8::from(parity)),
+        OpKind::WaitParity(parity) => format!("parity {}", u8::from(parity)),
         OpKind::Sync(count) => format!("{count} threads"),
         OpKind::BarrierWait => "a completed generation".to_owned(),
         OpKind::Acquire(amount) => format!("{amount} available"),

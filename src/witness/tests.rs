@@ -94,7 +94,7 @@ fn named_barriers_and_mbarriers_are_described() {
     assert!(replay(&protocol, &found).is_ok());
     let protocol = jacobi(true);
     let found = witness(&protocol, &plain(&[1, 2]));
-    assert!(found.blocked.iter().all(|b| b.wants == "phase != 0"));
+    assert!(found.blocked.iter().all(|b| b.wants == "parity 0"));
     assert!(replay(&protocol, &found).is_ok());
 }
 

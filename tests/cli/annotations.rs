@@ -145,8 +145,8 @@ fn sarif_of_a_kernel_has_the_run_by_role() {
         .collect();
     insta::assert_debug_snapshot!(related, @r#"
     [
-        "ring.cu:25 warp0 waits for empty_bar[0] phase != 0, found phase 0, 3 pending",
-        "ring.cu:37 warps1_3[0] waits for full_bar[0] phase != 0, found phase 0, 1 pending",
+        "ring.cu:25 warp0 waits for empty_bar[0] parity 0, found phase 0, 3 pending",
+        "ring.cu:37 warps1_3[0] waits for full_bar[0] parity 0, found phase 0, 1 pending",
     ]
     "#);
     let flows = result["codeFlows"][0]["threadFlows"].as_array().unwrap();

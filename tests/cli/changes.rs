@@ -110,3 +110,40 @@ fn a_sweep_says_where_else_a_defect_is() {
     --- stderr
     ");
 }
+
+/// What a build takes for granted is part of what changed, though the synchronization is the same.
+#[test]
+fn other_assumptions_are_a_change() {
+    let folder = Folder::new();
+    let text = crate::support::program::kernel("ring.ptx");
+    folder.file("before.ptx", text.replace(".maxntid", ".reqntid"));
+    folder.file("after.ptx", text);
+    let arguments = ["diff", "before.ptx", "after.ptx", "--entry", "ring_of_3"];
+    insta::assert_snapshot!(folder.run(&arguments), @r"
+        exit 0
+        --- stdout
+        before.ptx -> after.ptx
+        ring_of_3: the same protocol under other assumptions; deadlock: PROVED
+          taken for granted:
+            + the launch has 128 threads per CTA, as many as .maxntid allows
+        --- stderr
+        ");
+    let assuming = |condition: &str| {
+        format!(
+            "protocol p\nparam N in 0..\nassume {condition}\nsemaphore s = 0\nrole x {{ s += 1 }}\nrole y {{ if N > 3 {{ wait s >= 2 }} }}\n"
+        )
+    };
+    folder.file("a.wlk", assuming("N <= 3"));
+    folder.file("b.wlk", assuming("N <= 4"));
+    insta::assert_snapshot!(folder.run(&["diff", "a.wlk", "b.wlk"]), @r"
+        exit 1
+        --- stdout
+        a.wlk -> b.wlk
+        p: the protocol changed; deadlock: PROVED -> REFUTED
+          declarations:
+            - assume N <= 3
+            + assume N <= 4
+          after: deadlock: REFUTED at N = 4: y waits for s >= 2 (line 6), but s stays 1 and no more is added to it: x adds 1 to it and has ended
+        --- stderr
+        ");
+}

@@ -92,7 +92,7 @@ fn many_members_are_one_lane() {
         [
             "step | t | b",
             "1-40 | t[0..40] arrives at b: phase 0, 1 pending | phase 0, 1 pending",
-            "end | t[0..40] waits for b phase != 0: nobody else comes | phase 0, 1 pending",
+            "end | t[0..40] waits for b parity 0: nobody else comes | phase 0, 1 pending",
         ],
     ]
     "#);
@@ -124,7 +124,7 @@ fn a_run_for_mermaid() {
       participant m0 as t[0]
       participant e0 as b
       m0->>e0: arrives at b: phase 0, 1 pending
-      m0-xe0: waits for b phase != 0: nobody else comes
+      m0-xe0: waits for b parity 0: nobody else comes
     ```
     ");
 }
@@ -153,7 +153,7 @@ fn a_run_for_perfetto() {
         "\"M\" null +null deadlock of p: REFUTED b takes 2 arrivals, 1 came (t[0]), and t[0] waits for the rest (line 3): no more than 1 arrival comes in a phase",
         "\"M\" null +null t[0]",
         "\"X\" 0 +1 arrives at b: phase 0, 1 pending",
-        "\"X\" 1 +5 waits for b phase != 0: nobody else comes",
+        "\"X\" 1 +5 waits for b parity 0: nobody else comes",
     ]
     "#);
 }

@@ -132,24 +132,24 @@ role consumer warp {
 }
 ",
     );
-    insta::assert_snapshot!(folder.run(&["check", "barrier.wlk"]), @"
-    exit 1
-    --- stdout
-    barrier.wlk: deadlock: REFUTED full takes 2 arrivals, 1 came (producer), and consumer waits for the rest (line 9): no more than 1 arrival comes in a phase
-       --> barrier.wlk:9
-      9 |     wait full 0
-      element  start  now                 waited for                   changed by                 completes
-      full     -      phase 0, 1 pending  consumer phase != 0 (never)  producer arrive 1          no
-      empty    -      phase 0, 1 pending  producer phase != 0 (never)  consumer arrive 1 (never)  no
-      who waits for whom:
-        producer (line 6) for consumer to arrive at empty
-        consumer (line 9) for full to leave phase 0
-      trace: 1  producer  arrives at full: phase 0, 1 pending  (line 5)
-      minimal: the protocol has no parameters that could be smaller
-      assumptions: a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
-      decided by adversarial schedules in [time]
-    --- stderr
-    ");
+    insta::assert_snapshot!(folder.run(&["check", "barrier.wlk"]), @r"
+        exit 1
+        --- stdout
+        barrier.wlk: deadlock: REFUTED full takes 2 arrivals, 1 came (producer), and consumer waits for the rest (line 9): no more than 1 arrival comes in a phase
+           --> barrier.wlk:9
+          9 |     wait full 0
+          element  start  now                 waited for                 changed by                 completes
+          full     -      phase 0, 1 pending  consumer parity 0 (never)  producer arrive 1          no
+          empty    -      phase 0, 1 pending  producer parity 0 (never)  consumer arrive 1 (never)  no
+          who waits for whom:
+            producer (line 6) for consumer to arrive at empty
+            consumer (line 9) for full to leave phase 0
+          trace: 1  producer  arrives at full: phase 0, 1 pending  (line 5)
+          minimal: the protocol has no parameters that could be smaller
+          assumptions: a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
+          decided by adversarial schedules in [time]
+        --- stderr
+        ");
 }
 
 /// Two CTAs that arrive on both barriers and wait on their own for `parity`.
@@ -182,14 +182,14 @@ fn a_hard_coded_phase_and_in_which_sense_the_input_is_the_smallest() {
       9 |         wait bar[cta] 0
       elements:
         bar[0]: phase 0, 2 pending
-          waited for: thread[0][0] phase != 0 (never), thread[0][0] phase != 0
+          waited for: thread[0][0] parity 0 (never), thread[0][0] parity 0
           changed by: thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1
         bar[1]: phase 0, 2 pending
-          waited for: thread[1][0] phase != 0 (never), thread[1][0] phase != 0
+          waited for: thread[1][0] parity 0 (never), thread[1][0] parity 0
           changed by: thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1
       blocked:
-        thread[0][0] at line 9: bar[0] phase != 0, found phase 0, 2 pending: thread[1][0] arrives 2 times and not again
-        thread[1][0] at line 9: bar[1] phase != 0, found phase 0, 2 pending: thread[0][0] arrives 2 times and not again
+        thread[0][0] at line 9: bar[0] parity 0, found phase 0, 2 pending: thread[1][0] arrives 2 times and not again
+        thread[1][0] at line 9: bar[1] parity 0, found phase 0, 2 pending: thread[0][0] arrives 2 times and not again
       trace:
         ... 3 earlier steps (-v shows them)
          4  thread[1][0]  arrives at bar[0]: phase 1, 2 pending  (line 8)
@@ -474,25 +474,25 @@ fn further_counterexamples_differ_in_where_the_roles_wait() {
     let folder = Folder::new();
     folder.file("two.wlk", TWO);
     let check = ["check", "two.wlk", "--counterexamples", "3"];
-    insta::assert_snapshot!(folder.run(&check), @"
-    exit 1
-    --- stdout
-    two.wlk: deadlock: REFUTED at N = 1: nobody arrives at a, for which left waits (line 7): no statement arrives there
-       --> two.wlk:7
-      7 |         wait a 0
-      element  start  now                 waited for                changed by  completes
-      a        -      phase 0, 1 pending  left phase != 0 (never)   nobody      no
-      b        -      phase 0, 1 pending  right phase != 0 (never)  nobody      no
-      blocked:
-        left at line 7: a phase != 0, found phase 0, 1 pending: nobody else comes
-        right at line 13: b phase != 0, found phase 0, 1 pending: left never arrives, because `if N % 2 == 1` (line 6) holds for it
-      minimal: smallest by (N) among N in 1..=5; there are no smaller ones
-      further counterexamples: at N = 4: blocked are right at line 15 (b phase != 1, found phase 1, 1 pending)
-      notes: 2 counterexamples of the 3 asked for: no other choice of statements was found at which roles wait in vain (looked through for N in 1..=4 and at the values of the first: up to 64 inputs each, and up to 256 stuck runs of each input)
-      assumptions: N >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
-      decided by adversarial schedules in [time]
-    --- stderr
-    ");
+    insta::assert_snapshot!(folder.run(&check), @r"
+        exit 1
+        --- stdout
+        two.wlk: deadlock: REFUTED at N = 1: nobody arrives at a, for which left waits (line 7): no statement arrives there
+           --> two.wlk:7
+          7 |         wait a 0
+          element  start  now                 waited for              changed by  completes
+          a        -      phase 0, 1 pending  left parity 0 (never)   nobody      no
+          b        -      phase 0, 1 pending  right parity 0 (never)  nobody      no
+          blocked:
+            left at line 7: a parity 0, found phase 0, 1 pending: nobody else comes
+            right at line 13: b parity 0, found phase 0, 1 pending: left never arrives, because `if N % 2 == 1` (line 6) holds for it
+          minimal: smallest by (N) among N in 1..=5; there are no smaller ones
+          further counterexamples: at N = 4: blocked are right at line 15 (b parity 1, found phase 1, 1 pending)
+          notes: 2 counterexamples of the 3 asked for: no other choice of statements was found at which roles wait in vain (looked through for N in 1..=4 and at the values of the first: up to 64 inputs each, and up to 256 stuck runs of each input)
+          assumptions: N >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
+          decided by adversarial schedules in [time]
+        --- stderr
+        ");
     let witnesses = [&check[..], &["--witness", "w", "-q"]].concat();
     folder.run(&witnesses);
     let written = std::fs::read_dir(folder.path().join("w")).unwrap();
@@ -856,4 +856,21 @@ role other { read tile[0] }
     );
     let written = format!("deadlock: UNKNOWN {nothing}");
     assert_eq!(check(&[]), ("exit 4".to_owned(), written));
+}
+
+/// That the time is up is no statement about the rules.
+#[test]
+fn the_reason_is_the_time_where_nothing_was_tried() {
+    let folder = Folder::new();
+    folder.file(
+        "p.wlk",
+        std::fs::read(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/encodings/pipeline/gemm_step7.wlk"
+        ))
+        .unwrap(),
+    );
+    let shown = folder.run(&["check", "-q", "p.wlk", "--timeout", "0.000001"]);
+    let reason = "p.wlk: deadlock: UNKNOWN the time was up before a proof was looked for\n";
+    assert!(shown.contains(reason), "{shown}");
 }

@@ -187,3 +187,34 @@ fn check_takes_several_files() {
     --- stderr
     ");
 }
+
+/// Of values that contradict each other nothing is said: neither that they hang nor that they never do.
+#[test]
+fn contradictory_assumptions() {
+    let nothing = "no parameter values satisfy the declared domain and the assumptions: there is nothing to decide about";
+    let folder = Folder::new();
+    let text = "protocol p\nparam A in 0..=9\nparam B in 0..=9\nsemaphore s = 0\nrole x { for i in 0..A { s += 1 } }\nrole y { wait s >= B }\n";
+    folder.file("p.wlk", text);
+    folder.file("seen.txt", "a thread at p.wlk:6\n");
+    let both = ["--assume", "A > B", "--assume", "B > A"];
+    let said = |command: &[&str]| folder.run(&[command, &both].concat());
+    let expected = |line: &str| format!("exit 4\n--- stdout\n{line}\n--- stderr\n");
+    assert_eq!(
+        said(&["condition", "p.wlk"]),
+        expected(&format!("p.wlk: UNKNOWN: {nothing}"))
+    );
+    assert_eq!(
+        said(&["repro", "-q", "p.wlk"]),
+        expected(&format!("p.wlk: deadlock: UNKNOWN: {nothing}"))
+    );
+    assert_eq!(
+        said(&["repair", "p.wlk"]),
+        expected(&format!(
+            "p.wlk: no property was refuted, so there is nothing to repair; deadlock is UNKNOWN: {nothing}"
+        ))
+    );
+    assert_eq!(
+        said(&["hang", "-q", "p.wlk", "--from", "seen.txt"]),
+        expected(&format!("p.wlk: hang: UNKNOWN {nothing}"))
+    );
+}

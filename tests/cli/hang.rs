@@ -95,9 +95,9 @@ fn the_published_hunt_from_its_printed_lines() {
         --> gemm.wlk:17
       17 |                 wait empty[cta, it % Q] max(it - Q, 0) / Q % 2  // gemm.cu:430
       seen:
-        thread (0,0,0) of block (0,0,0) at gemm.cu:538, barrier 0x30460, parity 0: epilogue[0] waits for done[0][1] phase != 0, found phase 0, 1 pending; epilogue[1] waits for done[1][1] phase != 0, found phase 0, 1 pending
-        thread (160,0,0) of block (0,0,0) at gemm.cu:483, barrier 0x30428, parity 1: mma waits for full[0] phase != 1, found phase 1, 2 pending
-        thread (128,0,0) of block (0,0,0) at gemm.cu:430, barrier 0x30458, parity 1: load[0] waits for empty[0][0] phase != 1, found phase 1, 1 pending; load[1] waits for empty[1][0] phase != 1, found phase 1, 1 pending
+        thread (0,0,0) of block (0,0,0) at gemm.cu:538, barrier 0x30460, parity 0: epilogue[0] waits for done[0][1] parity 0, found phase 0, 1 pending; epilogue[1] waits for done[1][1] parity 0, found phase 0, 1 pending
+        thread (160,0,0) of block (0,0,0) at gemm.cu:483, barrier 0x30428, parity 1: mma waits for full[0] parity 1, found phase 1, 2 pending
+        thread (128,0,0) of block (0,0,0) at gemm.cu:430, barrier 0x30458, parity 1: load[0] waits for empty[0][0] parity 1, found phase 1, 1 pending; load[1] waits for empty[1][0] parity 1, found phase 1, 1 pending
       who waits for whom:
         load[0] (line 17) for mma to arrive at empty[0][0]
         mma (line 29) for load[1] to arrive at full[0]
@@ -133,6 +133,30 @@ mbarrier_wait (mbar_addr=197672, parity=1) at gemm.cu:483
     gemm.wlk: hang: REACHED at T = 2, K = 3, Q = 1: load[1] is lapped: it still waits for phase 1 of empty[1][0] (line 17), but mma completed phases 1 and 2 (line 31) without waiting for load[1]
     --- stderr
     ");
+}
+
+/// What is pasted is cut off anywhere, quoted, coloured, or has a log's prefix before each line.
+#[test]
+fn odd_copies_of_the_lines_will_do() {
+    let each = |edit: &dyn Fn(&str) -> String| {
+        let lines: Vec<String> = SHOWN.lines().map(edit).collect();
+        lines.join("\n")
+    };
+    let half = SHOWN.len() / 2;
+    for shown in [
+        SHOWN[..half / 2].to_owned(),
+        SHOWN[..half + half / 2].to_owned(),
+        each(&|line| format!("> {line}\r")),
+        each(&|line| format!("\x1b[35m{line}\x1b[m")),
+        each(&|line| format!("2026-11-27T02:00:00 [rank0] {line}")),
+    ] {
+        let found = hang("k", &shown, &["-q"]);
+        let reached = "exit 1\n--- stdout\ngemm.wlk: hang: REACHED at T = 2, ";
+        assert!(found.starts_with(reached), "{shown}\n{found}");
+    }
+    // Not even the first line is whole.
+    let found = hang("k", &SHOWN[..80], &["-q"]);
+    assert!(found.starts_with("exit 2\n"), "{found}");
 }
 
 #[test]
@@ -226,9 +250,9 @@ fn the_entry_and_the_threads_come_from_the_backtrace() {
           --> ring.cu:25, ring.ptx:1423
       1423 | mbarrier.try_wait.parity.shared.b64 done, [%r93], %r131;
       seen:
-        thread (0,0,0) of block (0,0,0) at ring.cu:25, parity 0: warp0 waits for empty_bar[0] phase != 0, found phase 0, 3 pending
-        thread (0,0,0) of block (0,0,0) and 31 more at ring.cu:25: warp0 waits for empty_bar[0] phase != 0, found phase 0, 3 pending
-        thread (32,0,0) of block (0,0,0) and 95 more at ring.cu:37: warps1_3[0] waits for full_bar[0] phase != 0, found phase 0, 1 pending
+        thread (0,0,0) of block (0,0,0) at ring.cu:25, parity 0: warp0 waits for empty_bar[0] parity 0, found phase 0, 3 pending
+        thread (0,0,0) of block (0,0,0) and 31 more at ring.cu:25: warp0 waits for empty_bar[0] parity 0, found phase 0, 3 pending
+        thread (32,0,0) of block (0,0,0) and 95 more at ring.cu:37: warps1_3[0] waits for full_bar[0] parity 0, found phase 0, 1 pending
       notes:
         lines of the trace are those of the protocol that `warplock lift` prints
       who waits for whom:

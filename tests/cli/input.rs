@@ -107,41 +107,45 @@ fn completions_and_explanations_are_printed() {
         assert_eq!(output.status.code(), Some(0));
         assert!(!output.stdout.is_empty());
     }
-    insta::assert_snapshot!(folder.run(&["explain"]), @"
-    exit 0
-    --- stdout
-    warplock explain TOPIC, where TOPIC is one of
+    insta::assert_snapshot!(folder.run(&["explain"]), @r"
+        exit 0
+        --- stdout
+        warplock explain TOPIC, where TOPIC is one of
 
-      verdicts       What PROVED, REFUTED, BOUNDED and UNKNOWN mean
-      exit-codes     What the exit codes mean
-      properties     What can be decided about a protocol
-      ticket-rule    How a protocol whose CTAs take turns in one order is proved free of deadlock
-      turn-rule      How a protocol whose elements have orders of their own is proved free of deadlock
-      cut-rule       How threads that meet at barriers are proved free of deadlock
-      residency      What `resident` and the parameter R mean
+          verdicts       What PROVED, REFUTED, BOUNDED and UNKNOWN mean
+          exit-codes     What the exit codes mean
+          properties     What can be decided about a protocol
+          ticket-rule    How a protocol whose CTAs take turns in one order is proved free of deadlock
+          turn-rule      How a protocol whose elements have orders of their own is proved free of deadlock
+          cut-rule       How threads that meet at barriers are proved free of deadlock
+          residency      What `resident` and the parameter R mean
 
-    or a word that it prints:
-      proved, refuted, counterexample, bounded, unknown, obligation
-      obligations, order-rule, separation-rule, case-rule, member, members
-      class, classes, lane, lanes, cut, cuts
-      certificate, witness, missing, lapped, bytes-missing, bytes-surplus
-      overtaken, no-place, circular, parity, phase, minimal
-      smallest, assumptions, assumption, never, adversarial-schedules, schedules
-      runs-with-somebody-held, explicit-search, exhaustive-search, event-encoding, counter-system, credit-rule
-      arriver-rule, element, elements, pending, generation, registered
-      registration, blocked, never-started, not-started, resident-slot, waited-for
-      changed-by, completes, names, trace, lint, lints
-      hangs-iff, hangs-only-if, outside, inside, reached, excluded
-      not-found, hand-off, worksheet, row-order, trusted-kernel, kernel
-      checked-by, deadlock, early_completion, early_pass, lapped_wait, over_arrival
-      tx_mismatch, uninitialized, race, stale_read, resources, assertion
-      init-in-role, use-before-barrier, never-initialised, cta-barrier-in-role, arrival-count, trip-counts
-      commit-by-warp, dealloc-without-barrier, not-together, barrier-id, barrier-count, nobody-arrives
-      never-waited, own-arrival, parity-repeats, bytes, value-out-of-reach, capacity
+        or a word that it prints:
+          proved, refuted, counterexample, bounded, unknown, obligation
+          obligations, order-rule, separation-rule, case-rule, member, members
+          class, classes, lane, lanes, cut, cuts
+          certificate, witness, missing, lapped, bytes-missing, bytes-surplus
+          overtaken, no-place, circular, parity, phase, minimal
+          smallest, assumptions, assumption, never, adversarial-schedules, schedules
+          runs-with-somebody-held, a-suspicion-of-the-proof-search, hint, note, notes, wait-for-graph
+          circle, decided-by, engine, explicit-search, exhaustive-search, event-encoding
+          restricted-event-encoding, bounded-search, counter-system, accelerated-search-of-the-counter-system, credit-rule, arriver-rule
+          element, elements, pending, generation, registered, registration
+          blocked, never-started, not-started, resident-slot, waited-for, changed-by
+          completes, names, trace, lint, lints, hangs-iff
+          hangs-only-if, outside, inside, reached, excluded, not-found
+          search-for-the-state-that-was-seen, hand-off, worksheet, row-order, trusted-kernel, kernel
+          checked-by, deadlock, early_completion, early_pass, lapped_wait, over_arrival
+          tx_mismatch, uninitialized, race, stale_read, resources, assertion
+          init-in-role, use-before-barrier, never-initialised, cta-barrier-in-role, arrival-count, trip-counts
+          commit-by-warp, dealloc-without-barrier, not-together, barrier-id, barrier-count, nobody-arrives
+          never-waited, own-arrival, parity-repeats, bytes, value-out-of-reach, capacity
 
-    or a word of the protocol language, such as wait or arrive_expect_tx
-    --- stderr
-    ");
+        or a word of the protocol language, such as wait or arrive_expect_tx
+
+        or the name of an obligation, such as 000_resident
+        --- stderr
+        ");
     insta::assert_snapshot!(folder.run(&["explain", "exit-codes"]), @r#"
     exit 0
     --- stdout

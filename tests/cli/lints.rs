@@ -64,7 +64,7 @@ fn a_protocol_is_looked_through() {
     fault.wlk:16: nobody-arrives: at S = 1, TILES = 2, K = 1: load waits here for `empty[0]`, and nobody arrives there
       hint: give both roles the same condition and the same number of rounds
       PTX ISA: mbarrier.arrive; for named barriers: bar, barrier (warplock explain nobody-arrives)
-    fault.wlk:16: trip-counts: at S = 1, TILES = 2, K = 2: load waits here until `empty[0]` has completed 3 phases, but the 2 arrivals of all members complete 2
+    fault.wlk:16: trip-counts: at S = 1, TILES = 2, K = 2: load waits here until `empty[0]` has completed 3 phases, but all members together make 2 arrivals, enough for 2
       hint: let both roles compute their trip counts from the same bounds, and start at the right parity
       PTX ISA: Phase of the mbarrier object (warplock explain trip-counts)
     fault.wlk:26: parity-repeats: at S = 1, TILES = 2, K = 2: mma waits here twice in a row for parity 0 of `full[0]`: the second wait does not wait for a phase of its own
@@ -88,20 +88,20 @@ fn lints_stand_beside_a_verdict() {
     let folder = Folder::new();
     folder.file("p.wlk", text);
     insta::assert_snapshot!(folder.run(&["check", "p.wlk"]), @r"
-    exit 1
-    --- stdout
-    p.wlk: deadlock: REFUTED a takes 2 arrivals, 1 came (t), and t waits for the rest (line 6): no more than 1 arrival comes in a phase
-       --> p.wlk:6
-      6 |     wait a 0
-      element  start  now                 waited for            changed by  completes
-      a        -      phase 0, 1 pending  t phase != 0 (never)  t arrive 1  no
-      trace: 1  t  arrives at a: phase 0, 1 pending  (line 5)
-      minimal: the protocol has no parameters that could be smaller
-      notes: lint at line 7: somebody waits at `b` here, but no statement of the protocol arrives there (`warplock explain nobody-arrives`)
-      assumptions: a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
-      decided by adversarial schedules in [time]
-    --- stderr
-    ");
+        exit 1
+        --- stdout
+        p.wlk: deadlock: REFUTED a takes 2 arrivals, 1 came (t), and t waits for the rest (line 6): no more than 1 arrival comes in a phase
+           --> p.wlk:6
+          6 |     wait a 0
+          element  start  now                 waited for          changed by  completes
+          a        -      phase 0, 1 pending  t parity 0 (never)  t arrive 1  no
+          trace: 1  t  arrives at a: phase 0, 1 pending  (line 5)
+          minimal: the protocol has no parameters that could be smaller
+          notes: lint at line 7: somebody waits at `b` here, but no statement of the protocol arrives there (`warplock explain nobody-arrives`)
+          assumptions: a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
+          decided by adversarial schedules in [time]
+        --- stderr
+        ");
 }
 
 #[test]
@@ -116,4 +116,30 @@ fn the_rules_of_protocols_are_explained() {
     PTX ISA: Phase of the mbarrier object.
     --- stderr
     ");
+}
+
+/// A launch that is known narrows what is looked for.
+#[test]
+fn values_may_be_given() {
+    let folder = Folder::new();
+    folder.file("p.wlk", encoding("known_bugs/trip_counts_disagree.wlk"));
+    insta::assert_snapshot!(folder.run(&["lint", "-q", "p.wlk", "--set", "S=2", "--assume", "NP > NC"]), @r"
+        exit 1
+        --- stdout
+        p.wlk:14: nobody-arrives: at S = 2, NP = 3, NC = 0: producer waits here for `empty[0]`, and nobody arrives there
+        --- stderr
+        ");
+    insta::assert_snapshot!(folder.run(&["lint", "p.wlk", "--assume", "NP == NC"]), @r"
+        exit 0
+        --- stdout
+        p.wlk: nothing found
+        --- stderr
+        ");
+    folder.kernel("ring.ptx");
+    insta::assert_snapshot!(folder.run(&["lint", "ring.ptx", "--set", "param_2=4"]), @r"
+        exit 2
+        --- stdout
+        --- stderr
+        error: --set and --assume are for protocols: lints of kernels look at no values
+        ");
 }

@@ -18,6 +18,7 @@ mod csr;
 mod culprits;
 mod docs;
 mod encodings;
+mod explain;
 mod export;
 mod faults;
 mod folders;

@@ -22,31 +22,31 @@ fn a_hang_of_many_threads_reads_like_one_of_two() {
         .find(|line| line.contains("minimal: smallest"));
     let shown = shown.replace(minimal.unwrap(), "  minimal: [how]");
     insta::assert_snapshot!(shown, @r"
-    exit 1
-    --- stdout
-    jacobi_fixed_phase.wlk: deadlock: REFUTED at T = 80, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 14), and bar[0] has completed 2 times by then, so this wait needs another completion: thread[0][1..80] and thread[1][0..80] arrive 2 times each and not again
-        --> jacobi_fixed_phase.wlk:14
-      14 |         wait bar[cta] 0
-      element  start  now                   waited for                                                        changed by                                   completes
-      bar[0]   -      phase 0, 160 pending  thread[0][0..80] phase != 0 (never), thread[0][0..80] phase != 0  thread[0][0..80], thread[1][0..80] arrive 1  no
-      blocked: thread[0][0..80] at line 14: bar[0] phase != 0, found phase 0, 160 pending: thread[0][1..80] and thread[1][0..80] arrive 2 times each and not again
-      trace:
-           1-80  thread[0][0..80]  arrives at bar[0]: phase 0, 80 pending  (line 12)
-         81-160  thread[0][0..80]  arrives at bar[1]: phase 0, 80 pending  (line 13)
-        161-240  thread[1][0..80]  arrives at bar[1]: phase 1, 160 pending  (line 12)
-        241-320  thread[1][0..80]  arrives at bar[0]: phase 1, 160 pending  (line 13)
-        321-400  thread[1][0..80]  passes bar[1], which has left phase 0  (line 14)
-        401-480  thread[1][0..80]  arrives at bar[1]: phase 1, 80 pending  (line 12)
-        481-560  thread[1][0..80]  arrives at bar[0]: phase 1, 80 pending  (line 13)
-        561-640  thread[1][0..80]  passes bar[1], which has left phase 0  (line 14)
-        641-720  thread[0][0..80]  passes bar[0], which has left phase 0  (line 14)
-        721-800  thread[0][0..80]  arrives at bar[0]: phase 0, 160 pending  (line 12)
-        801-880  thread[0][0..80]  arrives at bar[1]: phase 0, 160 pending  (line 13)
-      minimal: [how]
-      assumptions: T >= 1; N >= 0; T >= 80; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
-      decided by accelerated search of the counter system in [time]
-    --- stderr
-    ");
+        exit 1
+        --- stdout
+        jacobi_fixed_phase.wlk: deadlock: REFUTED at T = 80, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 14), and bar[0] has completed 2 times by then, so this wait needs another completion: thread[0][1..80] and thread[1][0..80] arrive 2 times each and not again
+            --> jacobi_fixed_phase.wlk:14
+          14 |         wait bar[cta] 0
+          element  start  now                   waited for                                                    changed by                                   completes
+          bar[0]   -      phase 0, 160 pending  thread[0][0..80] parity 0 (never), thread[0][0..80] parity 0  thread[0][0..80], thread[1][0..80] arrive 1  no
+          blocked: thread[0][0..80] at line 14: bar[0] parity 0, found phase 0, 160 pending: thread[0][1..80] and thread[1][0..80] arrive 2 times each and not again
+          trace:
+               1-80  thread[0][0..80]  arrives at bar[0]: phase 0, 80 pending  (line 12)
+             81-160  thread[0][0..80]  arrives at bar[1]: phase 0, 80 pending  (line 13)
+            161-240  thread[1][0..80]  arrives at bar[1]: phase 1, 160 pending  (line 12)
+            241-320  thread[1][0..80]  arrives at bar[0]: phase 1, 160 pending  (line 13)
+            321-400  thread[1][0..80]  passes bar[1], which has left phase 0  (line 14)
+            401-480  thread[1][0..80]  arrives at bar[1]: phase 1, 80 pending  (line 12)
+            481-560  thread[1][0..80]  arrives at bar[0]: phase 1, 80 pending  (line 13)
+            561-640  thread[1][0..80]  passes bar[1], which has left phase 0  (line 14)
+            641-720  thread[0][0..80]  passes bar[0], which has left phase 0  (line 14)
+            721-800  thread[0][0..80]  arrives at bar[0]: phase 0, 160 pending  (line 12)
+            801-880  thread[0][0..80]  arrives at bar[1]: phase 0, 160 pending  (line 13)
+          minimal: [how]
+          assumptions: T >= 1; N >= 0; T >= 80; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
+          decided by accelerated search of the counter system in [time]
+        --- stderr
+        ");
 }
 
 #[test]

@@ -24,9 +24,9 @@ fn a_circle() {
       chart, time runs down:
         load
         |  math
-        X  |  end  waits for empty[0] phase != 0: math[0], which would arrive at
+        X  |  end  waits for empty[0] parity 0: math[0], which would arrive at
         |  |       empty[0], is stuck itself [in the circle]
-        |  X  end  math[0] waits for full[0] phase != 0: load, which would arrive at
+        |  X  end  math[0] waits for full[0] parity 0: load, which would arrive at
         |  |       full[0], is stuck itself [in the circle]
       wait-for graph (* wait for each other in a circle):
         * load    --empty[0]--> math[0] (line 15)
@@ -54,7 +54,7 @@ fn a_lapped_member() {
         |  o  11     consumer[1] passes warps
         |  X  end    consumer[0] waits for warps a completed generation:
         |  |         consumer[1], which would arrive at warps, is stuck itself
-        |  X  end    consumer[1] waits for full[0] phase != 0: that phase is over
+        |  X  end    consumer[1] waits for full[0] parity 0: that phase is over
       wait-for graph:
         consumer[0] --warps-->   consumer[1] (line 25)
         consumer[1] --full[0]--> nobody (line 26)
@@ -75,7 +75,7 @@ fn a_lapped_member() {
         |  o  11     consumer[1] passes warps
         |  X  end    consumer[0] waits for warps a completed generation: consumer[1], which would arrive at warps, is stuck
         |  |         itself
-        |  X  end    consumer[1] waits for full[0] phase != 0: that phase is over
+        |  X  end    consumer[1] waits for full[0] parity 0: that phase is over
       wait-for graph:
         consumer[0] --warps-->   consumer[1] (line 25)
         consumer[1] --full[0]--> nobody (line 26)

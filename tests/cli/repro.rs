@@ -274,7 +274,7 @@ static const Op LANDINGS[] = {
 };
 
 static const Run RUNS[] = {
-    {"encodings/known_bugs/bytes_delivered.wlk: deadlock: REFUTED: hangs at DELIVERED = 3, EXPECTED = 1, N = 2, S = 1: math waits for full[0] phase != 1 (now: phase 1, 0 pending, -4 bytes)", 0, 2, 0, 2, 0, 2, 12, false},
+    {"encodings/known_bugs/bytes_delivered.wlk: deadlock: REFUTED: hangs at DELIVERED = 3, EXPECTED = 1, N = 2, S = 1: math waits for full[0] parity 1 (now: phase 1, 0 pending, -4 bytes)", 0, 2, 0, 2, 0, 2, 12, false},
 };
 "#);
 }

@@ -175,37 +175,37 @@ role consumer {
         arguments.extend(more);
         folder.run_with(&arguments, choices.as_bytes())
     };
-    insta::assert_snapshot!(led("1", &[], "b\n7\nnonsense\n\n0\n"), @"
-    exit 0
-    --- stdout
-      0  producer  arrives at full: phase 1, 1 pending  (line 5)
-    consumer is blocked at line 8: full phase != 0, found phase 0, 1 pending
-    a number from 0 to 0, nothing for 0, b for who is blocked, or q to end
-    a number from 0 to 0, nothing for 0, b for who is blocked, or q to end
-    1: producer arrives at full: phase 1, 1 pending
-      0  consumer  passes full, which has left phase 0  (line 8)
-    2: consumer passes full, which has left phase 0
-    barrier.wlk at T = 1: finishes after 2 steps
-      element  start  now                 waited for           changed by         completes
-      full     -      phase 1, 1 pending  consumer phase != 0  producer arrive 1  yes
-      trace:
-        1  producer  arrives at full: phase 1, 1 pending  (line 5)
-        2  consumer  passes full, which has left phase 0  (line 8)
-    --- stderr
-    ");
-    insta::assert_snapshot!(led("2", &[], "\n"), @"
-    exit 1
-    --- stdout
-      0  producer  arrives at full: phase 0, 1 pending  (line 5)
-    1: producer arrives at full: phase 0, 1 pending
-    barrier.wlk at T = 2: hangs after 1 step: full takes 2 arrivals, 1 came (producer), and consumer waits for the rest (line 8): no more than 1 arrival comes in a phase
-       --> barrier.wlk:8
-      8 |     wait full 0
-      element  start  now                 waited for                   changed by         completes
-      full     -      phase 0, 1 pending  consumer phase != 0 (never)  producer arrive 1  no
-      trace: 1  producer  arrives at full: phase 0, 1 pending  (line 5)
-    --- stderr
-    ");
+    insta::assert_snapshot!(led("1", &[], "b\n7\nnonsense\n\n0\n"), @r"
+        exit 0
+        --- stdout
+          0  producer  arrives at full: phase 1, 1 pending  (line 5)
+        consumer is blocked at line 8: full parity 0, found phase 0, 1 pending
+        a number from 0 to 0, nothing for 0, b for who is blocked, or q to end
+        a number from 0 to 0, nothing for 0, b for who is blocked, or q to end
+        1: producer arrives at full: phase 1, 1 pending
+          0  consumer  passes full, which has left phase 0  (line 8)
+        2: consumer passes full, which has left phase 0
+        barrier.wlk at T = 1: finishes after 2 steps
+          element  start  now                 waited for         changed by         completes
+          full     -      phase 1, 1 pending  consumer parity 0  producer arrive 1  yes
+          trace:
+            1  producer  arrives at full: phase 1, 1 pending  (line 5)
+            2  consumer  passes full, which has left phase 0  (line 8)
+        --- stderr
+        ");
+    insta::assert_snapshot!(led("2", &[], "\n"), @r"
+        exit 1
+        --- stdout
+          0  producer  arrives at full: phase 0, 1 pending  (line 5)
+        1: producer arrives at full: phase 0, 1 pending
+        barrier.wlk at T = 2: hangs after 1 step: full takes 2 arrivals, 1 came (producer), and consumer waits for the rest (line 8): no more than 1 arrival comes in a phase
+           --> barrier.wlk:8
+          8 |     wait full 0
+          element  start  now                 waited for                 changed by         completes
+          full     -      phase 0, 1 pending  consumer parity 0 (never)  producer arrive 1  no
+          trace: 1  producer  arrives at full: phase 0, 1 pending  (line 5)
+        --- stderr
+        ");
     // The end of the input and q end the run alike.
     insta::assert_snapshot!(led("1", &["-q"], ""), @"
     exit 3

@@ -8,10 +8,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::support::reference::Outcome;
+use warplock::protocol::Property;
 use warplock::semantics::unfold;
 use warplock::text;
 use warplock::text::Narrowing;
-use warplock::verdict::deadlock;
+use warplock::verdict;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Verdict;
 
@@ -40,7 +41,13 @@ fn probes_get_the_verdicts_they_expect() {
             tell: &|_| {},
             kernel: false,
         };
-        let decision = deadlock::decide(&protocol, &Narrowing::default(), &settings).unwrap();
+        let decision = verdict::decide(
+            &protocol,
+            &Narrowing::default(),
+            Property::Deadlock,
+            &settings,
+        )
+        .unwrap();
         let expected = &protocol.expectations[0].verdict;
         assert_eq!(&decision.verdict.word().to_lowercase(), expected, "{name}");
         if let Verdict::Refuted(refutation) = &decision.verdict {

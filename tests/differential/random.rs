@@ -42,6 +42,7 @@ use warplock::protocol::Domain;
 use warplock::protocol::Expr;
 use warplock::protocol::LaunchOrder;
 use warplock::protocol::ParamId;
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::protocol::Span;
 use warplock::protocol::Stmt;
@@ -55,7 +56,7 @@ use warplock::semantics::input::Input;
 use warplock::semantics::unfold;
 use warplock::text;
 use warplock::text::Narrowing;
-use warplock::verdict::deadlock;
+use warplock::verdict;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Verdict;
 use warplock::witness;
@@ -175,7 +176,12 @@ fn verdicts_agree_with_exhaustive_search() {
             tell: &|_| {},
             kernel: false,
         };
-        let decision = match deadlock::decide(&protocol, &Narrowing::default(), &settings) {
+        let decision = match verdict::decide(
+            &protocol,
+            &Narrowing::default(),
+            Property::Deadlock,
+            &settings,
+        ) {
             Ok(decision) => decision,
             Err(error) => {
                 tested.fail(seed, &format!("internal error: {error}"), &source);

@@ -15,13 +15,14 @@ use warplock::certificate::ticket;
 use warplock::certificate::ticket::Key;
 use warplock::certificate::ticket::Tally;
 use warplock::certificate::ticket::Ticket;
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::explore_all;
 use warplock::semantics::inputs::Bounds;
 use warplock::text;
 use warplock::text::Narrowing;
-use warplock::verdict::deadlock;
+use warplock::verdict;
 use warplock::verdict::deadlock::Settings;
 
 fn load(source: &str) -> Protocol {
@@ -49,9 +50,14 @@ fn verdict(protocol: &Protocol) -> Result<String, String> {
         tell: &|_| {},
         kernel: false,
     };
-    deadlock::decide(protocol, &Narrowing::default(), &settings)
-        .map(|decision| decision.verdict.word().to_owned())
-        .map_err(|error| error.to_string())
+    verdict::decide(
+        protocol,
+        &Narrowing::default(),
+        Property::Deadlock,
+        &settings,
+    )
+    .map(|decision| decision.verdict.word().to_owned())
+    .map_err(|error| error.to_string())
 }
 
 /// `x` keeps the value that `last` had after the first loop; the second loop changes `last` only.

@@ -66,6 +66,20 @@ pub enum Cause {
     Circular,
 }
 
+impl Cause {
+    /// All of them.
+    pub const ALL: [Cause; 8] = [
+        Cause::Missing,
+        Cause::Lapped,
+        Cause::BytesMissing,
+        Cause::BytesSurplus,
+        Cause::Overtaken,
+        Cause::Uninitialized,
+        Cause::NoPlace,
+        Cause::Circular,
+    ];
+}
+
 /// What made a run hang.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Culprit {

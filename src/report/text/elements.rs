@@ -33,7 +33,10 @@ pub(super) fn elements(stuck: &Stuck, style: Style) -> String {
     }
     if elements.len() > shown.len() {
         let more = elements.len() - shown.len();
-        out.push_str(&format!("  ... and {more} more elements (-v shows them)\n"));
+        let elements = if more == 1 { "element" } else { "elements" };
+        out.push_str(&format!(
+            "  ... and {more} more {elements} (-v shows them)\n"
+        ));
     }
     out
 }

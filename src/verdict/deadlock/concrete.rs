@@ -33,6 +33,10 @@ use super::super::decision::Decision;
 use super::super::decision::UNDEFINED;
 use super::super::decision::Verdict;
 use super::super::decision::not_run;
+use super::super::engine::ACCELERATED;
+use super::super::engine::EXHAUSTIVE;
+use super::super::engine::SCHEDULES;
+use super::super::engine::SUSPICION;
 use super::super::exhaustive;
 use super::super::shared::Shared;
 use super::Internal;
@@ -74,11 +78,6 @@ const HOPELESS_TIME: Duration = Duration::from_secs(3);
 /// The largest box that is explored.
 const EXPLORE_RADIUS: i64 = 64;
 
-/// Which layer found a counterexample.
-const SCHEDULES: &str = "adversarial schedules";
-const ACCELERATED: &str = "accelerated search of the counter system";
-const EXHAUSTIVE: &str = "explicit search";
-
 impl Strategy<'_> {
     /// Decides at concrete values.
     pub(super) fn concrete(&self, notes: Vec<String>) -> Result<Decision, Internal> {
@@ -101,7 +100,7 @@ impl Strategy<'_> {
         notes.extend(failure.note());
         let (reason, suspects) = (failure.reason(), failure.suspects);
         if let Some(hang) = self.suspected(&hunter, &suspects) {
-            return self.refute_at(&mut hunter, hang, "a suspicion of the proof search", notes);
+            return self.refute_at(&mut hunter, hang, SUSPICION, notes);
         }
         // What was too large to be tried in a hurry.
         if let Some(decision) = self.again(&mut hunter, &notes)? {

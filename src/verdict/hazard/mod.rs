@@ -51,6 +51,8 @@ use super::decision::Refutation;
 use super::decision::UNDEFINED;
 use super::decision::Verdict;
 use super::decision::not_run;
+use super::engine::EXHAUSTIVE;
+use super::engine::HELD;
 use super::exhaustive;
 use super::shared::Shared;
 
@@ -75,10 +77,6 @@ const EXPLORE_STATES: u64 = 1_000_000;
 
 /// The largest box that is searched exhaustively.
 const EXPLORE_RADIUS: i64 = 64;
-
-/// Which layer decided.
-const HELD: &str = "runs with somebody held";
-const EXHAUSTIVE: &str = "explicit search";
 
 /// Decides a property other than deadlock. `narrowing` is what has already been applied to
 /// `protocol`, `shared` what is known from its other properties.

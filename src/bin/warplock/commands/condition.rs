@@ -15,6 +15,7 @@ use warplock::patience;
 use warplock::protocol::Protocol;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
+use warplock::verdict;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
 use warplock::verdict::decision::Verdict;
@@ -132,6 +133,9 @@ fn one(
     };
     let narrowing = arguments.domain.narrowing()?;
     sources::narrow(&mut loaded.protocol, &narrowing, &input.name, reading.style)?;
+    if let Some(reason) = verdict::nothing_to_decide(&loaded.protocol) {
+        return Ok((format!("{file}: UNKNOWN: {reason}\n"), true));
+    }
     let settings = Settings {
         // Recovering the protocol has taken a part of it.
         timeout: reading.end.saturating_duration_since(Instant::now()),

@@ -183,7 +183,10 @@ impl Shown<'_> {
             )
         } else {
             let before = self.verdicts(0, &old)?;
-            let what = match changes {
+            let what = match &changes {
+                Some(parts) if change::is_about_assumptions(parts) => {
+                    "the same protocol under other assumptions"
+                }
                 Some(_) => "the protocol changed",
                 None => "the protocols cannot be compared",
             };

@@ -260,6 +260,10 @@ fn one(
     if !bound.says_something() && seen.barriers.is_empty() {
         return Ok(hang::unrelated(name, &protocol, texts, &bound));
     }
+    // Of no values at all every schedule has been explored.
+    if let Some(reason) = verdict::nothing_to_decide(&protocol) {
+        return Ok(hang::undecided(name, &protocol, &bound, reason));
+    }
     let settings = Settings {
         timeout: arguments.timeout,
         objectives: None,

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::inputs;
 use crate::interrupt;
 use crate::kernel_options::Kernels;
+use crate::options::Domain;
 use crate::session::Session;
 use crate::sources;
 
@@ -24,6 +25,9 @@ pub struct Arguments {
     /// A protocol file, or a kernel: PTX, CUDA C++ or a binary that holds PTX
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Which values, of a protocol.
+    #[command(flatten)]
+    pub domain: Domain,
     /// Which entries.
     #[command(flatten)]
     pub kernels: Kernels,
@@ -37,8 +41,15 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let name = input.name.clone();
     if !input.is_kernel() {
         let bytes = input.read(MAX_SOURCE_BYTES)?;
-        let protocol = sources::load_bytes(&bytes, &name, session.terminal.err_style())?;
+        let style = session.terminal.err_style();
+        let mut protocol = sources::load_bytes(&bytes, &name, style)?;
+        sources::narrow(&mut protocol, &arguments.domain.narrowing()?, &name, style)?;
         return Ok(protocol_file(&name, &protocol, session));
+    }
+    if !arguments.domain.set.is_empty() || !arguments.domain.assume.is_empty() {
+        return Err(Failure::input(
+            "--set and --assume are for protocols: lints of kernels look at no values".to_owned(),
+        ));
     }
     session.progress.begin(0, &name);
     let (style, progress) = (session.terminal.err_style(), session.progress.clone());

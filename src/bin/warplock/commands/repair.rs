@@ -221,14 +221,21 @@ impl Seen<'_> {
                     proved(&outcome.properties)
                 ),
                 Some(open) => format!(
-                    "{file}: no property was refuted, so there is nothing to repair; {} is {}\n",
+                    "{file}: no property was refuted, so there is nothing to repair; {} is {}{}\n",
                     open.property.name(),
-                    open.verdict.word()
+                    open.verdict.word(),
+                    match &open.verdict {
+                        Verdict::Unknown { reason, .. } => format!(": {}", visible(reason)),
+                        _ => String::new(),
+                    }
                 ),
             });
         };
-        let found = finding::finding(name, &self.loaded.protocol, refuted)
+        let mut found = finding::finding(name, &self.loaded.protocol, refuted)
             .map_err(|error| Failure::Internal(format!("{name}: {error}")))?;
+        if let Some(recovered) = &self.loaded.recovered {
+            found.recovered_from(self.file, &recovered.source, &recovered.lines);
+        }
         let verdict = style.verdict(found.verdict);
         let property = refuted.property.name();
         out.push_str(&format!(

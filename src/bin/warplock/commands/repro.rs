@@ -28,6 +28,7 @@ use warplock::repro::family::TileSizes;
 use warplock::text::Narrowing;
 use warplock::verdict::deadlock;
 use warplock::verdict::decision::Verdict;
+use warplock::verdict::engine;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -261,7 +262,7 @@ impl Work {
             sentence,
             reason,
             hang,
-            engine: "restricted event encoding",
+            engine: engine::RESTRICTED_EVENTS,
         })
     }
 

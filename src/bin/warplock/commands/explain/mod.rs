@@ -1,5 +1,6 @@
 //! `warplock explain`: short texts about what verdicts mean, and about every word they use.
 
+mod obligations;
 mod words;
 
 use clap::Args;
@@ -102,6 +103,7 @@ fn topics() -> String {
         out.push_str(&format!("  {}\n", row.join(", ")));
     }
     out.push_str("\nor a word of the protocol language, such as wait or arrive_expect_tx\n");
+    out.push_str("\nor the name of an obligation, such as 000_resident\n");
     out
 }
 

@@ -3,6 +3,8 @@
 use warplock::protocol::Property;
 use warplock::text::reference;
 
+use super::obligations;
+
 /// Words and their texts, in groups that are listed together.
 const WORDS: &[(&[&str], &str)] = &[
     (
@@ -202,6 +204,32 @@ was then made smaller. Every schedule is covered only where the line `minimal` s
 ",
     ),
     (
+        &["a-suspicion-of-the-proof-search"],
+        "\
+The search for a proof failed at certain parameter values. The protocol was run there, and a run hangs.
+",
+    ),
+    (
+        &["hint", "note", "notes"],
+        "\
+A hint says what to try next: an option, another bound, a change of the text. Notes say what else is known, such as what the
+lints find or which rules were tried.
+",
+    ),
+    (
+        &["wait-for-graph", "circle"],
+        "\
+An arrow goes from each member that waits to those who would let it go on. `*` marks members that wait for each other in a
+circle. `warplock check --chart` prints it under the run.
+",
+    ),
+    (
+        &["decided-by", "engine"],
+        "\
+What led to the verdict: a search for counterexamples, or what checked the proof. `warplock explain` lists the names.
+",
+    ),
+    (
         &["explicit-search", "exhaustive-search"],
         "\
 Every state that some schedule reaches was visited, at each of the parameter values that are named. If
@@ -209,17 +237,20 @@ these are all values of the domain, that is a proof, and `warplock certify` runs
 ",
     ),
     (
-        &["event-encoding"],
+        &["event-encoding", "restricted-event-encoding", "bounded-search"],
         "\
 One formula describes all runs within a limit: so many values per index, entries per row and rounds per
-loop. Z3 looks for a run that ends in a state in which nobody can go on. What it finds is replayed.
+loop. Z3 looks for a run that ends in a state in which nobody can go on. What it finds is replayed. If there
+is none, the verdict is BOUNDED, decided by `bounded search`. `restricted` says that only patterns of one kind were
+looked at, such as causal masks.
 ",
     ),
     (
-        &["counter-system"],
+        &["counter-system", "accelerated-search-of-the-counter-system"],
         "\
 The members of a class are counted instead of followed one by one: so many stand at this statement, so many at
-that. Obligations say that no count can be where everybody is blocked.
+that. In an accelerated search one step moves several members that do the same. The run that is shown has been
+replayed step by step.
 ",
     ),
     (
@@ -314,7 +345,12 @@ proved. Where F is true (inside), a run hangs at every value that was tried; oth
 ",
     ),
     (
-        &["reached", "excluded", "not-found"],
+        &[
+            "reached",
+            "excluded",
+            "not-found",
+            "search-for-the-state-that-was-seen",
+        ],
         "\
 Answers of `warplock hang`. REACHED: a run ends in the state that was seen, and it has been replayed. EXCLUDED: no run does,
 by a proof or by searching everything. NOT FOUND: none was found up to the bound that is printed.
@@ -368,6 +404,7 @@ pub fn text(word: &str) -> Option<String> {
     found
         .map(|(_, text)| (*text).to_owned())
         .or_else(|| of_language(&word.replace('-', "_")))
+        .or_else(|| obligations::text(&word.replace('-', "_")))
 }
 
 /// What the reference of the language says of a word.
