@@ -349,7 +349,15 @@ role x {\n    for i in 0..P / 4 {\n        s += 1\n    }\n}
 role y {\n    for i in 0..(P + 3) / 4 {\n        wait s >= i + 1\n    }\n}\n";
     let folder = Folder::new();
     folder.file("p.wlk", text);
-    let arguments = ["repair", "p.wlk", "-q", "--property", "deadlock", "--most", "9"];
+    let arguments = [
+        "repair",
+        "p.wlk",
+        "-q",
+        "--property",
+        "deadlock",
+        "--most",
+        "9",
+    ];
     let shown = folder.run(&arguments);
     let bound = "the loop runs up to (P + 3) / 4, not P / 4";
     assert!(shown.contains(bound), "{shown}");
@@ -364,7 +372,10 @@ role use {\n    var v = 0\n    for m in row(visits, C) ascending {\n        wait
     let row = "row(visits, C)";
     let other = text.replacen(row, "row(visits, C + 1)", 1);
     let found = of(&other);
-    assert!(found.contains("the loop is over row C, not C + 1"), "{found}");
+    assert!(
+        found.contains("the loop is over row C, not C + 1"),
+        "{found}"
+    );
     let found = of(&text.replace("wait full[v % 2] v / 2 % 2", "wait full[v % 2] 0"));
     let parity = "the parity of `full[v % 2]` follows the round: v / 2 % 2";
     assert!(found.contains(parity), "{found}");

@@ -81,7 +81,9 @@ fn members_that_do_the_same_one_after_the_other_have_other_ranks() {
     assert_ne!(order.ranks[1], order.ranks[2]);
     // One more that meets the last one and then the first one closes the circle.
     assert_eq!(
-        proved(&relay("role last { arrive b6 wait b6 arrive b0 wait b0 }\n")),
+        proved(&relay(
+            "role last { arrive b6 wait b6 arrive b0 wait b0 }\n"
+        )),
         None
     );
 }

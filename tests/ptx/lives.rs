@@ -37,7 +37,10 @@ fn a_life_that_the_launch_decides_about() {
     );
     let all = "bar.arrive 0, 64;\nbar.sync 0;";
     let all = under_a_condition(2, "%r6", all, "bar.sync 0;");
-    assert!(all.contains("the mbarrier may be used behind this"), "{all}");
+    assert!(
+        all.contains("the mbarrier may be used behind this"),
+        "{all}"
+    );
     let early = under_a_condition(1, "%r1", "", "");
     assert!(
         early.contains("the mbarrier may be used behind this"),

@@ -24,8 +24,7 @@ const OUT_OF_STEP: &str =
     "where waits may be out of step, an arrival at another CTA's mbarrier takes effect at once";
 
 /// Lanes of a warp are one here, and waits have the scope of a CTA unless they say more. So PTX does not promise this.
-const BEHIND: &str =
-    "an arrival at another CTA's mbarrier is seen by whoever has waited for what its warp does behind it";
+const BEHIND: &str = "an arrival at another CTA's mbarrier is seen by whoever has waited for what its warp does behind it";
 
 /// What is taken for granted, if there are such arrivals.
 pub fn assumptions(kernel: &Kernel) -> &'static [&'static str] {
