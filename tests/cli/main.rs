@@ -14,6 +14,7 @@ mod check;
 mod claims;
 mod compile;
 mod condition;
+mod conditions;
 mod csr;
 mod culprits;
 mod docs;
