@@ -259,6 +259,9 @@ fn a_store_over_an_mbarrier_is_refused() {
     let ended = "bar.sync 0;\n@%p1 mbarrier.inval.shared.b64 [%r2];\nst.shared.u32 [%r2], 0;\nret;";
     let ended = format!("@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n{ended}");
     assert_eq!(code(&ended), Ok(()));
+    // A response of cluster launch control would complete there.
+    let asked = "mov.u32 %r5, other;\n@%p1 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r5], [%r2];\nret;";
+    assert_eq!(code(&ended.replace("ret;", asked)), refused);
 }
 
 /// The four warps of a warpgroup close two groups of multiplications in each of `n` rounds. They wait for the first in the round

@@ -122,9 +122,8 @@ fn with(text: &str, name: &str, by: &str) -> String {
     while let Some(at) = rest.find(name) {
         let (head, tail) = rest.split_at(at);
         let after = &tail[name.len()..];
-        let whole = !head.ends_with(word)
-            && !(head.is_empty() && out.ends_with(word))
-            && !after.starts_with(word);
+        let before = head.ends_with(word) || head.is_empty() && out.ends_with(word);
+        let whole = !before && !after.starts_with(word);
         out.push_str(head);
         out.push_str(if whole { by } else { name });
         rest = after;
