@@ -14,12 +14,13 @@ use warplock::encoding::search;
 use warplock::encoding::search::Limits;
 use warplock::proof;
 use warplock::proof::Guess;
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::semantics::explore;
 use warplock::semantics::inputs::Bounds;
 use warplock::text;
 use warplock::text::Narrowing;
-use warplock::verdict::deadlock;
+use warplock::verdict;
 use warplock::verdict::deadlock::Settings;
 
 fn main() {
@@ -63,7 +64,8 @@ fn decide(bencher: Bencher<'_, '_>, name: &str) {
         tell: &|_| {},
         kernel: false,
     };
-    bencher.bench(|| deadlock::decide(&protocol, &Narrowing::default(), &settings));
+    let narrowing = Narrowing::default();
+    bencher.bench(|| verdict::decide(&protocol, &narrowing, Property::Deadlock, &settings));
 }
 
 /// Re-checking a certificate.
