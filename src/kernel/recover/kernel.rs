@@ -84,18 +84,22 @@ const ARRIVE: &str = "lanes of a warp that each arrive at an mbarrier have all d
 /// Where the swizzled rows of a matrix in dynamic shared memory lie depends on where that begins.
 const LEVELED: &str = "dynamic shared memory begins at a multiple of 1024 bytes";
 
-/// Only shared memory is looked at.
-const TENSOR_MEMORY: &str = "nobody accesses tensor memory at the same time as others";
-
-/// Whether tensor memory is used.
-fn has_tensor_memory(kernel: &Kernel) -> bool {
+/// Refuses kernels that have tensor memory: who accesses it, and until when, is not looked at.
+fn refuse_tensor_memory(kernel: &Kernel) -> Result<(), Obstacle> {
     let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
-    operations.any(|operation| {
+    let allocation = operations.find(|operation| {
         matches!(
             operation.kind,
             OperationKind::Synchronization(Synchronization::TensorAllocate { .. })
         )
-    })
+    });
+    match allocation {
+        None => Ok(()),
+        Some(operation) => Err(Obstacle {
+            reason: "races are not decided of a kernel that uses tensor memory".to_owned(),
+            location: operation.location.clone(),
+        }),
+    }
 }
 
 /// Refuses operations that are not understood: `foo.bar [p]` may write at `p`, or wait for somebody.
@@ -169,6 +173,7 @@ pub fn roles_with_accesses(
     shape: Shape,
     over: fn() -> bool,
 ) -> Result<Roles, Obstacle> {
+    refuse_tensor_memory(kernel)?;
     if shape.ctas() > 1 {
         return Err(Obstacle {
             reason: "races are not decided of clusters of several CTAs".to_owned(),
@@ -179,9 +184,6 @@ pub fn roles_with_accesses(
     roles.inputs.assumptions.insert(IN_ORDER.to_owned());
     if roles.arena.levels {
         roles.inputs.assumptions.insert(LEVELED.to_owned());
-    }
-    if has_tensor_memory(kernel) {
-        roles.inputs.assumptions.insert(TENSOR_MEMORY.to_owned());
     }
     if roles.inputs.came.has_lanes() {
         roles.inputs.assumptions.insert(ARRIVE.to_owned());
