@@ -201,6 +201,7 @@ pub(super) fn written(
         left,
         ended,
         delivered: BTreeMap::new(),
+        landed: false,
         out: String::new(),
         loops: Vec::new(),
         times: Vec::new(),

@@ -35,6 +35,7 @@ use crate::protocol::LaunchOrder;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
+use crate::semantics::error::Fault;
 use crate::semantics::explore;
 use crate::semantics::input::Input;
 use crate::semantics::instance::Instance;
@@ -42,6 +43,7 @@ use crate::semantics::step::Action;
 use crate::semantics::unfold;
 use crate::text::Narrowing;
 use crate::witness;
+use crate::witness::ReplayError;
 
 pub(super) use concrete::order;
 
@@ -109,7 +111,23 @@ pub enum Internal {
     /// A counterexample that the reference interpreter does not accept.
     #[error("a counterexample of the search did not replay: {0}")]
     Replay(String),
+    /// A counterexample for whose replay there is no time left: nothing is known then.
+    #[error("{LATE}")]
+    Late,
 }
+
+impl From<ReplayError> for Internal {
+    fn from(error: ReplayError) -> Internal {
+        match &error {
+            ReplayError::Run(run) if run.fault == Fault::OutOfTime => Internal::Late,
+            _ => Internal::Replay(error.to_string()),
+        }
+    }
+}
+
+/// Why nothing is known where a counterexample cannot be replayed in time.
+pub(super) const LATE: &str =
+    "a counterexample was found, but the time was up before it was replayed";
 
 /// Decides whether a protocol can reach a stuck state. `narrowing` is what has already been applied to `protocol`, `shared` is
 /// what is known from other properties of the protocol.
@@ -378,10 +396,8 @@ impl Strategy<'_> {
         engine: &'static str,
         notes: Vec<String>,
     ) -> Result<Decision, Internal> {
-        let witness = witness::record(self.protocol, &input, &schedule)
-            .map_err(|error| Internal::Replay(error.to_string()))?;
-        witness::replay(self.protocol, &witness)
-            .map_err(|error| Internal::Replay(error.to_string()))?;
+        let witness = witness::record(self.protocol, &input, &schedule)?;
+        witness::replay(self.protocol, &witness)?;
         let refutation = Refutation {
             input,
             schedule,

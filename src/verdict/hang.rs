@@ -146,8 +146,7 @@ fn confirm(protocol: &Protocol, bound: &Bound<'_>, decision: &Decision) -> Resul
     let Verdict::Refuted(refutation) = &decision.verdict else {
         return Ok(());
     };
-    let replayed = witness::replay(protocol, &refutation.witness)
-        .map_err(|error| Internal::Replay(error.to_string()))?;
+    let replayed = witness::replay(protocol, &refutation.witness)?;
     match bound.is_seen_in(&replayed.instance, &replayed.state) {
         true => Ok(()),
         false => Err(Internal::Replay(
@@ -163,9 +162,8 @@ fn shown(
     smallest: String,
     elapsed: Duration,
 ) -> Result<Decision, Internal> {
-    let witness = witness::record(protocol, &hang.input, &hang.schedule)
-        .map_err(|error| Internal::Replay(error.to_string()))?;
-    witness::replay(protocol, &witness).map_err(|error| Internal::Replay(error.to_string()))?;
+    let witness = witness::record(protocol, &hang.input, &hang.schedule)?;
+    witness::replay(protocol, &witness)?;
     let refutation = Refutation {
         input: hang.input.clone(),
         schedule: hang.schedule.clone(),

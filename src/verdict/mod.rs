@@ -75,22 +75,27 @@ pub fn decide_sharing(
             reason: reason.to_owned(),
             span: None,
         };
+        let undecided = |reason: &str| Decision {
+            property,
+            verdict: unknown(reason),
+            undefined: false,
+            unfollowed: false,
+            engine: "none",
+            elapsed: started.elapsed(),
+            assumptions: certificate::environment(protocol, property),
+            notes: Vec::new(),
+        };
         if inputs == Inputs::None {
-            return Ok(Decision {
-                property,
-                verdict: unknown(inputs.reason().unwrap_or_default()),
-                undefined: false,
-                unfollowed: false,
-                engine: "none",
-                elapsed: started.elapsed(),
-                assumptions: certificate::environment(protocol, property),
-                notes: Vec::new(),
-            });
+            return Ok(undecided(inputs.reason().unwrap_or_default()));
         }
-        let mut decision = match property {
+        let decided = match property {
             Property::Deadlock => deadlock::decide_sharing(protocol, narrowing, settings, shared),
             _ => hazard::decide(protocol, narrowing, property, settings, shared),
-        }?;
+        };
+        let mut decision = match decided {
+            Err(Internal::Late) => return Ok(undecided(deadlock::LATE)),
+            decided => decided?,
+        };
         // What is refuted or searched has shown an input.
         if let (Verdict::Proved(_), Some(reason)) = (&decision.verdict, inputs.reason()) {
             decision.verdict = unknown(reason);

@@ -247,3 +247,28 @@ fn matrices_are_loaded_by_whole_warps() {
 fn the_last_use_of_an_mbarrier_comes_before_what_is_told() {
     insta::assert_snapshot!(verdict_of("graph", "told_before_the_last_use", "inval"), @"UNKNOWN line 42: the mbarrier may be used behind this: no barrier of all threads stands between that use and this");
 }
+
+/// Lanes of one instruction that arrive at once arrive in one phase. On hardware the launch fails where they do not.
+#[test]
+fn lanes_arrive_in_one_phase() {
+    insta::assert_snapshot!(verdict("lanes_beyond_a_phase", "phase"), @"UNKNOWN line 16, `@%p1 mbarrier.arrive.shared.b64 _,[%bar]`: more lanes arrive here at once than a phase takes, which is undefined");
+    insta::assert_snapshot!(verdict_of("path", "lanes_beyond_a_phase", "phase"), @"UNKNOWN line 16, `@%p1 mbarrier.arrive.shared.b64 _,[%bar]`: more lanes arrive here at once than a phase takes, which is undefined");
+    insta::assert_snapshot!(verdict("landed_beyond_a_phase", "phase"), @"UNKNOWN line 16, `cp.async.mbarrier.arrive.noinc.shared.b64 [%bar]`: more lanes arrive here at once than a phase takes, which is undefined");
+    insta::assert_snapshot!(verdict_of("path", "landed_beyond_a_phase", "phase"), @"UNKNOWN line 16, `cp.async.mbarrier.arrive.noinc.shared.b64 [%bar]`: more lanes arrive here at once than a phase takes, which is undefined");
+}
+
+/// No grid has a part of a cluster.
+#[test]
+fn grids_are_made_of_whole_clusters() {
+    insta::assert_snapshot!(verdict_of("path", "whole_clusters", "nctaid"), @r"
+    PROVED for every nctaid_x in 2..=1073741823 and schedule, assuming nctaid_x % 2 == 0
+    2 <= nctaid_x <= 1073741823
+    nctaid_x % 2 == 0
+        ");
+}
+
+/// What lies behind a parameter may be another one.
+#[test]
+fn parameters_end_where_others_begin() {
+    insta::assert_snapshot!(verdict_of("path", "beyond_a_parameter", "param"), @"UNKNOWN line 16, `@!%p1 bra OUT`: a branch decides about synchronization, but %p1 is not known here: it is read beyond the end of a parameter (line 15, `ld.param.u32 %r2,[k_param_0+4]`)");
+}

@@ -216,3 +216,24 @@ fn one_name_in_two_scopes() {
     --- stderr
     ");
 }
+
+/// Written out, the functions would be 2^24 barriers.
+#[test]
+fn functions_that_call_others_twice_are_not_written_out() {
+    let twice = |n: u32| format!(".func f{n}() {{ call f{0}; call f{0}; ret; }}\n", n - 1);
+    let functions: String = (1..=24).map(twice).collect();
+    let folder = Folder::new();
+    folder.file(
+        "kernel.ptx",
+        format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.func f0() {{ bar.sync 0; ret; }}\n{functions}\
+             .visible .entry kernel()\n.reqntid 64, 1, 1\n{{\ncall f24;\nret;\n}}\n"
+        ),
+    );
+    insta::assert_snapshot!(folder.run(&["check", "-q", "--recovery", "path", "kernel.ptx"]), @r"
+        exit 4
+        --- stdout
+        kernel.ptx: deadlock: UNKNOWN line 32, `call f24`: `call`: this instruction is not modelled
+        --- stderr
+        ");
+}

@@ -474,12 +474,12 @@ const LINTS: Duration = Duration::from_secs(5);
 /// How many lints are said with a verdict.
 const MOST_LINTS: usize = 3;
 
-/// What the lints find in a kernel, a sentence each.
-pub fn linted(entry: &Entry<'_>) -> Vec<String> {
+/// What the lints find in a kernel in no more than this time, a sentence each.
+pub fn linted(entry: &Entry<'_>, time: Duration) -> Vec<String> {
     // Where they cannot be run, the verdict says why already.
     let Some(Ok(Ok(found))) = entry
         .lintable()
-        .then(|| patience::until(patience::deadline(LINTS), || entry.lints()))
+        .then(|| patience::until(patience::deadline(LINTS.min(time)), || entry.lints()))
     else {
         return Vec::new();
     };

@@ -47,6 +47,18 @@ impl Parser<'_> {
             let Number::Integer(b) = self.binary(what, own + 1, depth + 1)? else {
                 return self.error(what, "only integers are computed with");
             };
+            let signs = match sign {
+                ">>" => unsigned(a).is_none(),
+                "/" | "%" => unsigned(a).is_none() || unsigned(b).is_none(),
+                _ => false,
+            };
+            if signs {
+                return self.wrong(
+                    span,
+                    "whether the highest bit is a sign here is not followed",
+                    "write the value of the expression as one number",
+                );
+            }
             let Some(value) = apply(sign, a, b) else {
                 return self.wrong(
                     span,
@@ -135,14 +147,21 @@ fn apply(sign: &str, a: i128, b: i128) -> Option<i128> {
         "^" => a ^ b,
         "&" => a & b,
         "<<" => a.checked_mul(1_i128.checked_shl(u32::try_from(b).ok().filter(|b| *b < 64)?)?)?,
-        ">>" => a.checked_shr(u32::try_from(b).ok()?)?,
+        ">>" => unsigned(a)? >> u32::try_from(b).ok().filter(|b| *b < 64)?,
         "+" => a.checked_add(b)?,
         "-" => a.checked_sub(b)?,
         "*" => a.checked_mul(b)?,
-        "/" => a.checked_div(b)?,
-        "%" => a.checked_rem(b)?,
+        "/" => unsigned(a)?.checked_div(unsigned(b)?)?,
+        "%" => unsigned(a)?.checked_rem(unsigned(b)?)?,
         _ => return None,
     };
     // As C does, 64 bits are kept.
     (value.unsigned_abs() < 1 << 64).then_some(value)
+}
+
+/// A number that is the same with a sign and without: whether a constant has one is not followed, and quotients and shifts to the
+/// right depend on it.
+fn unsigned(value: i128) -> Option<i128> {
+    let kept = value & i128::from(u64::MAX);
+    (kept <= i128::from(i64::MAX)).then_some(kept)
 }

@@ -34,6 +34,7 @@ mod held;
 mod inflight;
 mod inputs;
 mod kernel;
+mod landed;
 mod late;
 mod launch;
 mod launchable;

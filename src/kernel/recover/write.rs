@@ -12,6 +12,7 @@ use crate::recover::family::each;
 use crate::recover::family::families;
 use crate::recover::grid::Grid;
 use crate::recover::inputs::used;
+use crate::recover::landed::landed;
 use crate::recover::lower::Inputs;
 use crate::recover::names::mbarrier;
 use crate::recover::names::own;
@@ -117,6 +118,10 @@ pub fn text(
         inputs.range_of(atomic, &all[role])
     })?;
     inputs.assumptions.extend(few.map(str::to_owned));
+    let landed = landed(&families, &roles, &|role, atomic| {
+        inputs.range_of(atomic, &all[role])
+    })?;
+    inputs.assumptions.extend(landed.map(str::to_owned));
     let inputs = &inputs;
     for family in &mut families.all {
         family.explicit = !early && declared(family.variable).is_none();

@@ -22,6 +22,7 @@ use super::program::each;
 use super::program::numbered;
 use super::reroll::MOST_COPIES;
 use super::reroll::parities;
+use crate::patience;
 use crate::ptx::warp::facts::Facts;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::Unknowns;
@@ -82,7 +83,8 @@ fn inside(
 /// Puts loops together that lie in a row in a block.
 fn regions(all: &mut Vec<Statement>, unknowns: &mut Unknowns, holding: &[Condition]) {
     let mut first = 0;
-    while first < all.len() {
+    // What is left when the time is up is not what was asked for, see `lift`.
+    while first < all.len() && !patience::over() {
         let most = MOST_TOGETHER.min(all.len() - first);
         let found = (1..=most).rev().find_map(|length| {
             let region = all.get(first..first + length)?;
@@ -186,6 +188,9 @@ fn whole(
                 body,
                 copies: copies.written,
             };
+            if patience::over() {
+                return None;
+            }
             if let Some(one) = gather(region, (&all, copies.apart), &of, unknowns, holding) {
                 return Some(one);
             }

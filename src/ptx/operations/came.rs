@@ -13,8 +13,6 @@ pub(in crate::ptx) struct Arrived {
     pub each: BTreeSet<i128>,
     /// Whether several lanes arrive, or one several times.
     pub parts: bool,
-    /// Whether it is written together with one before it that must not complete the phase.
-    pub joined: bool,
 }
 
 /// The arrivals of all instructions, by where they stand.
@@ -44,13 +42,7 @@ impl Came {
             let arrived = self.all.entry(at).or_default();
             arrived.each.extend(more.each);
             arrived.parts |= more.parts;
-            arrived.joined |= more.joined;
         }
-    }
-
-    /// Notes that an arrival is written together with one before it that must not complete the phase.
-    pub fn join(&mut self, at: usize) {
-        self.all.entry(at).or_default().joined = true;
     }
 
     /// How so many arrivals of an instruction come. Of one that is not known, all at once.

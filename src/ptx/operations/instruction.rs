@@ -450,7 +450,6 @@ impl Walker<'_, '_, '_> {
                         out.pop();
                         // Of each part a lane has made as many as of the whole.
                         self.came.note(instruction.at, part / count, count);
-                        self.came.join(instruction.at);
                         Action::Arrive(barrier.clone(), times + part)
                     } else if raised(out, &barrier, times) {
                         // What was raised and this arrival cancel out: the later one is left.

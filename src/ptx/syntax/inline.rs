@@ -25,10 +25,34 @@ pub(in crate::ptx) fn inlined<'f, 'a>(
     if !function.code.iter().any(|i| called(module, i).is_some()) {
         return Cow::Borrowed(function);
     }
+    if size(module, function, &mut BTreeMap::new()) > MOST_INSTRUCTIONS {
+        return Cow::Borrowed(function);
+    }
     match expanded(module, function, &mut Vec::new()) {
         Some(whole) => Cow::Owned(whole),
         None => Cow::Borrowed(function),
     }
+}
+
+/// How many instructions a function has at least with its calls written out. It is known before they are, as they may be as many
+/// as two to the power of the functions.
+fn size<'a>(
+    module: &Module<'a>,
+    function: &Function<'a>,
+    known: &mut BTreeMap<&'a str, usize>,
+) -> usize {
+    if let Some(size) = known.get(function.name) {
+        return *size;
+    }
+    // One that calls itself is not written out.
+    known.insert(function.name, 0);
+    let mut all = 0_usize;
+    for instruction in &function.code {
+        let inside = called(module, instruction).map_or(1, |other| size(module, other, known));
+        all = all.saturating_add(inside);
+    }
+    known.insert(function.name, all);
+    all
 }
 
 /// The function that an instruction calls, if its body is here.

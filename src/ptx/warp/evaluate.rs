@@ -163,6 +163,16 @@ impl Machine<'_, '_> {
         let Some((index, offset)) = self.in_parameter(&address) else {
             return vec![Value::lost(at, "which parameter it reads is not known"); count];
         };
+        let end = i64::from(width) * i64::try_from(count).unwrap_or(i64::MAX);
+        let inside = self.function.parameters.get(index).is_none_or(|p| {
+            u64::try_from(offset).is_ok()
+                && offset
+                    .checked_add(end)
+                    .is_some_and(|end| end.unsigned_abs() <= p.bytes)
+        });
+        if !inside {
+            return vec![Value::lost(at, "it is read beyond the end of a parameter"); count];
+        }
         if is_written(self.function, index) {
             let why = "something of the name of this parameter is written in the kernel";
             return vec![Value::lost(at, why); count];

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::launch::Ctas;
 use super::words::clean;
 use super::write::AXES;
+use super::write::LANDED;
 use super::write::Writer;
 use super::write::bracketed;
 use crate::protocol::ASSUMED;
@@ -121,6 +122,9 @@ impl Writer<'_, '_> {
                 "tensor copies whose bytes the launch decides, or whose shares are not known, fill what their \
                  mbarriers expect: they are counted in copies",
             );
+        }
+        if self.landed {
+            assumed(&mut head, LANDED);
         }
         for (barrier, bytes) in &self.delivered {
             let bytes: Vec<&str> = bytes.iter().map(String::as_str).collect();
@@ -273,6 +277,12 @@ impl Writer<'_, '_> {
                     let (name, least) = (AXES[*axis], self.launch.cluster[*axis]);
                     let most = most_blocks(*axis);
                     let _ = writeln!(head, "param nctaid_{name} in {least}..={most}");
+                    if least > 1 {
+                        let _ = writeln!(
+                            head,
+                            "assume nctaid_{name} % {least} == 0  // whole clusters are launched"
+                        );
+                    }
                 }
                 Some(Meaning::Block(axis)) if self.ctas == Ctas::One => {
                     let index = if cluster > 1 { "clusterid" } else { "ctaid" };

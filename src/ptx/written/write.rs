@@ -15,7 +15,6 @@ use crate::ptx::order::Order;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Location;
 use crate::ptx::syntax::ast::Module;
-use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::place::source;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::statement::Action;
@@ -59,6 +58,8 @@ pub(in crate::ptx) struct Writer<'w, 'a> {
     pub ended: bool,
     /// How many bytes tensor copies are taken to deliver, in words, by the mbarriers that they complete.
     pub delivered: BTreeMap<String, BTreeSet<String>>,
+    /// Whether lanes arrive one by one when their copies have landed.
+    pub landed: bool,
     pub out: String,
     pub loops: Vec<Unknown>,
     /// How often each of these loops runs.
@@ -74,7 +75,11 @@ pub(in crate::ptx) struct Writer<'w, 'a> {
     pub used: BTreeSet<Unknown>,
 }
 
-const PHASES: &str = "lanes of one warp arrive here in more than one phase: which of their accesses come before which phase is not followed";
+const PHASES: &str = "more lanes arrive here at once than a phase takes, which is undefined";
+
+/// What is taken for granted of arrivals of several lanes that come when copies have landed.
+pub(in crate::ptx) const LANDED: &str =
+    "lanes that arrive at an mbarrier at once when their copies have landed do so in one phase";
 
 pub(in crate::ptx) const AXES: [&str; 3] = ["x", "y", "z"];
 
@@ -239,18 +244,20 @@ impl Writer<'_, '_> {
                 };
                 let (family, element) = self.element(a, rank, at)?;
                 let times = n / family.group;
-                if self.buffers.is_some() && times > family.arrivals {
+                // Of arrivals when copies have landed, each is one of its own below.
+                let lands = matches!(statement.action, Action::Commit(..));
+                if times > family.arrivals && (lands || self.followed.came.of(at, *n).parts) {
                     return Err(Obstacle::new(at, PHASES));
                 }
                 let verb = &format!("{verb}{}", suffix(statement.memory, &family));
                 if times == 1 {
                     format!("{verb} {element}")
-                } else if verb.starts_with("arrive")
-                    && (gives_count(self.function, at) || self.followed.came.of(at, *n).joined)
-                {
-                    // Together, as they are arrivals of one instruction: they do not go beyond the phase.
+                } else if !lands {
+                    // Together, as they are arrivals of one instruction: they do not go beyond the phase, or the kernel is
+                    // undefined. That holds for those of several lanes, too: on hardware such a launch fails.
                     format!("{verb} {element} {times}")
                 } else {
+                    self.landed = true;
                     let source = self.source(at, statement.location);
                     format!("repeat {times} {{\n{verb} {element}  // {source}\n}}")
                 }
@@ -523,16 +530,4 @@ fn suffix(memory: &'static str, family: &Family) -> &'static str {
         memory if memory.starts_with(".relaxed") => ".relaxed",
         _ => "",
     }
-}
-
-/// Whether the arrival at this place says how many arrivals it is.
-fn gives_count(function: &Function<'_>, at: usize) -> bool {
-    let instruction = function.code.iter().find(|i| i.at == at);
-    let operands = instruction.map_or(&[][..], |i| &i.operands);
-    let mut behind = operands
-        .iter()
-        .skip_while(|operand| !matches!(operand, Operand::Address { .. }));
-    behind
-        .nth(1)
-        .is_some_and(|count| *count != Operand::Integer(1))
 }

@@ -305,12 +305,10 @@ impl Strategy<'_> {
     ) -> Result<Decision, Internal> {
         let watch = hunter.watch(self.remaining().min(LEAST_TIME));
         let least = hunter.least(hang, &watch);
-        let replay = |error: witness::ReplayError| Internal::Replay(error.to_string());
         let runs = least.hang.runs();
         let witness =
-            witness::record_hazard(self.protocol, &least.hang.input, self.property, &runs)
-                .map_err(replay)?;
-        witness::replay(self.protocol, &witness).map_err(replay)?;
+            witness::record_hazard(self.protocol, &least.hang.input, self.property, &runs)?;
+        witness::replay(self.protocol, &witness)?;
         let refutation = Refutation {
             input: least.hang.input,
             schedule: least.hang.schedule,

@@ -277,7 +277,10 @@ impl Work<'_> {
             "other lines are those of the protocol that `warplock lift` prints"
         };
         let found = OnceCell::new();
-        let lints = || found.get_or_init(|| kernels::linted(entry)).clone();
+        let lints = || {
+            let lints = found.get_or_init(|| kernels::linted(entry, self.order.timeout));
+            lints.clone()
+        };
         let reason = match protocol {
             Ok(lifted) => {
                 let proves = |_: String| match lifted.proves.as_deref() {

@@ -98,6 +98,8 @@ impl Work<'_> {
                 continue;
             };
             match decided.decision.verdict {
+                // What one recovery shows to be undefined is not defined because another one does not write it.
+                Verdict::Proved(_) | Verdict::Bounded { .. } if first.decision.undefined => {}
                 Verdict::Proved(_) | Verdict::Refuted(_) => {
                     return work.told(decided, property, expected, None);
                 }
