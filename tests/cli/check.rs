@@ -326,9 +326,9 @@ role consumer[c in 0..C] {
     ring.wlk: deadlock: PROVED for every S in 2..=2, C >= 1, N >= 1 and schedule: all 38 obligations of the kernel hold
       why it holds:
         Whoever waits has a greater rank than whoever has not made the arrival that it waits for, so nobody waits in a circle. `#i` is how many iterations of the loop over `i` the member has completed over its whole run.
-        `wait empty[p.index] p.phase` of producer: rank #i.
+        `wait empty[p.index] p.phase` of producer: rank -3 + 4 * #i.
         producer has passed at least as many waits at `empty` as it has made arrivals at `full`, less 0.
-        `wait full[p.index] p.phase` of consumer: rank 1 + #i.
+        `wait full[p.index] p.phase` of consumer: rank 4 + 4 * #i.
         consumer has passed at least as many waits at `full` as it has made arrivals at `empty`, less 0.
         producer waits at `empty` for what arrived a round before.
         producer arrives at `full` only when the generation before has completed: it has waited at `empty` for consumer, who has waited at `full` for producer.

@@ -36,7 +36,7 @@ fn one_comparison() {
     exit 0
     --- stdout
     p.wlk: hangs only if TILES < 1; at all [n] values tried there it does
-      outside: deadlock PROVED assuming TILES >= 1: all 5 obligations of the cut rule hold
+      outside: deadlock PROVED assuming TILES >= 1: all 11 obligations of the kernel hold
       inside: not proved; a run hangs at each of the [n] values tried
     ");
     assert!(shown.contains("TILES down, L across:\n"), "{shown}");

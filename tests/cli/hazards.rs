@@ -50,8 +50,8 @@ fn numbers_beyond_64_bits_are_not_undefined() {
     insta::assert_snapshot!(shown, @"
     exit 0
     --- stdout
-    large.wlk: deadlock: PROVED for every N >= 0 and schedule: all obligations of [rule] hold
-    large.wlk: lapped_wait: PROVED for every N >= 0 and schedule: all obligations of [rule] hold
+    large.wlk: deadlock: PROVED for every N >= 0 and schedule: all 3 obligations of the cut rule hold
+    large.wlk: lapped_wait: PROVED for every N >= 0 and schedule: all 3 obligations of the cut rule hold
     --- stderr
     ");
 }

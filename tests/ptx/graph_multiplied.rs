@@ -128,11 +128,13 @@ fn multiplications_last_until_their_group_is_waited_for() {
         let before = format!("{arrive}\n{MULTIPLY}\n{}", wait(0));
         let found = |work: &str, bytes: u32| multiplied(arrivals, bytes, work);
         for bytes in [16, 2304] {
-            let proved = found(&late, bytes);
-            assert!(proved.starts_with("PROVED"), "{arrivals} {bytes}: {proved}");
+            let found = found(&late, bytes);
+            // That a warp knows the others' multiplications to be over is not taken into account.
+            let known = if arrivals == 4 { "PROVED" } else { "UNKNOWN" };
+            assert!(found.starts_with(known), "{arrivals} {bytes}: {found}");
         }
-        let refuted = found(&before, 2304);
-        assert!(refuted.starts_with("REFUTED"), "{arrivals}: {refuted}");
+        let refused = found(&before, 2304);
+        assert!(refused.starts_with("UNKNOWN"), "{arrivals}: {refused}");
         // Where something is told while the group is under way, there is neither.
         for work in [&early, &little] {
             let open = found(work, 2304);

@@ -74,3 +74,34 @@ fn accesses_read_what_an_earlier_round_has_left() {
 fn masked_copies_are_refused() {
     insta::assert_snapshot!(verdict("masked_copy"), @"UNKNOWN line 33: which bytes of shared memory this instruction reads or writes is not known");
 }
+
+/// Warps of a warpgroup wait for their multiplications. That orders nothing else that they do.
+#[test]
+fn multiplications_order_no_other_accesses() {
+    insta::assert_snapshot!(verdict("multiplications_order_others"), @"UNKNOWN the recovered protocol has a counterexample that may be one of no launch: its parameters depend on each other, or a warp waits for warps that may have ended");
+}
+
+/// A variable sets the stride of a matrix, in the upper half of its descriptor.
+#[test]
+fn descriptors_are_followed_whole() {
+    insta::assert_snapshot!(verdict("descriptor_with_a_stride"), @"UNKNOWN line 47: where a matrix begins does not follow from its descriptor");
+}
+
+/// Every lane has a part of each row of `ldmatrix`, whichever lane names it. Lanes that name rows have to be there.
+#[test]
+fn rows_of_matrices_are_those_of_all_lanes() {
+    insta::assert_snapshot!(verdict("rows_of_other_lanes"), @"UNKNOWN line 55: this signals that the warp is done, but other lanes of it have read or written: put `bar.warp.sync` between their accesses and this");
+    insta::assert_snapshot!(verdict("rows_of_ended_lanes"), @"UNKNOWN line 34: some lanes of the warp are missing here");
+}
+
+/// Copies that were not committed are waited for by nobody.
+#[test]
+fn waits_for_groups_do_not_cover_what_is_in_none() {
+    insta::assert_snapshot!(verdict("copies_in_no_group"), @"UNKNOWN line 37: races are not decided of a warp in which two of these may be under way at once: `cp.async` groups, bulk copy groups, `wgmma` groups");
+}
+
+/// A tensor copy is made under a condition, and its bytes are expected in any case.
+#[test]
+fn bytes_of_a_copy_are_expected_beside_it() {
+    insta::assert_snapshot!(verdict("bytes_expected_elsewhere"), @"UNKNOWN line 34: how many bytes this copy delivers is not known: its mbarrier expects them elsewhere");
+}

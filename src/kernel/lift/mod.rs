@@ -232,7 +232,16 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     }
     let alike = meet_alike(original, &roles, shape.warps());
     let refutes = alike && without_passed(&mut other, shape.warps()) && other == roles;
-    let exact = refutes && !arena.wider && are_free(&roles, &inputs, &arena.terms, None);
+    // What warps know of each other's multiplications orders nothing else that they do. Without it, more may happen.
+    if let Some(phased) = &phased {
+        for role in &mut roles {
+            without(&mut role.lines, &|action| {
+                object_of(action).is_some_and(|object| object.variable == phased.ring)
+            });
+        }
+    }
+    let refutes = refutes && phased.is_none() && !arena.wider;
+    let exact = refutes && are_free(&roles, &inputs, &arena.terms, None);
     let registers = Registers {
         counted: Counted::Still,
         apart: false,
@@ -240,30 +249,17 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
     let checked = validation.to_string();
-    let written = |mut roles: Vec<Role>| {
-        coarsen(&mut roles);
-        seat(&mut roles);
-        text(kernel, shape, (&roles, None), &inputs, registers, &checked)
-    };
-    // Without what orders the warps of a warpgroup, more may happen, and less be ordered.
-    let loose = phased.as_ref().and_then(|phased| {
-        let mut roles = roles.clone();
-        for role in &mut roles {
-            without(&mut role.lines, &|action| {
-                object_of(action).is_some_and(|object| object.variable == phased.ring)
-            });
-        }
-        written(roles).ok()
-    });
-    let launches = match refutes && !arena.wider && inputs.by_handed.is_empty() {
+    coarsen(&mut roles);
+    seat(&mut roles);
+    let launches = match refutes && inputs.by_handed.is_empty() {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
     };
-    let Text { text, lines } = written(roles)?;
+    let Text { text, lines } = text(kernel, shape, (&roles, None), &inputs, registers, &checked)?;
     Ok(Lift {
         text,
         lines,
-        by_warp: loose,
+        by_warp: None,
         exact,
         launches,
         looks_ahead: arena.looked_ahead,

@@ -96,8 +96,9 @@ pub fn mapped(line: &Line) -> Option<(&Object, Access)> {
 
 /// The shares of copies that fill an mbarrier together, by the room that each has. Nothing where that is not what is expected.
 pub fn shares(expected: i128, rooms: &[Option<i128>]) -> Option<Vec<i128>> {
+    // What is expected elsewhere may be none of these copies' bytes.
     if let [_] = rooms {
-        return Some(vec![expected]);
+        return (expected > 0).then(|| vec![expected]);
     }
     let known: i128 = rooms.iter().flatten().sum();
     let rest = expected - known;

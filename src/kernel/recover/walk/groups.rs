@@ -66,6 +66,7 @@ impl Walker<'_> {
     ) -> Result<()> {
         self.alone(kind, path, location)?;
         path.order.open |= sort(kind);
+        path.order.ungrouped |= sort(kind);
         self.groups.grouped = true;
         self.beside_commits(location)?;
         match kind {

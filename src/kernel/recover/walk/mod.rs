@@ -591,6 +591,7 @@ impl Walker<'_> {
         if let Some(one) = &one {
             other.order.touched |= one.order.touched;
             other.order.open |= one.order.open;
+            other.order.ungrouped |= one.order.ungrouped;
             other.order.reads_of(&one.order);
         }
         let two = self.region(otherwise, join, other, &mut second, depth + 1)?;

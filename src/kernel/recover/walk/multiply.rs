@@ -35,6 +35,9 @@ use crate::recover::tree::Statement;
 /// The bytes of the largest swizzled atom, as a power of two.
 const LARGEST_ATOM: u32 = 10;
 
+/// How many values 32 bits have.
+const WORD: u128 = 1 << 32;
+
 const CARRIED: &str = "where a matrix begins does not follow from its descriptor";
 
 /// Where a matrix begins: the bits of its descriptor above the place, what moves, the bytes from there, and what the former is a
@@ -235,8 +238,7 @@ impl Walker<'_> {
                 for (part, factor) in parts {
                     let one = match factor {
                         1 => self.fields(part)?,
-                        // A number of places.
-                        _ => Fields::of(self.words(part)?, factor.wrapping_mul(unit)),
+                        _ => self.places(part, factor)?,
                     };
                     all = all.beside(one)?;
                 }
@@ -306,8 +308,16 @@ impl Walker<'_> {
                 };
                 (all.zeros(self.terms) >= unit).then_some(all)
             }
-            _ => Some(Fields::of(self.words(term)?, unit)),
+            _ => self.places(term, 1),
         }
+    }
+
+    /// So many times a number of places, in bytes.
+    fn places(&mut self, term: TermId, factor: u128) -> Option<Fields> {
+        let factor = factor.checked_mul(UNIT.unsigned_abs())?;
+        // What does not fit into 32 bits would be more than a place, and be lost.
+        let whole = self.terms.most(term).checked_mul(factor)? < WORD;
+        whole.then_some(Fields::of(self.words(term)?, factor))
     }
 
     /// What the upper half of a descriptor is, which is a constant or taken from a descriptor.
@@ -321,11 +331,11 @@ impl Walker<'_> {
         }
     }
 
-    /// A term in 32 bits.
+    /// A term in 32 bits, of which nothing is lost.
     fn words(&mut self, term: TermId) -> Option<TermId> {
         match self.terms.width_of(term) {
             32 => Some(term),
-            64 => Some(self.terms.extract(&term, 0, 32)),
+            64 if self.terms.most(term) < WORD => Some(self.terms.extract(&term, 0, 32)),
             _ => None,
         }
     }

@@ -60,6 +60,8 @@ pub(super) struct Order {
     pub copied: u32,
     /// Of which sorts work may be under way.
     pub open: u8,
+    /// Of which sorts work may be in no group yet. No wait for groups covers it.
+    pub ungrouped: u8,
 }
 
 impl Order {
@@ -73,6 +75,7 @@ impl Order {
             own_copies: self.own_copies | other.own_copies,
             copied: self.copied | other.copied,
             open: self.open | other.open,
+            ungrouped: self.ungrouped | other.ungrouped,
         }
     }
 
@@ -163,6 +166,7 @@ impl Walker<'_> {
     ) -> Result<()> {
         let location = &operation.location;
         let mut named = mask;
+        let mut rows = false;
         let mut maps = false;
         let (space, address, bytes, access) = match operation.kind.touch() {
             None => return Ok(()),
@@ -184,11 +188,12 @@ impl Walker<'_> {
                 count,
                 writes,
             }) => {
-                if mask | path.exited != self.full {
+                if mask != self.full {
                     return refuse("some lanes of the warp are missing here", location);
                 }
                 let access = if writes { Access::Write } else { Access::Read };
                 named = mask & lowest(count);
+                rows = true;
                 (space, address, ROW, access)
             }
             Some(Touch::Arriving {
@@ -247,6 +252,7 @@ impl Walker<'_> {
             Some(Touch::TensorCommit) => return self.commit_tensor(mask, location),
             Some(Touch::Commit(kind)) => {
                 self.group(kind, mask, path, location)?;
+                path.order.ungrouped &= !sort(kind);
                 self.put_event(EventKind::CommitGroup, mask.count_ones(), location, out);
                 return Ok(());
             }
@@ -261,7 +267,7 @@ impl Walker<'_> {
                     return refuse("how many groups may be under way is not known", location);
                 };
                 if self.terms.value(pending) == Some(0) {
-                    path.order.open &= !sort(kind);
+                    path.order.open &= !sort(kind) | path.order.ungrouped;
                 }
                 let kind = EventKind::WaitGroup { pending, read_only };
                 self.put_event(kind, mask.count_ones(), location, out);
@@ -298,13 +304,15 @@ impl Walker<'_> {
         }
         for group in groups {
             let at_once = matches!(access, Access::Read | Access::Write);
+            // Of each row of a matrix every lane has a part, whichever lane names it.
+            let lanes = if rows { mask } else { group.lanes };
             // One lane knows what it has done before. Of several, none speaks for the others.
-            let known = if at_once || group.lanes.count_ones() == 1 {
-                group.lanes
+            let known = if at_once || lanes.count_ones() == 1 {
+                lanes
             } else {
                 0
             };
-            self.ordered(group.lanes, false, path, location)?;
+            self.ordered(lanes, false, path, location)?;
             self.ordered(known, !at_once, path, location)?;
             if path.order.own_copies {
                 return refuse(OWN_COPIES, location);
@@ -315,8 +323,6 @@ impl Walker<'_> {
             } else {
                 joined(group.ranges)
             };
-            // Rows of matrices are read and written by all lanes together.
-            let lanes = if named == mask { group.lanes } else { mask };
             match access {
                 Access::Read => {
                     let read = Late {
