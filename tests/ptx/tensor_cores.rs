@@ -127,6 +127,7 @@ fn the_protocol_of_a_gemm() {
     //! Assumed: each tensor copy that completes full_bar delivers 16384 bytes, its share of what is expected there
     //! Assumed: tensor copies out of shared memory take what threads have written, up to where the next begins
     //! Assumed: where tensor memory lies is read where and when the allocation has said it
+    //! Assumed: nctaid_x <= 1073741823
     //! Assumed: `elect.sync` elects the lowest lane of its mask
     //! With what is read and written in shared memory; global memory is left out.
     protocol tmem_gemm
