@@ -100,6 +100,8 @@ grid g[n in 0..4] resident all cluster n{fence.acq_rel.sys assert s==n+1}";
     mbarrier m { arrivals: 1 }
     barrier b { arrivals: 1 }
     buffer t[2] { memory: tensor }
+    buffer u { orders: unknown }
+    buffer v { memory: tensor, orders: unknown }
 
     role r[i in 0..4] warp cta i / 2 gpu 0 {
         wait.acquire.cta s == 1

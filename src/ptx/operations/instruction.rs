@@ -93,11 +93,12 @@ impl Walker<'_, '_, '_> {
         }
         self.definite(instruction, state)?;
         let count = i128::from(lanes.count_ones());
-        let together = match parts.as_slice() {
-            ["ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma", ..] => true,
-            ["tcgen05", kind, ..] => matches!(*kind, "ld" | "st"),
-            _ => self.touches(instruction),
-        };
+        let touches = matches!(
+            parts.as_slice(),
+            ["ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma", ..]
+                | ["tcgen05", "ld" | "st", ..]
+        );
+        let together = touches || self.touches(instruction);
         if together && instruction.has("aligned") && lanes != state.whole {
             return self.undefined(
                 instruction,
