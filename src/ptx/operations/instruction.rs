@@ -93,12 +93,12 @@ impl Walker<'_, '_, '_> {
         }
         self.definite(instruction, state)?;
         let count = i128::from(lanes.count_ones());
-        let touches = matches!(
+        let by_all = matches!(
             parts.as_slice(),
             ["ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma", ..]
                 | ["tcgen05", "ld" | "st", ..]
         );
-        let together = touches || self.touches(instruction);
+        let together = by_all || self.touches(instruction);
         if together && instruction.has("aligned") && lanes != state.whole {
             return self.undefined(
                 instruction,
