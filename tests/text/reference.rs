@@ -5,7 +5,9 @@ use warplock::text;
 const REFERENCE: &str = include_str!("../../docs/language.md");
 
 /// Words of the grammar that mean something in one place and are names elsewhere.
-const IN_ONE_PLACE: [&str; 41] = [
+const IN_ONE_PLACE: [&str; 43] = [
+    "orders",
+    "unknown",
     "arrivals",
     "explicit",
     "mandatory",
