@@ -160,37 +160,25 @@ role cta[c in 0..C] {
 }
 ";
 
+/// That the only class is not lapped by itself, by this chain.
+fn by_itself(chain: &[Link]) -> NotLapped {
+    NotLapped {
+        class: 0,
+        lane: 0,
+        by: 0,
+        chain: chain.to_vec(),
+    }
+}
+
 #[test]
 fn a_member_does_not_know_of_others_that_their_waits_are_over() {
     Kernel::new(TOGETHER, found(TOGETHER))
         .certificates(&[
             (">= -> ==", |_| {}, "unfit"),
+            (">= -> ==", |c| c.not_lapped.push(by_itself(&[])), "unfit"),
             (
                 ">= -> ==",
-                |c| {
-                    let (class, lane, by) = (0, 0, 0);
-                    let chain = Vec::new();
-                    c.not_lapped.push(NotLapped {
-                        class,
-                        lane,
-                        by,
-                        chain,
-                    });
-                },
-                "unfit",
-            ),
-            (
-                ">= -> ==",
-                |c| {
-                    let (class, lane, by) = (0, 0, 0);
-                    let chain = vec![Link { lane, class }];
-                    c.not_lapped.push(NotLapped {
-                        class,
-                        lane,
-                        by,
-                        chain,
-                    });
-                },
+                |c| c.not_lapped.push(by_itself(&[Link { lane: 0, class: 0 }])),
                 "unfit",
             ),
         ])

@@ -576,7 +576,15 @@ fn groups_of_copies() {
 
 /// A tile leaves by a bulk copy: threads write it through the generic proxy.
 fn stored(property: &str, fence: &str, wait: &str) -> String {
-    let code = format!(
+    let copy = "cp.async.bulk.global.shared::cta.bulk_group [%rd9], [%r8], 256;";
+    let code = leaving(&format!("{fence}\nbar.sync 0;"), copy, wait);
+    let arguments = ["check", "-q", "--property", property];
+    run(&entry(64, 1, &code), &arguments)
+}
+
+/// In each round, threads write a tile, `meet`, and lane 0 of warp 0 starts a copy of it and waits for it.
+pub fn leaving(meet: &str, copy: &str, wait: &str) -> String {
+    format!(
         "setp.eq.u32 %p4, %r9, 0;
         @%p4 bra END;
         mov.u32 %r7, 0;
@@ -584,10 +592,9 @@ fn stored(property: &str, fence: &str, wait: &str) -> String {
         shl.b32 %r4, %r1, 2;
         add.u32 %r5, %r8, %r4;
         st.shared.u32 [%r5], %r1;
-        {fence}
-        bar.sync 0;
+        {meet}
         @%p1 bra S;
-        cp.async.bulk.global.shared::cta.bulk_group [%rd9], [%r8], 256;
+        {copy}
         cp.async.bulk.commit_group;
         {wait}
         S:
@@ -596,9 +603,7 @@ fn stored(property: &str, fence: &str, wait: &str) -> String {
         setp.lt.u32 %p5, %r7, %r9;
         @%p5 bra L;
         END:"
-    );
-    let arguments = ["check", "-q", "--property", property];
-    run(&entry(64, 1, &code), &arguments)
+    )
 }
 
 #[test]

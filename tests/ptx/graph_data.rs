@@ -1,6 +1,7 @@
 //! Races by way of the control-flow graph: accesses to shared memory, compared with runs of the kernel.
 
 use crate::data::entry;
+use crate::data::leaving;
 use crate::data::run;
 use crate::support::program::Folder;
 
@@ -250,28 +251,8 @@ fn groups_are_waited_for() {
     };
     let (commit, meet) = ("cp.async.commit_group;", "bar.sync 0;");
     let some = "setp.gt.u32 %p4, %r3, 15;\n@%p4 bra X;\ncp.async.wait_all;\nX:";
-    let stored = |wait: &str, meet: &str| {
-        format!(
-            "setp.eq.u32 %p4, %r9, 0;
-            @%p4 bra END;
-            mov.u32 %r7, 0;
-            L:
-            shl.b32 %r4, %r1, 2;
-            add.u32 %r5, %r8, %r4;
-            st.shared.u32 [%r5], %r1;
-            {meet}
-            @%p1 bra S;
-            cp.async.bulk.global.shared::cta.bulk_group [%rd9], [%r8], 256;
-            cp.async.bulk.commit_group;
-            {wait}
-            S:
-            bar.sync 0;
-            add.u32 %r7, %r7, 1;
-            setp.lt.u32 %p5, %r7, %r9;
-            @%p5 bra L;
-            END:"
-        )
-    };
+    let copy = "cp.async.bulk.global.shared::cta.bulk_group [%rd9], [%r8], 256;";
+    let stored = |wait: &str, meet: &str| leaving(meet, copy, wait);
     let overwritten = |lanes: u32, meet: &str| {
         format!(
             "@%p2 bra END;

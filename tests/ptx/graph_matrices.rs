@@ -1,6 +1,7 @@
 //! Races by way of the control-flow graph: rows of matrices, tensor copies, tensor memory, and what lanes read in their own time.
 
 use crate::data::entry;
+use crate::data::leaving;
 use crate::graph_data::all;
 use crate::graph_data::filled;
 use crate::graph_data::verdict;
@@ -147,44 +148,21 @@ fn tensor_copies_into_shared_memory() {
 /// A tensor copy out of shared memory reads what threads have written there, and a copy into it is in no group.
 #[test]
 fn tensor_copies_out_of_shared_memory() {
-    let stored = |wait: &str, before: &str| {
-        format!(
-            "setp.eq.u32 %p4, %r9, 0;
-            @%p4 bra END;
-            mov.u32 %r7, 0;
-            L:
-            shl.b32 %r4, %r1, 2;
-            add.u32 %r5, %r8, %r4;
-            st.shared.u32 [%r5], %r1;
-            bar.sync 0;
-            @%p1 bra S;
-            {before}
-            cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd9, {{%r9, %r9}}], [%r8];
-            cp.async.bulk.commit_group;
-            {wait}
-            S:
-            bar.sync 0;
-            add.u32 %r7, %r7, 1;
-            setp.lt.u32 %p5, %r7, %r9;
-            @%p5 bra L;
-            END:"
-        )
-    };
+    let copy =
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd9, {%r9, %r9}], [%r8];";
+    let stored = |wait: &str| leaving("bar.sync 0;", copy, wait);
     let read = "cp.async.bulk.wait_group.read 0;";
     let fill = "mbarrier.arrive.expect_tx.shared.b64 _, [full], 512;\n\
                 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [other], [%rd9], 512, [full];";
-    let nothing = "@%p1 bra END;\ncp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd9, {%r9, %r9}], [%r8];\nEND:";
+    let nothing = format!("@%p1 bra END;\n{copy}\nEND:");
     let unwaited = format!(
         "@%p1 bra S;\n{fill}\ncp.async.bulk.commit_group;\n{read}\nS:\nbar.sync 0;\nld.shared.u32 %r5, [other];"
     );
     all(&[
-        (stored(read, ""), "PROVED"),
-        (stored("cp.async.bulk.wait_group.read 1;", ""), "REFUTED"),
-        (stored("", ""), "REFUTED"),
-        (
-            nothing.to_owned(),
-            "what threads have written does not tell",
-        ),
+        (stored(read), "PROVED"),
+        (stored("cp.async.bulk.wait_group.read 1;"), "REFUTED"),
+        (stored(""), "REFUTED"),
+        (nothing, "what threads have written does not tell"),
         // A copy that tells an mbarrier is not waited for with groups.
         (unwaited, "REFUTED"),
     ]);

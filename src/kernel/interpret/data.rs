@@ -47,23 +47,11 @@ impl Warp {
                 bytes,
                 writes,
                 ..
-            } => {
-                let access = if *writes { Access::Write } else { Access::Read };
-                (access, Some(*bytes), Some(*space))
-            }
-            Touch::Rows { space, writes, .. } => {
-                let access = if *writes { Access::Write } else { Access::Read };
-                (access, Some(ROW), Some(*space))
-            }
+            } => (Access::now(*writes), Some(*bytes), Some(*space)),
+            Touch::Rows { space, writes, .. } => (Access::now(*writes), Some(ROW), Some(*space)),
             Touch::Mapped { space, .. } => (Access::Mapped, Some(1), Some(*space)),
             Touch::Arriving { space, .. } => (Access::Arrive, None, Some(*space)),
-            Touch::Grouped { space, writes, .. } => {
-                let access = match *writes {
-                    true => Access::WriteLater,
-                    false => Access::ReadLater,
-                };
-                (access, None, Some(*space))
-            }
+            Touch::Grouped { space, writes, .. } => (Access::later(*writes), None, Some(*space)),
             Touch::Unfollowed(_) => (Access::Unfollowed, None, None),
         };
         let mut ranges = Vec::new();

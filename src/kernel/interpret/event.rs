@@ -191,6 +191,24 @@ pub enum Access {
     Unfollowed,
 }
 
+impl Access {
+    /// What is done at once.
+    pub fn now(writes: bool) -> Self {
+        match writes {
+            true => Self::Write,
+            false => Self::Read,
+        }
+    }
+
+    /// What goes on behind the instruction, until a group is waited for.
+    pub fn later(writes: bool) -> Self {
+        match writes {
+            true => Self::WriteLater,
+            false => Self::ReadLater,
+        }
+    }
+}
+
 impl fmt::Display for Access {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

@@ -7,6 +7,7 @@
 //! Source: PTX ISA, "Matrix Descriptor Format" of `wgmma` and "Shared memory descriptor" of `tcgen05`.
 
 use crate::ir::Operand;
+use crate::ir::joined;
 
 /// How many bytes a multiplication takes of each row along the dimension that is summed over.
 const DEPTH: i128 = 32;
@@ -193,19 +194,10 @@ impl Matrices {
             let at = begin + at;
             at ^ ((at >> 7) & (row / 16 - 1)) << 4
         };
-        let mut all: Vec<(i128, i128)> = chunks
-            .into_iter()
-            .map(|at| (swizzled(at), swizzled(at) + 16))
-            .collect();
-        all.sort_unstable();
-        all.dedup_by(|next, last| {
-            let meets = next.0 <= last.1;
-            if meets {
-                last.1 = last.1.max(next.1);
-            }
-            meets
-        });
-        Ok(all)
+        let chunks = chunks.into_iter();
+        Ok(joined(
+            chunks.map(|at| (swizzled(at), swizzled(at) + 16)).collect(),
+        ))
     }
 }
 

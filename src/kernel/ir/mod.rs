@@ -58,4 +58,5 @@ pub use synchronization::VoteMode;
 pub use touch::Lasts;
 pub use touch::ROW;
 pub use touch::Touch;
+pub use touch::joined;
 pub use touch::lowest;

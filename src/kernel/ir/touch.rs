@@ -85,6 +85,19 @@ pub enum Lasts {
 /// The bytes of a row of a matrix.
 pub const ROW: u64 = 16;
 
+/// Ranges of bytes in order, those that touch or overlap as one.
+pub fn joined(mut ranges: Vec<(i128, i128)>) -> Vec<(i128, i128)> {
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, last| {
+        let meets = next.0 <= last.1;
+        if meets {
+            last.1 = last.1.max(next.1);
+        }
+        meets
+    });
+    ranges
+}
+
 /// The mask of so many of the lowest lanes.
 pub fn lowest(lanes: u32) -> u32 {
     match lanes {

@@ -14,6 +14,7 @@ use std::rc::Rc;
 use crate::interpret::Access;
 use crate::ir::Kernel;
 use crate::ir::VariableId;
+use crate::ir::joined;
 use crate::recover::elements::dynamic;
 use crate::recover::family::places;
 use crate::recover::lower::Inputs;
@@ -213,14 +214,7 @@ fn written(
         });
     }
     for ranges in all.values_mut().flatten() {
-        ranges.sort_unstable();
-        ranges.dedup_by(|next, last| {
-            let meets = next.0 <= last.1;
-            if meets {
-                last.1 = last.1.max(next.1);
-            }
-            meets
-        });
+        *ranges = joined(std::mem::take(ranges));
     }
     all
 }

@@ -50,6 +50,7 @@ use crate::recover::tree::Arena;
 use crate::recover::tree::FROM_MEMORY;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::in_time;
+use crate::recover::tree::refuse;
 use crate::recover::trees::trees;
 use crate::recover::unrolled::roll;
 use crate::recover::unwritten::Unwritten;
@@ -95,10 +96,10 @@ fn refuse_tensor_memory(kernel: &Kernel) -> Result<(), Obstacle> {
     });
     match allocation {
         None => Ok(()),
-        Some(operation) => Err(Obstacle {
-            reason: "races are not decided of a kernel that uses tensor memory".to_owned(),
-            location: operation.location.clone(),
-        }),
+        Some(operation) => refuse(
+            "races are not decided of a kernel that uses tensor memory",
+            &operation.location,
+        ),
     }
 }
 
@@ -175,10 +176,10 @@ pub fn roles_with_accesses(
 ) -> Result<Roles, Obstacle> {
     refuse_tensor_memory(kernel)?;
     if shape.ctas() > 1 {
-        return Err(Obstacle {
-            reason: "races are not decided of clusters of several CTAs".to_owned(),
-            location: Location::default(),
-        });
+        return refuse(
+            "races are not decided of clusters of several CTAs",
+            &Location::default(),
+        );
     }
     let mut roles = roles_with(kernel, shape, over, None, true)?;
     roles.inputs.assumptions.insert(IN_ORDER.to_owned());

@@ -16,6 +16,7 @@ mod unfilled;
 mod work;
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -236,17 +237,19 @@ impl Search<'_> {
     /// Of these ends, those of classes of which it is not clear otherwise what a wait is for. What the others wait for last may have to
     /// stay: who arrives where nobody waits cannot be shown to come in turn.
     fn unclear(&self, ends: &[End]) -> Result<Vec<End>, String> {
-        let mut classes = BTreeMap::new();
+        let mut unclear = BTreeSet::new();
         for (nth, lane) in self.rule.lanes.iter().enumerate() {
             for (class, _) in &lane.waits {
                 let of_end = ends.iter().any(|end| end.class == *class);
-                if of_end && classes.get(class) != Some(&true) {
-                    classes.insert(*class, self.lag(nth, *class).is_err());
+                if of_end && !unclear.contains(class) {
+                    if self.lag(nth, *class).is_err() {
+                        unclear.insert(*class);
+                    }
                     self.stop()?;
                 }
             }
         }
-        let left = |end: &&End| classes.get(&end.class) == Some(&true);
+        let left = |end: &&End| unclear.contains(&end.class);
         Ok(ends.iter().filter(left).copied().collect())
     }
 

@@ -7,9 +7,9 @@ use std::time::Instant;
 use itertools::Itertools;
 
 use super::loops::Sample;
+use super::over;
 use super::run;
 use super::splits;
-use crate::patience;
 use crate::proof::sample;
 use crate::protocol::Domain;
 use crate::protocol::Expr;
@@ -105,7 +105,7 @@ pub fn samples(
     let neighbours = splits::neighbours(system);
     for params in points {
         // A point counts only where every class is seen there.
-        if left == 0 || patience::over() || Instant::now() >= deadline {
+        if left == 0 || over(deadline) {
             break;
         }
         for (number, samples) in all.iter_mut().enumerate() {

@@ -57,12 +57,7 @@ impl<'f> Resolver<'f> {
                     extents,
                     tensor,
                     unordered,
-                } if whole => {
-                    self.buffer(name, extents, item.span);
-                    if let Some(buffer) = self.protocol.buffers.last_mut() {
-                        (buffer.tensor, buffer.unordered) = (*tensor, *unordered);
-                    }
-                }
+                } if whole => self.buffer(name, extents, (*tensor, *unordered), item.span),
                 ItemKind::Invariant { indices, condition } if whole => {
                     self.invariant(indices, condition, item.span);
                 }
@@ -224,14 +219,20 @@ impl<'f> Resolver<'f> {
         extents
     }
 
-    fn buffer(&mut self, name: &'f Name, extents: &'f [Expr], span: Span) {
+    fn buffer(
+        &mut self,
+        name: &'f Name,
+        extents: &'f [Expr],
+        (tensor, unordered): (bool, bool),
+        span: Span,
+    ) {
         let extents = self.extents(name, extents, span);
         let position = self.protocol.buffers.len();
         self.protocol.buffers.push(protocol::Buffer {
             name: name.text.clone(),
             extents,
-            tensor: false,
-            unordered: false,
+            tensor,
+            unordered,
             backed: false,
             span,
         });

@@ -19,6 +19,9 @@ use crate::ir::Location;
 
 const STARTED: &str = "one lane has to start, commit and wait for all bulk copies of the warp";
 
+/// What `wgmma` is, for [`Walker::whole`].
+pub(super) const MULTIPLICATION: &str = "a multiplication of a warpgroup";
+
 const ONE_LANE: &str = "one lane has to start and commit all `tcgen05` work of the warp";
 
 const SORTS: &str = "races are not decided of a warp in which two of these may be under way at once: `cp.async` groups, bulk copy groups, `wgmma` groups";
@@ -92,10 +95,7 @@ impl Walker<'_> {
     ) -> Result<()> {
         self.alone(kind, path, location)?;
         match kind {
-            GroupKind::Multiply if mask | path.exited != self.full => {
-                refuse("some lanes of the warp are missing here", location)
-            }
-            GroupKind::Multiply => Ok(()),
+            GroupKind::Multiply => self.whole(mask, path, MULTIPLICATION, location),
             GroupKind::Copy if mask | path.exited != self.full => refuse(
                 "all lanes of the warp have to commit `cp.async` groups and wait for them together",
                 location,

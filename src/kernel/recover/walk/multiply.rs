@@ -10,6 +10,7 @@ use super::Path;
 use super::Result;
 use super::Value;
 use super::Walker;
+use super::groups::MULTIPLICATION;
 use super::lane_of;
 use super::refuse;
 use crate::interpret::Access;
@@ -62,11 +63,10 @@ impl Walker<'_> {
     ) -> Result<()> {
         match lasts {
             Some(Lasts::Commit) => self.start_tensor(mask, location)?,
-            _ if mask | path.exited != self.full => {
-                return refuse("some lanes of the warp are missing here", location);
-            }
-            Some(Lasts::Group) => self.start(GroupKind::Multiply, mask, path, location)?,
-            None => {}
+            _ => self.whole(mask, path, MULTIPLICATION, location)?,
+        }
+        if lasts == Some(Lasts::Group) {
+            self.start(GroupKind::Multiply, mask, path, location)?;
         }
         self.ordered(mask, lasts.is_some(), path, location)?;
         if path.order.own_copies {

@@ -26,6 +26,7 @@ use crate::ir::Operation;
 use crate::ir::ROW;
 use crate::ir::Space;
 use crate::ir::Touch;
+use crate::ir::joined;
 use crate::ir::lowest;
 use crate::recover::settled::TELLS;
 use crate::recover::term::Atom;
@@ -178,9 +179,8 @@ impl Walker<'_> {
                 writes,
                 strong,
             }) => {
-                let access = if writes { Access::Write } else { Access::Read };
                 *self.wider |= strong;
-                (space, address, bytes, access)
+                (space, address, bytes, Access::now(writes))
             }
             Some(Touch::Rows {
                 space,
@@ -191,10 +191,9 @@ impl Walker<'_> {
                 if mask != self.full {
                     return refuse("some lanes of the warp are missing here", location);
                 }
-                let access = if writes { Access::Write } else { Access::Read };
                 named = mask & lowest(count);
                 rows = true;
-                (space, address, ROW, access)
+                (space, address, ROW, Access::now(writes))
             }
             Some(Touch::Arriving {
                 space,
@@ -220,12 +219,7 @@ impl Walker<'_> {
                     _ => self.size(bytes, mask, path, location)?,
                 };
                 self.start(kind, mask, path, location)?;
-                let access = if writes {
-                    Access::WriteLater
-                } else {
-                    Access::ReadLater
-                };
-                (space, address, bytes, access)
+                (space, address, bytes, Access::later(writes))
             }
             Some(Touch::Mapped {
                 space,
@@ -318,10 +312,9 @@ impl Walker<'_> {
                 return refuse(OWN_COPIES, location);
             }
             // Those of a tensor copy are found when all copies are known.
-            let bytes = if maps {
-                Rc::new([])
-            } else {
-                joined(group.ranges)
+            let bytes: Rc<[(i128, i128)]> = match maps {
+                true => Rc::new([]),
+                false => joined(group.ranges).into(),
             };
             match access {
                 Access::Read => {
@@ -497,17 +490,4 @@ impl Walker<'_> {
 fn is_few(factor: u128) -> bool {
     const FEW: u128 = 1 << 16;
     !(FEW..=(1 << 64) - FEW).contains(&factor)
-}
-
-/// Ranges sorted, with those that touch joined.
-fn joined(mut ranges: Vec<(i128, i128)>) -> Rc<[(i128, i128)]> {
-    ranges.sort_unstable();
-    let mut all: Vec<(i128, i128)> = Vec::new();
-    for (from, to) in ranges {
-        match all.last_mut() {
-            Some((_, end)) if from <= *end => *end = to.max(*end),
-            _ => all.push((from, to)),
-        }
-    }
-    all.into()
 }
