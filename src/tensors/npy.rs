@@ -77,6 +77,23 @@ fn syntax(name: &str, detail: &str) -> TensorError {
     .into()
 }
 
+/// What precedes the elements of an array (version 1): with them they are a file. The elements begin at a multiple of 64 bytes.
+pub(super) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
+    let extents: String = shape.iter().map(|extent| format!("{extent}, ")).collect();
+    let mut text = format!(
+        "{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}",
+        extents.trim_end()
+    );
+    // In front of the text are the magic, two bytes for the version, and two for the length; a line break ends it.
+    let before = MAGIC.len() + 4;
+    let padding = (before + text.len() + 1).next_multiple_of(64) - before - text.len() - 1;
+    text.extend(std::iter::repeat_n(' ', padding));
+    text.push('\n');
+    // The shapes here have few extents, so the length fits.
+    let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
+    [MAGIC, &[1, 0], &length.to_le_bytes(), text.as_bytes()].concat()
+}
+
 fn element(descr: &str) -> Option<(Element, bool)> {
     let mut chars = descr.chars();
     let order = chars.next()?;
@@ -251,6 +268,18 @@ mod tests {
         bytes.extend_from_slice(header.as_bytes());
         bytes.extend_from_slice(data);
         bytes
+    }
+
+    #[test]
+    fn headers_are_those_of_numpy() {
+        let bytes = header("<i4", &[3]);
+        assert_eq!(bytes.len(), 128);
+        let text = "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }";
+        assert_eq!(bytes[..10], *b"\x93NUMPY\x01\x00\x76\x00");
+        assert_eq!(bytes[10..10 + text.len()], *text.as_bytes());
+        assert_eq!(bytes[127], b'\n');
+        let scalar = String::from_utf8(header("<i4", &[])[10..].to_vec()).unwrap();
+        assert!(scalar.contains("'shape': (), }"), "{scalar}");
     }
 
     fn read(header: &str, data: &[u8]) -> Result<Vec<i64>, String> {

@@ -5,8 +5,7 @@
 
 use std::io::Cursor;
 
-use npyz::npz::NpzArchive;
-use npyz::npz::file_name_from_array_name;
+use zip::ZipArchive;
 
 use super::array::Budget;
 use super::error::Problem;
@@ -20,18 +19,43 @@ use super::options::ReadOptions;
 /// The bytes an archive starts with.
 pub(super) const MAGIC: &[u8] = b"PK\x03\x04";
 
+/// How the name of an array ends in the archive.
+pub(super) const EXTENSION: &str = ".npy";
+
+/// What an entry of an archive's index begins with.
+const INDEXED: &[u8] = b"PK\x01\x02";
+
 /// Opens a zip archive in which every name is that of one entry.
 ///
 /// # Errors
 /// What is wrong with it, as a lowercase fragment.
-pub(super) fn open(bytes: &[u8]) -> Result<NpzArchive<Cursor<&[u8]>>, String> {
-    let mut archive = NpzArchive::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
-    let zip = archive.zip_archive();
-    // The archive's index keeps the last of several entries with one name.
-    match zip.len() == zip.file_names().count() {
+pub(super) fn open(bytes: &[u8]) -> Result<ZipArchive<Cursor<&[u8]>>, String> {
+    let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
+    // What the library keeps is the last of several entries with one name.
+    match archive.len() == indexed(bytes, archive.central_directory_start()) {
         true => Ok(archive),
         false => Err("two entries have the same name".to_owned()),
     }
+}
+
+/// How many entries the index of an archive has, which begins here.
+fn indexed(bytes: &[u8], start: u64) -> usize {
+    let mut rest = usize::try_from(start)
+        .ok()
+        .and_then(|start| bytes.get(start..))
+        .unwrap_or_default();
+    let mut found = 0;
+    while rest.starts_with(INDEXED) {
+        let length = |at: usize| match rest.get(at..at + 2) {
+            Some(&[low, high]) => usize::from(u16::from_le_bytes([low, high])),
+            _ => 0,
+        };
+        // The name, further fields, and a remark follow the fixed part.
+        let whole = 46 + length(28) + length(30) + length(32);
+        found += 1;
+        rest = rest.get(whole..).unwrap_or_default();
+    }
+    found
 }
 
 /// Reads the known arrays of an archive; a single array of another name is a matrix.
@@ -48,9 +72,10 @@ pub(super) fn parse(
         detail,
     };
     let mut archive = open(bytes).map_err(syntax)?;
-    let mut arrays: Vec<String> = archive.array_names().map(str::to_owned).collect();
+    let entries = archive.file_names_raw();
+    let names = entries.filter_map(|name| std::str::from_utf8(name).ok()?.strip_suffix(EXTENSION));
+    let mut arrays: Vec<String> = names.map(str::to_owned).collect();
     arrays.sort();
-    let zip = archive.zip_archive();
     let mut budget = Budget::new(options.element_limit());
     let mut named = Named::default();
     let single = arrays.len() == 1;
@@ -58,8 +83,8 @@ pub(super) fn parse(
         let Some(role) = names::wanted(&name, single, problems) else {
             continue;
         };
-        let entry = zip
-            .by_name(&file_name_from_array_name(&name))
+        let entry = archive
+            .by_name(&format!("{name}{EXTENSION}"))
             .map_err(|error| syntax(format!("{name}: {error}")))?;
         named.insert(role, npy::parse(&name, entry, &mut budget)?, problems);
     }

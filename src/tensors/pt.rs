@@ -8,7 +8,7 @@
 use std::io::Cursor;
 use std::io::Read;
 
-use npyz::npz::NpzArchive;
+use zip::ZipArchive;
 
 use super::array::Array;
 use super::array::Budget;
@@ -31,9 +31,14 @@ const MAX_PICKLE: u64 = 1 << 20;
 /// The name of the pickle, in a folder of any name.
 const PICKLE: &str = "/data.pkl";
 
+/// What comes first where PyTorch could not write the pickle, as with a function that has no name.
+const UNFINISHED: &str = "/version";
+
 /// Whether this is an archive that PyTorch wrote: the pickle comes first.
 pub(super) fn is_archive(bytes: &[u8]) -> bool {
-    first_name(bytes).is_some_and(|name| name.ends_with(PICKLE.as_bytes()))
+    first_name(bytes).is_some_and(|name| {
+        name.ends_with(PICKLE.as_bytes()) || name.ends_with(UNFINISHED.as_bytes())
+    })
 }
 
 /// The name of a zip archive's first entry.
@@ -53,9 +58,13 @@ pub(super) fn parse(
     options: &ReadOptions,
     problems: &mut Problems,
 ) -> Result<Named, TensorError> {
-    let folder = first_name(bytes)
-        .and_then(|name| std::str::from_utf8(name).ok())
-        .and_then(|name| name.strip_suffix(PICKLE));
+    let first = first_name(bytes).and_then(|name| std::str::from_utf8(name).ok());
+    if first.is_some_and(|name| name.ends_with(UNFINISHED)) {
+        let what = "it has no pickle, so torch.save failed, as it does for a mask whose function is a lambda; save the \
+                    tensors of the mask instead";
+        return Err(syntax(what.to_owned()));
+    }
+    let folder = first.and_then(|name| name.strip_suffix(PICKLE));
     let Some(folder) = folder else {
         return Err(syntax(
             "it is no archive of PyTorch 1.6 or later".to_owned(),
@@ -138,7 +147,7 @@ fn entries(pickle: &Pickle, id: Id) -> Option<Vec<(Id, Id)>> {
 }
 
 struct Archive<'a> {
-    zip: NpzArchive<Cursor<&'a [u8]>>,
+    zip: ZipArchive<Cursor<&'a [u8]>>,
     folder: String,
 }
 
@@ -147,8 +156,8 @@ impl Archive<'_> {
     fn entry(&mut self, name: &str, most: u64) -> Result<Vec<u8>, TensorError> {
         let path = format!("{}/{name}", self.folder);
         let failed = |error: String| syntax(format!("{name}: {error}"));
-        let zip = self.zip.zip_archive();
-        let entry = zip
+        let entry = self
+            .zip
             .by_name(&path)
             .map_err(|error| failed(error.to_string()))?;
         let mut bytes = Vec::new();

@@ -5,13 +5,17 @@
 
 use std::io;
 use std::io::Cursor;
+use std::io::Write;
 
 use ::safetensors::tensor::Dtype;
 use ::safetensors::tensor::TensorView;
-use npyz::WriterBuilder;
-use npyz::npz::NpzWriter;
+use zip::CompressionMethod;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 use super::model::BlockSparse;
+use super::npy;
+use super::npz;
 
 /// The six arrays as a kernel is given them; see `docs/tensors.md`.
 pub(super) struct Arrays {
@@ -76,30 +80,23 @@ pub(super) fn bracketed<T: ToString>(values: &[T]) -> String {
 /// # Errors
 /// None in practice: it is written to memory.
 pub fn to_npz(tiles: &BlockSparse) -> io::Result<Vec<u8>> {
-    let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
-    // The library leaves the options' type without a name, and stamps the current time on
-    // every entry unless they say otherwise.
-    let options = inferred_default(|options| drop(npz.array::<i32>("", options)));
-    let options = options.last_modified_time(Default::default());
-    let mut add = |name: &str, shape: &[u64], values: &[i32]| -> io::Result<()> {
-        let writer = npz
-            .array::<i32>(name, options)?
-            .default_dtype()
-            .shape(shape);
-        let mut writer = writer.begin_nd()?;
-        writer.extend(values.iter().copied())?;
-        writer.finish()
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    // The library stamps the current time on every entry unless it is told another one.
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .last_modified_time(zip::DateTime::default());
+    let mut add = |name: &str, shape: &[usize], values: &[i32]| -> io::Result<()> {
+        archive.start_file(format!("{name}{}", npz::EXTENSION), options)?;
+        archive.write_all(&npy::header("<i4", shape))?;
+        values
+            .iter()
+            .try_for_each(|value| archive.write_all(&value.to_le_bytes()))
     };
     add("m_blocks", &[], &[tiles.m_blocks() as i32])?;
     for (name, values) in Arrays::new(tiles).named {
-        add(name, &[values.len() as u64], &values)?;
+        add(name, &[values.len()], &values)?;
     }
-    let written = npz.zip_writer().finish().map_err(io::Error::other)?;
-    Ok(written.into_inner())
-}
-
-fn inferred_default<T: Default>(_: impl FnOnce(T)) -> T {
-    T::default()
+    Ok(archive.finish()?.into_inner())
 }
 
 /// The safetensors form: I32 tensors and an I32 scalar `m_blocks`.

@@ -388,6 +388,17 @@ fn two_entries_of_an_archive_with_one_name_are_refused() {
     }
 }
 
+/// `torch.save` leaves an archive behind where it cannot pickle the function of a mask.
+#[test]
+fn what_pytorch_could_not_save_says_so() {
+    let bytes = include_bytes!("../data/tensors/torch_unfinished.pt");
+    assert_eq!(Format::guess(None, bytes), Some(Format::Pt));
+    let error = read_bytes(bytes, Format::Pt, &ReadOptions::default()).unwrap_err();
+    let expected = "not valid PyTorch file: it has no pickle, so torch.save failed, as it does for a mask whose function \
+                    is a lambda; save the tensors of the mask instead";
+    assert_eq!(error.to_string(), expected);
+}
+
 #[test]
 fn every_writer_reads_back() {
     let kind = Random {

@@ -21,6 +21,8 @@
 
 use std::io::Read;
 
+use ruzstd::decoding::StreamingDecoder;
+
 use super::Embedded;
 use super::Error;
 use super::MAX_ALL;
@@ -144,8 +146,10 @@ fn unpacked(head: &[u8], payload: &[u8]) -> Result<Vec<u8>, Error> {
     }
     let mut bytes = Vec::new();
     let most = u64::try_from(size).unwrap_or(u64::MAX).saturating_add(1);
-    zstd::Decoder::with_buffer(packed)
-        .and_then(|decoder| decoder.single_frame().take(most).read_to_end(&mut bytes))
+    let decoder = StreamingDecoder::new(packed).map_err(|error| wrong(&error))?;
+    decoder
+        .take(most)
+        .read_to_end(&mut bytes)
         .map_err(|error| wrong(&error))?;
     if bytes.len() != size {
         return Err(damaged("an entry has another size than it says"));
