@@ -4,8 +4,10 @@
     python3 python/packages.py                      # for this machine's platform
     python3 python/packages.py TARGET...            # for these, see hatch_build.py
     python3 python/packages.py --check [WHEEL]      # only the checks of this machine's wheel
+    python3 python/packages.py --check WHEEL --python PYTHON   # those of another machine's wheel
 
-Needs Rust, Python with pip and venv, and the package registries; the tools come from PyPI.
+Needs Rust, Python with pip and venv, and the package registries; the tools come from PyPI. RUSTC names
+another compiler than that on PATH. PYTHON is an interpreter of the other machine, which an emulator runs.
 """
 
 import argparse
@@ -25,16 +27,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ROOT / "target/packages"
 LARGEST = 35 * 1000 * 1000
-TARGETS = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "aarch64-apple-darwin"]
+# And how the name of the wheel for each ends.
+TARGETS = {"x86_64-unknown-linux-gnu": "x86_64", "aarch64-unknown-linux-gnu": "aarch64", "aarch64-apple-darwin": "arm64"}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
     parser.add_argument("--check", type=Path, nargs="?", const=True, help=argparse.SUPPRESS)
+    parser.add_argument("--python", type=Path, default=sys.executable, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.check:
-        check(newest() if arguments.check is True else arguments.check)
+        check(newest() if arguments.check is True else arguments.check.resolve(), arguments.python)
         return
     for target in arguments.targets:
         if target not in TARGETS:
@@ -52,7 +56,7 @@ def main():
                 sys.exit(f"that is more than {LARGEST / 1e6:.0f} MB")
         print(f"{target}: built in {time.monotonic() - started:.0f} s")
         if target == here():
-            check(wheel)
+            check(wheel, sys.executable)
 
 
 def here():
@@ -67,7 +71,7 @@ def here():
 
 def newest():
     """The wheel for this machine that was built last."""
-    fitting = PACKAGES.glob(f"*{platform.machine()}.whl")
+    fitting = PACKAGES.glob(f"*{TARGETS[here()]}.whl")
     return max(fitting, key=lambda wheel: wheel.stat().st_mtime)
 
 
@@ -81,11 +85,9 @@ def install_tools():
 
 def build_wheel(tools, target):
     """Builds the wheel for a target; hatch_build.py builds the program."""
-    # A Rust that did not come from rustup must bring the target's standard library itself.
-    if shutil.which("rustup"):
-        run(["rustup", "target", "add", target])
     environment = {
         **os.environ,
+        **standard_library(target),
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
         "WARPLOCK_TARGET": target,
     }
@@ -93,6 +95,31 @@ def build_wheel(tools, target):
         run([tools / "hatchling", "build", "--target", "wheel", "--directory", folder], environment)
         (built,) = Path(folder).glob("*.whl")
         return built.replace(PACKAGES / built.name)
+
+
+def standard_library(target):
+    """What the build needs in its environment so that the target's standard library is there.
+
+    It comes with the compiler, from rustup, or it is compiled from its sources, which Debian packages as
+    rust-src. The last one is how a machine that reaches no rustup builds for macOS. Debian has the library itself
+    for aarch64 (libstd-rust-dev:arm64).
+    """
+    rustc = os.environ.get("RUSTC", "rustc")
+    query = [rustc, "--print", "target-libdir", "--target", target]
+    library = Path(subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip())
+    if any(library.glob("libstd-*.rlib")):
+        return {}
+    if "RUSTC" not in os.environ and shutil.which("rustup"):
+        run(["rustup", "target", "add", target])
+        return {}
+    sources = library.parents[1] / "src/rust/library/std"
+    if sources.exists():
+        # Cargo compiles a standard library on nightly only, unless it is told that this compiler will do.
+        return {"RUSTC_BOOTSTRAP": "1", "CARGO_UNSTABLE_BUILD_STD": "std,panic_abort"}
+    sys.exit(
+        f"{rustc} has no standard library for {target}; install it, or its sources "
+        f"(Debian: libstd-rust-dev:arm64, or rust-src)"
+    )
 
 
 def write_archive(wheel, target):
@@ -118,19 +145,21 @@ def add(archive, name, content, mode):
     archive.addfile(entry, io.BytesIO(content))
 
 
-def check(wheel):
+def check(wheel, python):
     """Installs the wheel into an empty environment and uses it, and the archive, in another folder."""
+    (target,) = (target for target, ending in TARGETS.items() if wheel.stem.endswith(ending))
     kernel = "protocol hang\nsemaphore s = 0\ngrid cta[n in 0..1] launch ascending resident 1.. {\n    wait s == 1\n}\n"
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         (folder / "hang.wlk").write_text(kernel)
         started = time.monotonic()
-        venv.create(folder / "environment", with_pip=True)
+        run([python, "-m", "venv", "--without-pip", folder / "environment"], cwd=folder)
         programs = folder / "environment/bin"
-        run([programs / "pip", "install", "--quiet", "--no-index", wheel], cwd=folder)
+        pip = [sys.executable, "-m", "pip", "--python", programs / "python"]
+        run([*pip, "install", "--quiet", "--no-index", wheel], cwd=folder)
         print(f"installed into an empty environment in {time.monotonic() - started:.1f} s")
         used = [[programs / "warplock"]]
-        for archive in PACKAGES.glob(f"warplock-*-{here()}.tar.gz"):
+        for archive in PACKAGES.glob(f"warplock-*-{target}.tar.gz"):
             run(["tar", "-xzf", archive], cwd=folder)
             used.append([folder / archive.name.removesuffix(".tar.gz") / "bin/warplock"])
         for program in used:
