@@ -46,4 +46,5 @@ mod repro_families;
 mod run;
 mod screen;
 mod signals;
+mod steps;
 mod worksheet;
