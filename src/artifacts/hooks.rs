@@ -59,20 +59,25 @@ pub struct Language {
     pub module: &'static str,
     /// The package that has it.
     pub package: &'static str,
+    /// Whether its kernels are compiled by nvcc, as a rule.
+    pub needs_nvcc: bool,
 }
 
 const LANGUAGES: [Language; 3] = [
     Language {
         module: "triton",
         package: "triton",
+        needs_nvcc: false,
     },
     Language {
         module: "cutlass",
         package: "nvidia-cutlass-dsl",
+        needs_nvcc: false,
     },
     Language {
         module: "tilelang",
         package: "tilelang",
+        needs_nvcc: true,
     },
 ];
 

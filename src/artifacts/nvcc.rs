@@ -7,6 +7,8 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use crate::arch::Arch;
+use crate::files::starting;
+use crate::pip;
 
 /// The variable by which a program in Python says which Python it is run by.
 pub const PYTHON: &str = "WARPLOCK_PYTHON";
@@ -24,12 +26,29 @@ pub fn install(variable: &dyn Fn(&str) -> Option<OsString>) -> String {
         let mut numbers = name.strip_prefix("nvidia_cuda_runtime-")?.split('.');
         Some(format!("{}.{}", numbers.next()?, numbers.next()?))
     });
-    match runtime {
-        Some(version) => {
-            format!("pip install 'nvidia-cuda-nvcc=={version}.*' nvidia-cuda-cccl")
-        }
-        None => "pip install nvidia-cuda-nvcc nvidia-cuda-cccl".to_owned(),
-    }
+    let packages = match runtime {
+        Some(version) => format!("'nvidia-cuda-nvcc=={version}.*' nvidia-cuda-cccl"),
+        None => "nvidia-cuda-nvcc nvidia-cuda-cccl".to_owned(),
+    };
+    // In an environment `pip` is that of the environment.
+    let inside = ["VIRTUAL_ENV", "CONDA_PREFIX"]
+        .into_iter()
+        .any(|name| variable(name).is_some_and(|root| !root.is_empty()));
+    let own = variable(PYTHON).map(PathBuf::from);
+    let python = match inside {
+        true => own,
+        false => own.or_else(|| first_python(&path)),
+    };
+    pip::install(&python.unwrap_or_default(), "pip", &packages)
+}
+
+/// The Python that `python3` is, or `python` where there is none.
+fn first_python(path: &OsStr) -> Option<PathBuf> {
+    let folders = || std::env::split_paths(path);
+    let mut all = ["python3", "python"]
+        .into_iter()
+        .flat_map(|name| folders().map(move |folder| folder.join(name)));
+    all.find(|python| is_program(python))
 }
 
 /// Whether the compiler says that the headers are of another version than itself.
@@ -99,18 +118,6 @@ fn packages_of(prefix: &Path) -> Vec<PathBuf> {
         .iter()
         .flat_map(|version| ["site-packages", "dist-packages"].map(|name| version.join(name)));
     folders.collect()
-}
-
-/// The entries of a folder whose names begin like this.
-fn starting(folder: &Path, prefix: &str) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let names = entries.filter_map(Result::ok);
-    names
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
-        .map(|entry| entry.path())
-        .collect()
 }
 
 fn is_program(path: &Path) -> bool {

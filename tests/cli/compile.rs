@@ -257,6 +257,26 @@ fn the_compiler_that_is_proposed_fits_the_runtime() {
     assert!(found.ends_with(hint), "{found}");
 }
 
+/// pip refuses to install next to the Python of a distribution.
+#[test]
+fn an_environment_is_proposed_where_pip_would_refuse() {
+    if std::path::Path::new("/usr/local/cuda/bin/nvcc").exists() {
+        return;
+    }
+    let folder = folder("usr/bin/python3");
+    let library = folder.path().join("usr/lib/python3.11");
+    std::fs::create_dir_all(&library).unwrap();
+    std::fs::write(library.join("EXTERNALLY-MANAGED"), "").unwrap();
+    let found = shown(&folder, &["check", "kernel.cu"], &[("PATH", "usr/bin")]);
+    let hint = "hint: install it: [folder]/usr/bin/python3 -m venv .venv && . .venv/bin/activate && pip install nvidia-cuda-nvcc nvidia-cuda-cccl\n";
+    assert!(found.ends_with(hint), "{found}");
+    // In an environment pip installs there.
+    let inside = [("PATH", "usr/bin"), ("VIRTUAL_ENV", "env")];
+    let found = shown(&folder, &["check", "kernel.cu"], &inside);
+    let hint = "hint: install it: pip install nvidia-cuda-nvcc nvidia-cuda-cccl\n";
+    assert!(found.ends_with(hint), "{found}");
+}
+
 #[test]
 fn the_compiler_is_found_where_people_have_it() {
     let places = [

@@ -192,6 +192,7 @@ fn what_is_wrong_with_a_folder_is_said() {
     --- stdout
     --- stderr
     error: no protocols (.wlk) and no compiled kernels (.ptx, .mlir, .cubin, .fatbin, .so, .o, .a) below none
+    hint: a .cu or .py file is named by itself: warplock check kernel.cu; `warplock run -- COMMAND` takes what a program compiles
     ");
     insta::assert_snapshot!(folder.run(&["check", "damaged", "--arch", "sm_90"]), @r"
     exit 2

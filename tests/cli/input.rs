@@ -377,6 +377,7 @@ fn files_that_are_no_protocols() {
     --- stdout
     --- stderr
     error: no protocols (.wlk) and no compiled kernels (.ptx, .mlir, .cubin, .fatbin, .so, .o, .a) below empty
+    hint: a .cu or .py file is named by itself: warplock check kernel.cu; `warplock run -- COMMAND` takes what a program compiles
     ");
     insta::assert_snapshot!(folder.run_with(&["check", "-"], b""), @r#"
     exit 2

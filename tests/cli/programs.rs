@@ -71,7 +71,15 @@ fn a_program_that_fails_is_a_failure() {
     --- stdout
     --- stderr
     error: the program compiled no kernel that was kept
-    hint: kernels of Triton, CuTe DSL and DeepGEMM are kept; give others as files: see warplock check --help
+    hint: kernels of Triton, CuTe DSL, TileLang and DeepGEMM are kept; give others as files: see warplock check --help
+    ");
+    insta::assert_snapshot!(folder.run(&["run", "--", "false"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the program ended with 1
+    error: the program compiled no kernel that was kept
+    hint: its own message is above; where there is no GPU, `warplock check FILE.py` gives Triton a stand-in for it
     ");
     insta::assert_snapshot!(folder.run(&["run", "--", "./missing"]), @"
     exit 2

@@ -135,6 +135,23 @@ fn what_is_missing_is_said() {
     error: kernel.py imports triton, which [folder]/python3 does not have
     hint: install it: [folder]/python3 -m pip install triton
     ");
+    // pip refuses to install next to the Python of a distribution.
+    let bin = folder.path().join("usr/bin");
+    let library = folder.path().join("usr/lib/python3.11");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::create_dir_all(&library).unwrap();
+    std::fs::write(library.join("EXTERNALLY-MANAGED"), "").unwrap();
+    std::fs::rename(folder.path().join("python3"), bin.join("python3")).unwrap();
+    let mut command = folder.command(&["check", "kernel.py"]);
+    command.env("PATH", &bin).env_remove("VIRTUAL_ENV");
+    insta::assert_snapshot!(folder.shown(&command.output().unwrap()), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: kernel.py imports triton, which [folder]/usr/bin/python3 does not have
+    hint: install it: [folder]/usr/bin/python3 -m venv .venv && . .venv/bin/activate && pip install triton
+    ");
+    std::fs::rename(bin.join("python3"), folder.path().join("python3")).unwrap();
     folder.file("plain.py", "import numpy\n");
     insta::assert_snapshot!(shown(&folder, &["check", "plain.py"]), @"
     exit 2
@@ -149,6 +166,26 @@ fn what_is_missing_is_said() {
     --- stderr
     error: cannot read missing.py: No such file or directory (os error 2)
     ");
+}
+
+#[test]
+fn a_file_that_fails_is_told_what_may_be_missing() {
+    let folder = folder();
+    folder.file("fails", "");
+    let hint = |arguments: &[&str]| {
+        let found = shown(&folder, arguments);
+        let (_, hint) = found.rsplit_once("hint: ").unwrap();
+        assert!(found.contains("ended with 1 before it compiled a kernel"));
+        hint.to_owned()
+    };
+    insta::assert_snapshot!(hint(&["check", "kernel.py"]), @"its own message is above; where there is no GPU, --arch sm_90a says what to compile for");
+    let named = ["check", "kernel.py", "--arch", "sm_90a"];
+    insta::assert_snapshot!(hint(&named), @"its own message is above");
+    // A compiler of the machine that runs the tests would be found.
+    if warplock_artifacts::nvcc::find(&|name| std::env::var_os(name)).is_none() {
+        folder.file("tile.py", "import tilelang\n");
+        insta::assert_snapshot!(hint(&["check", "tile.py"]), @"TileLang compiles with nvcc, and none is found; install it: pip install nvidia-cuda-nvcc nvidia-cuda-cccl");
+    }
 }
 
 #[test]

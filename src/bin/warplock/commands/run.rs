@@ -59,9 +59,15 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         exit = Exit::Input;
     }
     let Some(inputs) = inputs::left_in(&folder, arguments.keep.is_some()) else {
-        return Err(Failure::input("the program compiled no kernel that was kept").hint(
-            "kernels of Triton, CuTe DSL and DeepGEMM are kept; give others as files: see warplock check --help",
-        ));
+        let hint = match ended.success() {
+            true => {
+                "kernels of Triton, CuTe DSL, TileLang and DeepGEMM are kept; give others as files: see warplock check --help"
+            }
+            false => {
+                "its own message is above; where there is no GPU, `warplock check FILE.py` gives Triton a stand-in for it"
+            }
+        };
+        return Err(Failure::input("the program compiled no kernel that was kept").hint(hint));
     };
     Ok(exit.max(check::decide(inputs, &arguments.options, session)?))
 }

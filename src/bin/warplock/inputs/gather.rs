@@ -35,10 +35,12 @@ pub fn folder(folder: &Path, inside: bool, inputs: &mut Inputs) {
     };
     let (kernels, failed) = (collected.kernels, collected.failed);
     if protocols.is_empty() && kernels.is_empty() && failed.is_empty() {
-        inputs.all.push(Err(Failure::input(format!(
+        let nothing = Failure::input(format!(
             "no protocols (.wlk) and no compiled kernels (.ptx, .mlir, .cubin, .fatbin, .so, .o, .a) below {}",
             sources::name_of(folder)
-        ))));
+        ));
+        let hint = "a .cu or .py file is named by itself: warplock check kernel.cu; `warplock run -- COMMAND` takes what a program compiles";
+        inputs.all.push(Err(nothing.hint(hint)));
         return;
     }
     let protocols = protocols.iter().map(|path| Ok(Input::file(path)));

@@ -13,6 +13,7 @@ use itertools::Itertools;
 use warplock_artifacts::hooks;
 use warplock_artifacts::hooks::Language;
 use warplock_artifacts::nvcc;
+use warplock_artifacts::pip;
 
 use crate::failure::Failure;
 use crate::files;
@@ -79,9 +80,10 @@ pub fn run(path: &Path, compiler: &Compiler, session: &Session) -> Result<Inputs
             (None, true) => "compiles no kernel when it runs".to_owned(),
             (None, false) => format!("{} before it compiled a kernel", program::how(ended)),
         };
-        return Err(Failure::input(format!("{name} {what}")).hint(
-            "call the kernel, or compile it as with cute.compile or triton.compile, at the end of the file",
-        ));
+        let failed = launch.is_none() && !ended.success();
+        return Err(
+            Failure::input(format!("{name} {what}")).hint(help(&languages, compiler, failed))
+        );
     }
     for input in inputs.all.iter_mut().flatten() {
         input.keep(&name)?;
@@ -99,6 +101,24 @@ pub fn run(path: &Path, compiler: &Compiler, session: &Session) -> Result<Inputs
         inputs.all.push(Err(failed));
     }
     Ok(inputs)
+}
+
+/// What helps where a file compiled no kernel.
+fn help(languages: &[Language], compiler: &Compiler, failed: bool) -> String {
+    if !failed {
+        return "call the kernel, or compile it as with cute.compile or triton.compile, at the end of the file".to_owned();
+    }
+    let variable = |name: &str| std::env::var_os(name);
+    let needs_nvcc = languages.iter().any(|language| language.needs_nvcc);
+    if needs_nvcc && nvcc::find(&variable).is_none() {
+        let command = nvcc::install(&variable);
+        return format!("TileLang compiles with nvcc, and none is found; install it: {command}");
+    }
+    match compiler.arch {
+        None => "its own message is above; where there is no GPU, --arch sm_90a says what to compile for",
+        Some(_) => "its own message is above",
+    }
+    .to_owned()
 }
 
 /// The Pythons at hand: the one that called, that of the virtual environment, the first on `PATH`.
@@ -148,12 +168,15 @@ fn lacks(python: &Path, languages: &[Language], name: &str, folder: &Path) -> Re
     });
     match missing {
         None => Ok(()),
-        Some(Language { module, package }) => {
-            let python = sources::name_of(python);
+        Some(Language {
+            module, package, ..
+        }) => {
+            let named = sources::name_of(python);
+            let command = pip::install(python, &format!("{named} -m pip"), package);
             Err(Failure::input(format!(
-                "{name} imports {module}, which {python} does not have"
+                "{name} imports {module}, which {named} does not have"
             ))
-            .hint(format!("install it: {python} -m pip install {package}")))
+            .hint(format!("install it: {command}")))
         }
     }
 }
