@@ -99,6 +99,24 @@ fn tensor_memory_is_given_back_as_it_was_allocated() {
 }
 
 #[test]
+fn bulk_copies_write_to_multiples_of_16_bytes() {
+    let copy = |place: u32| {
+        format!(
+            ".shared .align 16 .b8 tile[64];\n@%p0 bra W;\nmbarrier.init.shared.b64 [bar], 1;\n\
+             ld.param.u32 %r6, [n];\ncvt.u64.u32 %rd1, %r6;\n\
+             mbarrier.arrive.expect_tx.shared.b64 %rd2, [bar], 16;\n\
+             cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile+{place}], [%rd1], 16, [bar];\n\
+             W: bar.sync 0;\n\
+             L: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\n"
+        )
+    };
+    refused(1, &copy(8), "bulk copies write to multiples of 16 bytes");
+    for said in verdicts(64, 1, &copy(32)) {
+        assert!(said.starts_with("PROVED"), "{said}");
+    }
+}
+
+#[test]
 fn mbarriers_of_other_ctas_are_not_waited_for() {
     let begin = "@!%p0 mbarrier.init.shared::cta.b64 [%r1], 64;\nfence.mbarrier_init.release.cluster;\n\
          barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nmov.u32 %r11, %cluster_ctarank;\n\

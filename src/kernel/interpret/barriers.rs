@@ -97,6 +97,8 @@ pub struct Barrier {
     pub generation: u64,
     /// What the first one to register said, while somebody is registered. `Some(None)`: all threads.
     pub open: Option<Option<u32>>,
+    /// Whether the first one to register reduces.
+    reduces: bool,
     /// Threads that have registered.
     pub arrived: u32,
     lanes: Vec<Lanes>,
@@ -120,6 +122,8 @@ pub struct Registration {
     /// How many threads it counts for.
     pub count: u32,
     pub threads: Option<u32>,
+    /// Whether this is a `bar.red`.
+    pub reduces: bool,
     pub votes: Votes,
 }
 
@@ -143,8 +147,15 @@ impl Barrier {
             Some(open) if open.unwrap_or(all) != registration.threads.unwrap_or(all) => {
                 return Err("threads name different thread counts at a barrier".to_owned());
             }
+            // PTX ISA, `barrier.red`: it should not be intermixed with the others at one active barrier.
+            Some(_) if self.reduces != registration.reduces => {
+                return Err("`bar.red` meets `bar.sync` or `bar.arrive` at a barrier".to_owned());
+            }
             Some(_) => {}
-            None => self.open = Some(registration.threads),
+            None => {
+                self.open = Some(registration.threads);
+                self.reduces = registration.reduces;
+            }
         }
         let Some(lanes) = self.lanes.get_mut(registration.warp) else {
             return Err("no such warp".to_owned());

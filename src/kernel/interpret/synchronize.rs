@@ -107,8 +107,7 @@ impl Warp {
                     };
                     self.emit(at, kind, None, group.lanes, group.reasons, world)?;
                     if simulates {
-                        let votes = Votes::default();
-                        let form = (barrier, Some(threads), *aligned, votes);
+                        let form = (barrier, Some(threads), *aligned, None);
                         self.register_at(form, at, group.lanes, world)?;
                     }
                 }
@@ -479,16 +478,16 @@ impl Warp {
                 "lanes of a warp name different barriers at once",
             ));
         };
-        let mut votes = Votes::default();
+        let mut votes = None;
         if let Some(reduction) = reduction {
             let (_, source) = parts(reduction);
             let holding = self.holding(source, lanes, world, at)?;
             let taint = self.joined(&[source], lanes, control, world);
-            votes = Votes {
+            votes = Some(Votes {
                 holding: holding.count_ones(),
                 all: lanes.count_ones(),
                 origins: taint.origins,
-            };
+            });
         }
         let number = group.word(0);
         let form = (number, threads.map(|_| group.word(1)), aligned, votes);
@@ -503,7 +502,7 @@ impl Warp {
 
     fn register_at(
         &self,
-        (barrier, threads, aligned, votes): (u32, Option<u32>, bool, Votes),
+        (barrier, threads, aligned, votes): (u32, Option<u32>, bool, Option<Votes>),
         at: Place,
         lanes: Lanes,
         world: &mut World,
@@ -518,7 +517,8 @@ impl Warp {
                 lanes.count_ones()
             },
             threads,
-            votes,
+            reduces: votes.is_some(),
+            votes: votes.unwrap_or_default(),
         };
         let alive = world.alive_of(self.cta).to_vec();
         let World { barriers, sets, .. } = world;

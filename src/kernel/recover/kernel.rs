@@ -24,6 +24,7 @@ use crate::recover::lower::Inputs;
 use crate::recover::lower::counter;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
+use crate::recover::misplaced::refuse_misplaced_copies;
 use crate::recover::ordered::refuse_unordered;
 use crate::recover::overwritten::refuse_stores;
 use crate::recover::own_phases;
@@ -124,6 +125,7 @@ fn refuse_unknown(kernel: &Kernel) -> Result<(), Obstacle> {
 /// `data`: whether what is read and written in shared memory is decided about.
 pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<String>, Obstacle> {
     refuse_unknown(kernel)?;
+    refuse_misplaced_copies(kernel)?;
     let elsewhere = match refuse_stores(kernel) {
         Err(_) if !has_mbarriers => None,
         found => found?,
@@ -219,6 +221,7 @@ fn roles_with(
             "a CTA has 1 to 1,024 threads, and a cluster 1 to 16 CTAs",
         ));
     }
+    refuse_misplaced_copies(kernel)?;
     let elsewhere = refuse_stores(kernel)?;
     let graph = Graph::new(kernel);
     if !graph.is_reducible() {

@@ -43,6 +43,7 @@ mod live;
 mod lives;
 pub mod lower;
 mod meet;
+mod misplaced;
 mod multiples;
 mod names;
 pub mod number;

@@ -227,3 +227,42 @@ fn a_trap_ends_the_run() {
     assert!(matches!(b.run(32).outcome, Outcome::Trap { .. }));
     assert!(matches!(b.simulate(32).outcome, Outcome::Trap { .. }));
 }
+
+/// Source: PTX ISA, `barrier.red`: it is not to be intermixed with `barrier.sync` at one active barrier.
+#[test]
+fn a_reduction_does_not_meet_other_registrations() {
+    let voting = |below: u128| {
+        let mut b = Builder::new(4);
+        let warp = b.special(0, Special::Warp);
+        let low = b.less(0, warp, constant(below));
+        b.branch(0, low, 1, 2);
+        let votes = b.register(32);
+        let holds = b.less(1, warp, constant(1));
+        b.sync(
+            1,
+            Synchronization::BarrierSync {
+                barrier: constant(0),
+                threads: None,
+                aligned: false,
+                reduction: Some(BarrierReduction::Count {
+                    result: votes,
+                    source: Operand::Register(holds),
+                }),
+            },
+        );
+        b.barrier(2, 0, None, false);
+        b.jump(1, 3);
+        b.jump(2, 3);
+        let mut launch = b.launch(64);
+        launch.waits = Waits::Simulate;
+        let trace = run(&b.kernel, &launch);
+        trace
+            .map(|trace| trace.outcome)
+            .map_err(|stop| stop.to_string())
+    };
+    for below in [0, 2] {
+        assert_eq!(voting(below), Ok(Outcome::Finished));
+    }
+    let mixed = voting(1).unwrap_err();
+    assert!(mixed.contains("`bar.red` meets"), "{mixed}");
+}
