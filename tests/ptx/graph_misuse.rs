@@ -314,10 +314,9 @@ fn lanes_that_may_be_ahead() {
         verdict(64, &code("")),
         @"UNKNOWN line 30: some lanes of the warp have waited, and others may come here ahead of them: a `bar.warp.sync` is missing"
     );
-    assert_eq!(
-        verdict(64, &code("bar.warp.sync -1;\n")),
-        "PROVED for every schedule"
-    );
+    for sync in ["bar.warp.sync -1;\n", "tcgen05.wait::ld.sync.aligned;\n"] {
+        assert_eq!(verdict(64, &code(sync)), "PROVED for every schedule");
+    }
 }
 
 /// The path does not know `WARP_SZ`, the graph does. What the path finds undefined is not asked of the graph.

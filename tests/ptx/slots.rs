@@ -191,7 +191,7 @@ fn rings_of_seven() {
     insta::assert_snapshot!(of_seven(7, 4, "not.b32 %r24, %r23;\n"), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp1 first waits for empty_bar[0] with parity 1 (line 259). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 147), after its own first wait, for full_bar[0] with parity 1 (line 144), had passed at once, too. One of these two waits is for the wrong parity or comes too early
+    kernel.ptx: deadlock: REFUTED at n = 1: warp1 first waits for empty_bar[0] with parity 1 (line 259). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 147), after its own first wait, for full_bar[0] with parity 1 (line 144), had passed at once, too. One of these two waits is for the wrong parity or comes too early
     --- stderr
     ");
 }

@@ -154,3 +154,33 @@ fn bytes_that_are_not_shown_to_be_those_that_are_expected() {
         "{constant}"
     );
 }
+
+/// The copies of each phase stand before its bytes are expected, equally many of equally many bytes.
+#[test]
+fn copies_before_their_bytes_are_expected() {
+    let (first, second) = (wait("W", 0, 0), wait("X", 0, 1));
+    let (some, more) = (expect(64), expect(96));
+    for code in [
+        vec![COPY, &some[..], &first, COPY, &some, &second],
+        vec![COPY, COPY, &some, &first, COPY, COPY, &some, &second],
+    ] {
+        let said = by_one(&code);
+        assert!(
+            said.starts_with("PROVED for every schedule"),
+            "{code:?}\n{said}"
+        );
+    }
+    // One phase has fewer copies or more bytes than another one, or bytes of which not all copies have the same.
+    for code in [
+        vec![COPY, COPY, &some[..], &first, COPY, &some, &second],
+        vec![COPY, &some, &first, COPY, &more, &second],
+        vec![
+            COPY, COPY, COPY, &some, &first, COPY, COPY, COPY, &some, &second,
+        ],
+    ] {
+        let said = by_one(&code);
+        assert!(said.starts_with("UNKNOWN line "), "{code:?}\n{said}");
+    }
+    // Nobody waits for the first phase, so its bytes may still come when those of the second are expected.
+    insta::assert_snapshot!(by_one(&[COPY, &some, COPY, &some, &second]), @"UNKNOWN a run does something undefined: warp0: 1 arrivals where 0 are pending");
+}

@@ -366,3 +366,80 @@ fn ends_of_one_block_are_in_order() {
         "{shown}"
     );
 }
+
+/// Two warps meet in every tile of a number that the kernel says, as long as the tile has no bits of a mask. Tiles beyond that may
+/// have none either. A loop that looks at its next tile comes behind a look at the first one.
+#[test]
+fn tiles_of_a_number_in_the_kernel() {
+    let tiles = |name: &str, mask: u32, guard: bool| {
+        let guard = match guard {
+            true => format!("and.b32 %r6, %r4, {mask};\nsetp.ne.s32 %p3, %r6, 0;\n@%p3 bra END;\n"),
+            false => String::new(),
+        };
+        format!(
+            "{guard}{name}:\nbar.sync 1, 64;\nadd.s32 %r4, %r4, %r5;\nand.b32 %r6, %r4, {mask};\n\
+             setp.eq.s32 %p3, %r6, 0;\n@%p3 bra {name};\nbra END;\n"
+        )
+    };
+    let both = |one: (u32, bool), other: (u32, bool)| {
+        let (one, other) = (
+            tiles("FIRST", one.0, one.1),
+            tiles("SECOND", other.0, other.1),
+        );
+        hand_written(
+            "",
+            64,
+            &format!(
+                "mov.u32 %r4, %ctaid.x;\nmov.u32 %r5, %nctaid.x;\n@%p2 bra OTHER;\n{one}OTHER:\n{other}END:"
+            ),
+        )
+    };
+    let tiles = 0xff000;
+    insta::assert_snapshot!(both((tiles, true), (tiles, true)), @r"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every tiles in 0..=1073741823 and schedule: all obligations of [rule] hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(both((tiles, true), (0xfe000, true)), @r"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at tiles = 1, tiles_2 = 2: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 36): 3 warps come in all, 2 for each completion, and warp0 and warp1 completed one before
+    --- stderr
+    ");
+    insta::assert_snapshot!(both((tiles, false), (tiles, false)), @r"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 26, `@%p3 bra FIRST`: how often this loop runs is not followed
+    --- stderr
+    ");
+}
+
+/// Two warps do one round less than there are blocks of 64, at least two. The second one does two at once, as often as the number
+/// without its lowest bit says, and one more where that is 1, or by mistake where it is 0.
+#[test]
+fn rounds_by_the_bits_of_a_number() {
+    let rounds = |left_over: &str| {
+        let code = format!(
+            "setp.lt.s32 %p3, %r60, 129;\n@%p3 bra END;\nadd.s32 %r4, %r60, 63;\nshr.s32 %r4, %r4, 6;\nadd.s32 %r4, %r4, -1;\n\
+             @%p2 bra OTHER;\nmov.u32 %r5, 0;\nFIRST:\nbar.sync 1, 64;\nadd.s32 %r5, %r5, 1;\nsetp.lt.s32 %p3, %r5, %r4;\n\
+             @%p3 bra FIRST;\nbra END;\n\
+             OTHER:\nand.b32 %r6, %r4, 67108862;\nneg.s32 %r6, %r6;\nSECOND:\nbar.sync 1, 64;\nbar.sync 1, 64;\n\
+             add.s32 %r6, %r6, 2;\nsetp.ne.s32 %p3, %r6, 0;\n@%p3 bra SECOND;\nand.b32 %r7, %r4, 1;\n\
+             setp.{left_over}.s32 %p3, %r7, 0;\n@%p3 bra END;\nbar.sync 1, 64;\nEND:"
+        );
+        hand_written("", 64, &code)
+    };
+    insta::assert_snapshot!(rounds("eq"), @r"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every n_over_64_up in 0..=16777216 and schedule: all obligations of [rule] hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(rounds("ne"), @r"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at n_over_64_up = 3: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 43): 5 warps come in all, 2 for each completion, and warp0 and warp1 completed 2 before
+    --- stderr
+    ");
+}

@@ -9,6 +9,10 @@
 //! copies have landed, and not before. A block may have several phases, as the body of a loop that the compiler has written
 //! out: one begins where bytes are expected behind a copy. Each has to have copies then, all of them before the warp waits
 //! again. Where it is not certain to which phase a copy belongs, the kernel is refused.
+//!
+//! Copies may also begin before their bytes are expected. If a block begins equally many copies in front of each place that
+//! expects bytes, and all of these expect the same number, then it does not matter which copies are of which phase: each has an
+//! equal share, so whichever they are, that many complete a phase and fewer do not.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -81,6 +85,8 @@ struct Uses {
     copies: Vec<Copied>,
     /// Bytes that are known and delivered there as well.
     known: Vec<(Site, Number)>,
+    /// Blocks that begin equally many copies in front of each place where they expect the same bytes.
+    even: Vec<Site>,
 }
 
 impl Uses {
@@ -118,13 +124,31 @@ struct Course {
     waits: usize,
     /// Whether it has waited for this mbarrier since it last expected bytes.
     passed: bool,
+    /// How many copies it has begun since it last expected bytes.
+    begun: i128,
+    /// How many copies stood in front of each place that expects bytes, and how many bytes.
+    runs: Vec<(i128, Option<i128>)>,
+    /// Whether there are copies whose bytes matter one by one.
+    unlike: bool,
 }
 
 impl Course {
     /// Bytes are expected.
-    fn expect(&mut self) {
+    fn expect(&mut self, bytes: &Number) {
         self.turn += usize::from(self.expects && self.copies);
         (self.expects, self.copies, self.passed) = (true, false, false);
+        self.runs.push((self.begun, bytes.as_constant()));
+        self.begun = 0;
+    }
+
+    /// Whether equally many copies stand in front of each place that expects bytes and none behind the last, and all of these
+    /// expect the same, of which each copy has an equal share.
+    fn is_even(&self) -> bool {
+        let Some((copies, Some(bytes))) = self.runs.first() else {
+            return false;
+        };
+        let even = self.runs.iter().all(|run| *run == (*copies, Some(*bytes)));
+        even && *copies > 0 && bytes % copies == 0 && self.begun == 0 && !self.unlike
     }
 
     /// A copy begins behind so many waits of the block. Gives whether its phase is certain.
@@ -135,6 +159,7 @@ impl Course {
             self.turn += usize::from(waited);
         }
         (self.copies, self.waits) = (true, waits);
+        self.begun += 1;
         !self.expects || !waited && !self.passed
     }
 }
@@ -180,6 +205,19 @@ fn settle_turns(all: &mut [Uses]) -> Result<(), Obstacle> {
     let expected = all.iter().flat_map(|uses| &uses.expected);
     let later = expected.filter(|(site, _)| site.turn > 0);
     let several: Vec<Site> = later.map(|(site, _)| site.clone()).collect();
+    // One program alone, in which it does not matter.
+    let is_even = |site: &Site| {
+        let uses = |uses: &&Uses| {
+            let expected = uses.expected.iter().map(|(site, _)| site);
+            let mut sites = expected.chain(uses.copies.iter().map(|copy| &copy.site));
+            sites.any(|other| other.is_beside(site))
+        };
+        let mut involved = all.iter().filter(uses);
+        let first = involved.next();
+        let even = first.is_some_and(|uses| uses.even.iter().any(|other| other.is_beside(site)));
+        even && involved.next().is_none()
+    };
+    let several: Vec<Site> = several.into_iter().filter(|site| !is_even(site)).collect();
     let has_several = |site: &Site| several.iter().any(|other| other.is_beside(site));
     for copy in all.iter().flat_map(|uses| &uses.copies) {
         if !has_several(&copy.site) {
@@ -249,6 +287,7 @@ fn collect(
     for line in lines {
         let writes = before.and_then(mapped).map(|(place, _)| room(place));
         before = Some(line);
+        let outer = line;
         every_line(std::slice::from_ref(line), &mut |line| match line {
             Line::Action {
                 action: Action::Wait { object, .. } | Action::WaitOwn { object, .. },
@@ -261,6 +300,17 @@ fn collect(
                 action: Action::Sync { .. } | Action::ClusterWait,
                 ..
             } => waits += 1,
+            // Deeper inside.
+            Line::Action {
+                action:
+                    Action::Expect { object, .. }
+                    | Action::ArriveExpect { object, .. }
+                    | Action::Copy { object, .. }
+                    | Action::Complete { object, .. },
+                ..
+            } if !std::ptr::eq(line, outer) => {
+                courses.entry(object).or_default().unlike = true;
+            }
             _ => {}
         });
         let Line::Action { action, location } = line else {
@@ -274,7 +324,7 @@ fn collect(
         match action {
             Action::Expect { object, bytes } | Action::ArriveExpect { object, bytes } => {
                 let course = courses.entry(object).or_default();
-                course.expect();
+                course.expect(bytes);
                 uses.expected.push((site(object, course), bytes.clone()));
             }
             Action::Copy {
@@ -284,6 +334,7 @@ fn collect(
             | Action::Complete { object, bytes } => {
                 let course = courses.entry(object).or_default();
                 course.copy(waits);
+                course.unlike = true;
                 uses.known.push((site(object, course), bytes.clone()));
             }
             Action::Copy {
@@ -292,6 +343,7 @@ fn collect(
             } => {
                 let course = courses.entry(object).or_default();
                 let certain = course.copy(waits);
+                course.unlike |= writes.is_some();
                 uses.copies.push(Copied {
                     site: site(object, course),
                     location: location.clone(),
@@ -302,6 +354,12 @@ fn collect(
             _ => {}
         }
     }
+    let even = courses.into_iter().filter(|(_, course)| course.is_even());
+    uses.even.extend(even.map(|(object, _)| Site {
+        around: around.clone(),
+        object: object.clone(),
+        turn: 0,
+    }));
 }
 
 /// The bytes of a copy of a program, which is this one of its copies.

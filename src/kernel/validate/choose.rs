@@ -28,6 +28,8 @@ const VALUES: [u32; 24] = [
 /// How many units of what the kernel divides it by a word has.
 const MULTIPLES: [u32; 5] = [0, 1, 2, 3, 5];
 const GRIDS: [u32; 6] = [1, 2, 3, 5, 8, 40];
+/// Of tiles that are a number in the kernel, small grids leave each CTA too many to be run.
+const LARGE_GRIDS: [u32; 4] = [256, 1024, 2048, 5000];
 /// What words have that no input mentions.
 const OTHERS: [u32; 4] = [1, 2, 0, 64];
 
@@ -140,8 +142,15 @@ pub fn choose(
     );
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut seen = BTreeSet::new();
-    for number in 0..CANDIDATES + rare.len() {
-        let mut launch = candidate(kernel, shape, &parameters, (&pool, &units), number);
+    let small = (0..CANDIDATES + rare.len()).map(|number| (number, false));
+    let large = (pool.len()..CANDIDATES).map(|number| (number, true));
+    for (number, is_large) in small.chain(large) {
+        if is_large && !candidates.is_empty() {
+            break;
+        }
+        let grids: &[u32] = if is_large { &LARGE_GRIDS } else { &GRIDS };
+        let pools = (&pool[..], &units, grids);
+        let mut launch = candidate(kernel, shape, &parameters, pools, number);
         let rare = number.checked_sub(CANDIDATES).and_then(|at| rare.get(at));
         for (offset, value) in rare.into_iter().flatten() {
             launch.set_bytes(*offset, &value.to_le_bytes());
@@ -213,7 +222,7 @@ fn candidate(
     kernel: &Kernel,
     shape: Shape,
     parameters: &[u32],
-    (pool, units): (&[u32], &BTreeMap<u32, u32>),
+    (pool, units, grids): (&[u32], &BTreeMap<u32, u32>, &[u32]),
     number: usize,
 ) -> Launch {
     let mut launch = Launch::new(kernel);
@@ -228,7 +237,7 @@ fn candidate(
         let grid = if alike.is_some() {
             1 + u32::from(axis == 0)
         } else {
-            chance.one_of(&GRIDS)
+            chance.one_of(grids)
         };
         let index = if alike.is_some() {
             0

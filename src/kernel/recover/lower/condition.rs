@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::Lowerer;
 use super::Origin;
-use super::spared::Asked;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
@@ -283,13 +282,19 @@ impl Lowerer<'_> {
             let Some(known) = all.find(|known| known.shape == shape) else {
                 continue;
             };
-            let leaves = own == Some(in_loop) && holds && ahead == 0;
+            let input = known.input;
+            let trips = Number::of(Atomic::Input(input));
+            // One that looks a round ahead is left in the first round whose next one it does not hold in. That is known of the
+            // rounds that are counted where there is a first one.
+            let first = |it: &Self| {
+                let more = trips.minus(&Number::constant(1));
+                more.is_some_and(|more| it.is_natural(&more))
+            };
+            let leaves = own == Some(in_loop) && holds && (ahead == 0 || ahead == 1 && first(self));
             if !known.ends_once && !leaves {
                 continue;
             }
-            let input = known.input;
             let at = Number::of(Atomic::Index(in_loop)).plus(&Number::constant(ahead))?;
-            let trips = Number::of(Atomic::Input(input));
             let condition =
                 Condition::at_least_zero(trips.minus(&at)?.minus(&Number::constant(1))?);
             return if holds {
@@ -323,7 +328,7 @@ impl Lowerer<'_> {
             } else {
                 self.arena.terms.not(&term)
             };
-            if self.has_passed(condition, object, parity, &mut Asked::default()) {
+            if self.has_passed_here(condition, object, parity) {
                 self.arena.looked_ahead = true;
                 return Some(waits.to_vec());
             }

@@ -235,7 +235,7 @@ impl Lowerer<'_> {
                         if high == all + 1 {
                             number.minus(&below)
                         } else {
-                            number.remainder(high)?.minus(&below)
+                            self.reduced(&number, high)?.minus(&below)
                         }
                     }
                     Binary::ShiftRightLogical => {
@@ -318,6 +318,15 @@ impl Lowerer<'_> {
                 }
             }
             _ => None,
+        }
+    }
+
+    /// The remainder by a constant: a number that is known to be less is that itself, whatever is added up in it.
+    fn reduced(&self, number: &Number, by: i128) -> Option<Number> {
+        let more = Number::constant(by - 1).minus(number)?;
+        match self.is_natural(number) && self.is_natural(&more) {
+            true => Some(number.clone()),
+            false => number.remainder(by),
         }
     }
 

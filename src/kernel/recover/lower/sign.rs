@@ -39,11 +39,35 @@ impl Lowerer<'_> {
                 .is_some_and(|difference| at_least(&difference))
         });
         by_fact
+            || depth > 0 && self.is_natural_by_multiple(number, depth - 1, left)
             || depth > 0
                 && number.parts.iter().any(|(atomic, coefficient)| {
                     self.is_natural_by(number, (atomic, *coefficient), depth - 1, left)
                         .unwrap_or(false)
                 })
+    }
+
+    /// The same by a multiple of what is known to be at least 0: the one that takes the index of a loop out of the number. From
+    /// `i < n / 2` follows `2 * i + 1 < n`.
+    ///
+    /// Sound: the number is `k * fact + rest`, where `k` is positive and both are at least 0.
+    fn is_natural_by_multiple(&self, number: &Number, depth: u32, left: &Cell<u32>) -> bool {
+        let indices = number.parts.iter();
+        let indices = indices.filter(|(atomic, _)| matches!(atomic, Atomic::Index(_)));
+        indices.into_iter().any(|(index, coefficient)| {
+            self.facts.iter().any(|fact| {
+                let Some(own) = fact.parts.get(index) else {
+                    return false;
+                };
+                // Once is what is tried already.
+                let times = coefficient / own;
+                if times < 2 || coefficient % own != 0 {
+                    return false;
+                }
+                let rest = fact.times(times).and_then(|fact| number.minus(&fact));
+                rest.is_some_and(|rest| self.is_natural_within(&rest, depth, left))
+            })
+        })
     }
 
     /// The same by what one part is at least, or at most where its coefficient is negative.
@@ -188,8 +212,11 @@ impl Lowerer<'_> {
             return;
         }
         self.facts.push(number.clone());
-        if let Some(tight) = number.tightened().filter(|tight| tight != number) {
-            self.facts.push(tight);
-        }
+        let tight = number.tightened().filter(|tight| tight != number);
+        // That `n % 2` is not 0 says of `n` and `n / 2` what `n - 2 * (n / 2)` does.
+        let expanded = number.without_remainders();
+        let expanded = expanded.filter(|expanded| expanded != number);
+        let expanded = expanded.filter(|expanded| tight.as_ref() != Some(expanded));
+        self.facts.extend(tight.into_iter().chain(expanded));
     }
 }

@@ -10,13 +10,13 @@ use super::Lowerer;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
+use crate::recover::launch::is_launch;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
-use crate::recover::tree::Awaited;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Phi;
 
@@ -28,14 +28,88 @@ type Question = (TermId, TermId, TermId, Vec<TermId>, usize);
 
 /// What has been asked of phis.
 #[derive(Default)]
-pub(super) struct Asked {
+struct Asked {
     /// Questions that are open, and those that were answered with yes on the way to one that is. Either may be taken for granted
     /// below that one.
     granted: BTreeSet<Question>,
     count: usize,
 }
 
+/// How many relations are decided either way, one behind the other.
+const MOST_SPLIT: u32 = 3;
+
 impl Lowerer<'_> {
+    /// Whether a condition that is looked at here holds only where a test of this mbarrier for this parity has passed. What holds
+    /// here decides relations in it, as behind a loop that `n` is odd, so that its last iteration has not been that of `n - 1`.
+    ///
+    /// Sound: the condition, the mbarrier and the parity are values at this point, and so are the relations in them. Each of these
+    /// holds here or does not. Where both may be, the condition has to do in both cases, each with what holds in it.
+    pub(super) fn has_passed_here(
+        &mut self,
+        condition: TermId,
+        object: TermId,
+        parity: TermId,
+    ) -> bool {
+        self.has_passed_within(condition, object, parity, MOST_SPLIT)
+    }
+
+    fn has_passed_within(
+        &mut self,
+        condition: TermId,
+        object: TermId,
+        parity: TermId,
+        splits: u32,
+    ) -> bool {
+        if self.has_passed(condition, object, parity, &mut Asked::default()) {
+            return true;
+        }
+        let atoms = self.arena.terms.atoms(condition);
+        let mut tested = atoms
+            .iter()
+            .filter(|atom| matches!(atom, Atom::Test(_) | Atom::Phi(_)));
+        if tested.next().is_none() {
+            return false;
+        }
+        let parts = self.arena.terms.parts(condition);
+        let relations = parts
+            .into_iter()
+            .filter(|part| matches!(self.arena.terms.node(*part), Node::Relation(..)));
+        let relations: Vec<TermId> = relations.collect();
+        let mut open = None;
+        for relation in relations {
+            let Some(holds) = self.condition(relation) else {
+                continue;
+            };
+            match self.known(&holds) {
+                // One after the other: with this one decided, others may be left out.
+                Some(truth) => {
+                    let terms = &mut self.arena.terms;
+                    let constant = terms.constant(u128::from(truth), 1);
+                    let decided = [condition, object, parity]
+                        .map(|term| terms.replaced(term, relation, constant));
+                    return decided[0] != condition
+                        && self.has_passed_within(decided[0], decided[1], decided[2], splits);
+                }
+                None => open = open.or(Some((relation, holds))),
+            }
+        }
+        let Some(((relation, holds), splits)) = open.zip(splits.checked_sub(1)) else {
+            return false;
+        };
+        let not = self.arena.terms.not(&relation);
+        let negated = holds.clone().negated();
+        let sides = [(relation, Some(holds), true), (not, negated, false)];
+        sides.into_iter().all(|(held, holds, truth)| {
+            let terms = &mut self.arena.terms;
+            let constant = terms.constant(u128::from(truth), 1);
+            let [condition, object, parity] =
+                [condition, object, parity].map(|term| terms.replaced(term, relation, constant));
+            self.under(held, holds.as_ref(), |lowerer| {
+                lowerer.has_passed_within(condition, object, parity, splits)
+            })
+        })
+    }
+
     /// Whether a loop runs once at most.
     fn runs_once(&self, id: LoopId) -> bool {
         let count = self.counts.get(&id);
@@ -46,7 +120,7 @@ impl Lowerer<'_> {
     /// Whether a condition holds only where a test of this mbarrier for this parity has passed. Phis are followed by
     /// coinduction: what is asked of a phi again on the way may be taken for granted. What was answered with no may not, nor what was
     /// answered with yes below it.
-    pub(super) fn has_passed(
+    fn has_passed(
         &mut self,
         condition: TermId,
         object: TermId,
@@ -61,13 +135,10 @@ impl Lowerer<'_> {
         }
         match self.arena.terms.node(condition).clone() {
             Node::Atom(Atom::Test(test)) => {
-                let test = self.arena.tests[test as usize].clone();
-                test.awaited
-                    == Awaited {
-                        object,
-                        phase: parity,
-                        class: None,
-                    }
+                let awaited = self.arena.tests[test as usize].awaited;
+                let own = [awaited.object, awaited.phase].map(|term| self.at_such_launches(term));
+                let asked = [object, parity].map(|term| self.at_such_launches(term));
+                awaited.class.is_none() && own == asked
             }
             Node::Binary(Binary::And, a, b) => {
                 self.has_passed(a, object, parity, asked)
@@ -98,6 +169,27 @@ impl Lowerer<'_> {
             }
             _ => false,
         }
+    }
+
+    /// A term where conditions hold that are held here and that only the launch decides. They hold whenever something is computed in
+    /// such a launch, so also where an mbarrier was tested before.
+    fn at_such_launches(&mut self, term: TermId) -> TermId {
+        let mut term = term;
+        for held in self.held.clone() {
+            if !is_launch(held, &self.arena.terms) {
+                continue;
+            }
+            let terms = &mut self.arena.terms;
+            let (inner, truth) = match *terms.node(held) {
+                Node::Not(inner) => (inner, 0),
+                _ => (held, 1),
+            };
+            if terms.truth(inner).is_none() {
+                let constant = terms.constant(truth, 1);
+                term = terms.replaced(term, inner, constant);
+            }
+        }
+        term
     }
 
     /// The same of a phi: before its loop, and in the iteration before.

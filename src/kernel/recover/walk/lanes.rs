@@ -65,7 +65,9 @@ impl Walker<'_> {
         let OperationKind::Synchronization(synchronization) = &operation.kind else {
             return;
         };
+        // Those of `wgmma` and of tensor memory are `.sync.aligned`: each lane waits there until all of its warp have come.
         let all = match mask_of(synchronization) {
+            None if synchronization.is_for_all_lanes() => true,
             Some(Operand::Constant(lanes)) => {
                 // A mask of 32 bits, as `-1` is written.
                 let lanes = u32::try_from(lanes & 0xffff_ffff).unwrap_or(0);
