@@ -259,9 +259,68 @@ fn a_store_over_an_mbarrier_is_refused() {
     let ended = "bar.sync 0;\n@%p1 mbarrier.inval.shared.b64 [%r2];\nst.shared.u32 [%r2], 0;\nret;";
     let ended = format!("@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n{ended}");
     assert_eq!(code(&ended), Ok(()));
+    // Warps that wait at it need not be through.
+    let waits = "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p6, [%r2], 0;\n@!%p6 bra WAIT;\n";
+    let waited = ended.replace("bar.sync 0;", &format!("{waits}bar.sync 0;"));
+    assert_eq!(code(&waited), Ok(()));
+    assert_eq!(code(&waited.replace("bar.sync 0;", "")), refused);
     // A response of cluster launch control would complete there.
     let asked = "mov.u32 %r5, other;\n@%p1 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r5], [%r2];\nret;";
     assert_eq!(code(&ended.replace("ret;", asked)), refused);
+}
+
+/// Two mbarriers in one variable, of which the first one ends. Then something is done.
+fn one_of_two_ends(then: &str) -> Result<(), String> {
+    two_of_which_one_ends("", then)
+}
+
+/// The same, and something is done at the beginning.
+fn two_of_which_one_ends(first: &str, then: &str) -> Result<(), String> {
+    let code = format!(
+        ".shared .align 8 .b8 both[64];\nmov.u32 %r4, both;\n{first}\n@%p1 mbarrier.init.shared.b64 [%r4], 1;\nbar.sync 0;\n\
+         @%p1 mbarrier.arrive.shared.b64 _, [%r4];\nW1:\nmbarrier.try_wait.parity.shared.b64 %p6, [%r4], 0;\n@!%p6 bra W1;\n\
+         bar.sync 0;\n@%p1 mbarrier.inval.shared.b64 [%r4];\n@%p1 mbarrier.init.shared.b64 [%r4+8], 1;\nbar.sync 0;\n{then}\n\
+         @%p1 mbarrier.arrive.shared.b64 _, [%r4+8];\nW2:\nmbarrier.try_wait.parity.shared.b64 %p6, [%r4+8], 0;\n@!%p6 bra W2;"
+    );
+    entry(1, &code).map(|_| ())
+}
+
+#[test]
+fn the_place_of_an_mbarrier_that_has_ended_is_for_data_though_another_one_beside_it_goes_on() {
+    let refused = Err("this writes data over an mbarrier, which is undefined".to_owned());
+    assert_eq!(one_of_two_ends("st.shared.u32 [%r4], 0;"), Ok(()));
+    // Before it begins it is for data, too.
+    let before = "st.shared.u32 [%r4], 0;\nbar.sync 0;";
+    assert_eq!(two_of_which_one_ends(before, ""), Ok(()));
+    assert_eq!(
+        two_of_which_one_ends("st.shared.u32 [%r4+8], 0;\nbar.sync 0;", ""),
+        refused
+    );
+    // Over the other one, and over both.
+    assert_eq!(one_of_two_ends("st.shared.u32 [%r4+8], 0;"), refused);
+    assert_eq!(
+        one_of_two_ends("st.shared.v4.u32 [%r4], {%r3, %r3, %r3, %r3};"),
+        refused
+    );
+    // It is used again behind the store.
+    let again = "st.shared.u32 [%r4], 0;\n@%p1 mbarrier.arrive.shared.b64 _, [%r4];";
+    assert_eq!(one_of_two_ends(again), refused);
+    // So it may be by a computed place, and a use behind the end of a life is refused.
+    let computed = "and.b32 %r5, %r3, 1;\nshl.b32 %r5, %r5, 3;\nadd.u32 %r6, %r4, %r5;\nst.shared.u32 [%r4], 0;\n@%p1 mbarrier.arrive.shared.b64 _, [%r6];";
+    assert!(one_of_two_ends(computed).is_err());
+    // At a computed place it may begin again before the store.
+    let begun = computed.replace(
+        "st.shared",
+        "@%p1 mbarrier.init.shared.b64 [%r6], 1;\nst.shared",
+    );
+    assert_eq!(one_of_two_ends(&begun), refused);
+    // The store may come before the end, in the first round.
+    let early = "mov.u32 %r5, 0;\nROUND:\nst.shared.u32 [%r4+8], 0;\n@%p1 mbarrier.inval.shared.b64 [%r4+8];\nadd.u32 %r5, %r5, 1;\n\
+         setp.lt.u32 %p2, %r5, %r3;\n@%p2 bra ROUND;\n@%p1 mbarrier.init.shared.b64 [%r4+8], 1;";
+    assert_eq!(one_of_two_ends(early), refused);
+    // An initialisation of the other one does not make it one.
+    let other = "st.shared.u32 [%r4], 0;\n@%p1 mbarrier.init.shared.b64 [%r4+16], 1;\n@%p1 mbarrier.arrive.shared.b64 _, [%r4];";
+    assert_eq!(one_of_two_ends(other), refused);
 }
 
 /// The four warps of a warpgroup close two groups of multiplications in each of `n` rounds. They wait for the first in the round

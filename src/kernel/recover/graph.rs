@@ -85,6 +85,10 @@ impl Graph {
         (seen, round)
     }
 
+    pub fn predecessors(&self, of: BlockId) -> &[BlockId] {
+        self.edges.predecessors(of)
+    }
+
     pub fn successors(&self, of: BlockId) -> &[BlockId] {
         self.edges.successors(of)
     }

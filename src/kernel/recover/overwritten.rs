@@ -10,6 +10,12 @@
 //! and its next initialisation. So a write is left out behind which the thread comes to no mbarrier of that variable without an
 //! initialisation in between.
 //!
+//! Where the place of the write is known, this is asked of the mbarrier there and not of others in the variable. On every way
+//! to the write the last operation at that place is the end, if there is one, and behind it the first one is an
+//! initialisation. An operation at a computed place is no use of that mbarrier then: it would be one behind the end of its
+//! life, and such kernels are refused ([`crate::recover::lives`]). All threads of the CTA have to meet between every use of
+//! the mbarrier and the write.
+//!
 //! Source: PTX ISA, "mbarrier": only mbarrier operations are defined on an mbarrier object.
 
 use std::collections::BTreeSet;
@@ -17,6 +23,7 @@ use std::collections::BTreeSet;
 use crate::ir::BlockId;
 use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::ir::Operand;
 use crate::ir::OperationKind;
 use crate::ir::Space;
 use crate::ir::Synchronization;
@@ -72,6 +79,9 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
     // Those with mbarriers at places that are not all known.
     let mut holding: BTreeSet<Option<VariableId>> = BTreeSet::new();
     let mut ended = BTreeSet::new();
+    // At which places, and in which variables at places that are not known.
+    let mut ended_at: BTreeSet<(VariableId, u64)> = BTreeSet::new();
+    let mut ended_in = BTreeSet::new();
     let graph = Graph::new(kernel);
     for operation in operations() {
         let OperationKind::Synchronization(synchronization) = &operation.kind else {
@@ -83,7 +93,14 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
                 holding.insert(addresses.base(*address));
             }
             Synchronization::MbarrierInvalidate { address } => {
-                ended.insert(addresses.base(*address));
+                let base = addresses.base(*address);
+                ended.insert(base);
+                for place in addresses.places(*address) {
+                    match place {
+                        Some(place) => _ = ended_at.insert(place),
+                        None => _ = ended_in.insert(base),
+                    }
+                }
             }
             _ => {}
         }
@@ -109,14 +126,38 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
         else {
             continue;
         };
-        let lives =
-            |variable| !ends(variable) || is_used_behind(kernel, &graph, &addresses, at, variable);
+        let code = Code {
+            kernel,
+            graph: &graph,
+            addresses: &addresses,
+        };
+        let lives = |variable| {
+            let all = Words {
+                variable,
+                place: None,
+            };
+            !ends(variable) || code.is_used_behind(at, all)
+        };
+        let lives_at = |variable: VariableId, place: u64| {
+            let ends = ended_at.contains(&(variable, place))
+                || ended_in.contains(&Some(variable))
+                || ended_in.contains(&None);
+            let this = Words {
+                variable,
+                place: Some(place),
+            };
+            !ends
+                || code.is_used_behind(at, this)
+                || code.is_alive(at, this)
+                || code.is_used_before(at, this)
+        };
         let overlaps = |(variable, offset): (VariableId, u64)| {
             mbarriers.iter().any(|(of, place)| {
                 *of == variable
                     && *place < offset.saturating_add(write.bytes)
                     && offset < place.saturating_add(SIZE)
-            }) && lives(variable)
+                    && lives_at(variable, *place)
+            })
         };
         let places = addresses.places(write.address);
         let reach = if places.iter().copied().flatten().any(overlaps) {
@@ -152,43 +193,172 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
     found
 }
 
-/// Whether a thread may come from behind a place to an mbarrier of a variable, or of one that is not known, that it has not
-/// initialised in between.
-fn is_used_behind(
-    kernel: &Kernel,
-    graph: &Graph,
-    addresses: &Addresses<'_>,
-    (block, index): (BlockId, usize),
+/// An mbarrier at a place, or all of a variable.
+#[derive(Debug, Clone, Copy)]
+struct Words {
     variable: VariableId,
-) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut work = vec![(block, index + 1)];
-    while let Some((block, from)) = work.pop() {
-        let operations = kernel.blocks[block.0 as usize].operations.iter().skip(from);
-        let mut initialised = false;
-        for operation in operations {
-            let OperationKind::Synchronization(synchronization) = &operation.kind else {
-                continue;
-            };
-            let Some(address) = synchronization.mbarrier() else {
-                continue;
-            };
-            if let Synchronization::MbarrierInit { .. } = synchronization {
-                // One thread does so for all.
-                initialised = addresses.base(address) == Some(variable);
-                if initialised {
-                    break;
-                }
-                continue;
+    place: Option<u64>,
+}
+
+impl Words {
+    /// Whether an address may be one of these.
+    fn may_be(self, addresses: &Addresses<'_>, address: Operand) -> bool {
+        let in_it = || {
+            let base = addresses.base(address);
+            base.is_none_or(|base| base == self.variable)
+        };
+        match self.place {
+            None => in_it(),
+            Some(_) => {
+                let places = addresses.places(address);
+                places.contains(&None) && in_it() || self.are_among(&places)
             }
-            if addresses.base(address).is_none_or(|base| base == variable) {
-                return true;
-            }
-        }
-        if !initialised {
-            let next = graph.successors(block).iter().copied();
-            work.extend(next.filter(|next| seen.insert(*next)).map(|next| (next, 0)));
         }
     }
-    false
+
+    /// The same of an address whose operation does not begin or end a life. See above of those that are computed.
+    fn may_be_used(self, addresses: &Addresses<'_>, address: Operand) -> bool {
+        match self.place {
+            None => self.may_be(addresses, address),
+            Some(_) => self.are_among(&addresses.places(address)),
+        }
+    }
+
+    fn are_among(self, places: &[Option<(VariableId, u64)>]) -> bool {
+        let own = self.place.map(|place| (self.variable, place));
+        own.is_some() && places.contains(&own)
+    }
+
+    /// Whether what is done at an address is done to these.
+    fn are_all_at(self, addresses: &Addresses<'_>, address: Operand) -> bool {
+        match self.place {
+            None => addresses.base(address) == Some(self.variable),
+            Some(place) => addresses.place(address) == Some((self.variable, place)),
+        }
+    }
+}
+
+/// Where threads go.
+struct Code<'k> {
+    kernel: &'k Kernel,
+    graph: &'k Graph,
+    addresses: &'k Addresses<'k>,
+}
+
+impl Code<'_> {
+    /// Whether a thread may come from behind a place to one of these mbarriers, or to one that is not known, that it has not
+    /// initialised in between.
+    fn is_used_behind(&self, (block, index): (BlockId, usize), words: Words) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut work = vec![(block, index + 1)];
+        while let Some((block, from)) = work.pop() {
+            let operations = self.kernel.blocks[block.0 as usize].operations.iter();
+            let mut initialised = false;
+            for operation in operations.skip(from) {
+                let OperationKind::Synchronization(synchronization) = &operation.kind else {
+                    continue;
+                };
+                let Some(address) = synchronization.mbarrier() else {
+                    continue;
+                };
+                if let Synchronization::MbarrierInit { .. } = synchronization {
+                    // One thread does so for all.
+                    initialised = words.are_all_at(self.addresses, address);
+                    if initialised {
+                        break;
+                    }
+                    continue;
+                }
+                let used = match synchronization {
+                    Synchronization::MbarrierInvalidate { .. } => {
+                        words.may_be(self.addresses, address)
+                    }
+                    _ => words.may_be_used(self.addresses, address),
+                };
+                if used {
+                    return true;
+                }
+            }
+            if !initialised {
+                let next = self.graph.successors(block).iter().copied();
+                work.extend(next.filter(|next| seen.insert(*next)).map(|next| (next, 0)));
+            }
+        }
+        false
+    }
+
+    /// Whether a thread may come to a place without having come to the end of one of these mbarriers since it was used or initialised.
+    fn is_alive(&self, (block, index): (BlockId, usize), words: Words) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut work = vec![(block, index)];
+        while let Some((block, until)) = work.pop() {
+            let operations = &self.kernel.blocks[block.0 as usize].operations;
+            let mut ended = false;
+            for operation in operations.iter().take(until).rev() {
+                let OperationKind::Synchronization(synchronization) = &operation.kind else {
+                    continue;
+                };
+                let Some(address) = synchronization.mbarrier() else {
+                    continue;
+                };
+                ended = match synchronization {
+                    // One thread does so for all.
+                    Synchronization::MbarrierInvalidate { .. } => {
+                        words.are_all_at(self.addresses, address)
+                    }
+                    Synchronization::MbarrierInit { .. }
+                        if words.may_be(self.addresses, address) =>
+                    {
+                        return true;
+                    }
+                    _ if words.may_be_used(self.addresses, address) => return true,
+                    _ => false,
+                };
+                if ended {
+                    break;
+                }
+            }
+            if !ended {
+                let before = self.graph.predecessors(block).iter().copied();
+                let before = before.filter(|before| seen.insert(*before));
+                work.extend(before.map(|before| (before, usize::MAX)));
+            }
+        }
+        false
+    }
+
+    /// Whether a thread may come to a place from a use of one of these mbarriers, other than its end, so that all threads of the CTA
+    /// do not meet in between.
+    fn is_used_before(&self, (block, index): (BlockId, usize), words: Words) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut work = vec![(block, index)];
+        while let Some((block, until)) = work.pop() {
+            let operations = &self.kernel.blocks[block.0 as usize].operations;
+            let mut met = false;
+            for operation in operations.iter().take(until).rev() {
+                let OperationKind::Synchronization(synchronization) = &operation.kind else {
+                    continue;
+                };
+                met = operation.guard.is_none()
+                    && matches!(
+                        synchronization,
+                        Synchronization::BarrierSync { threads: None, .. }
+                    );
+                if met {
+                    break;
+                }
+                let ends = matches!(synchronization, Synchronization::MbarrierInvalidate { .. });
+                let address = synchronization.mbarrier().filter(|_| !ends);
+                if address.is_some_and(|address| words.may_be_used(self.addresses, address)) {
+                    return true;
+                }
+            }
+            if !met {
+                let before = self.graph.predecessors(block).iter().copied();
+                let before = before.filter(|before| seen.insert(*before));
+                work.extend(before.map(|before| (before, usize::MAX)));
+            }
+        }
+        false
+    }
 }
