@@ -22,6 +22,7 @@ use super::own;
 use super::own::Members;
 use super::sharing::MAX_COMPARISONS;
 use super::statements;
+use crate::certificate::order::memory::Memory;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Expr;
 use crate::protocol::Index;
@@ -63,6 +64,8 @@ pub struct Class {
     pub free: Vec<(VarId, Expr)>,
     /// What they do.
     pub flow: Flow,
+    /// What the order rule has counted of them.
+    pub memory: Memory,
 }
 
 impl Class {
@@ -158,6 +161,7 @@ fn built(
             free: free.collect(),
             known: part.known,
             flow,
+            memory: Memory::default(),
         });
     }
     Ok(all)

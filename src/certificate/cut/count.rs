@@ -14,7 +14,7 @@ use crate::protocol::Span;
 const MAX_STRIDE: i64 = 8;
 
 /// A place of a class's program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// Just before this operation, in the iterations that its loops' variables name.
     Site(usize),

@@ -12,6 +12,7 @@ use super::polynomial::Polynomial;
 use super::rule::Claim;
 use super::rule::Rule;
 use super::rule::push;
+use super::scene;
 use super::scene::At;
 use super::scene::Scene;
 use crate::certificate::cut::flow::Kind;
@@ -263,6 +264,27 @@ impl Rule<'_> {
         Ok(walk.claims)
     }
 
+    /// Whether an operation makes that arrival in no iteration, whatever else is known. This is soon seen, and most operations at a
+    /// barrier of many make another one.
+    fn never(
+        &self,
+        lane: &Lane,
+        class: usize,
+        site: usize,
+        step: &Step,
+    ) -> Result<bool, Unsupported> {
+        let this = self.class(class);
+        let first = Polynomial::number(i128::from(lane.seat(class).0));
+        let env = step.scene.iterations(this, site);
+        let apart = fits(first.plus(-1, &step.arrival))?;
+        for (_, done) in scene::sum(this, site, lane.arrivals_of(class), &env)?.iter() {
+            if !fits(apart.plus(1, done))?.is_never_0() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// A place with the arrival one round before a number as its target, if there is one.
     fn previous<'c>(
         &self,
@@ -348,6 +370,9 @@ impl<'r, 'p> Walk<'r, 'p> {
         class: usize,
         site: usize,
     ) -> Result<(), Unsupported> {
+        if self.rule.never(lane, class, site, &step)? {
+            return Ok(());
+        }
         for at in step.scene.at(self.rule.class(class), site)? {
             for (mut at, number) in self.rule.next(lane, class, &at)? {
                 // In no iteration does this operation make that arrival.

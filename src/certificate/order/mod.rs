@@ -97,6 +97,7 @@ pub mod ends;
 pub mod guards;
 mod initial;
 pub mod lanes;
+pub mod memory;
 pub mod polynomial;
 mod pools;
 pub mod positivity;

@@ -160,6 +160,10 @@ impl Rule<'_> {
         for (lane_at, lane) in self.lanes.iter().enumerate() {
             for &(class, site) in &lane.waits {
                 let lag = behind(lags, class, lane_at)?;
+                let mut awaited = Vec::new();
+                for at in self.scene.at(&self.classes[class], site)? {
+                    awaited.extend(self.awaited(lane, &at, class, lag)?);
+                }
                 for &(by, arrival) in &lane.arrivals {
                     let name = format!("rank_c{class}_s{site}_by_c{by}_s{arrival}");
                     let what = format!(
@@ -167,31 +171,29 @@ impl Rule<'_> {
                         self.words(class, site),
                         self.words(by, arrival)
                     );
-                    for at in self.scene.at(&self.classes[class], site)? {
-                        for (at, number) in self.awaited(lane, &at, class, lag)? {
-                            let mut walk = Walk::new(self, name.clone(), what.clone(), Vec::new());
-                            let step = Step {
-                                scene: at.scene.clone(),
-                                arrival: number.clone(),
-                                target: number,
+                    for (at, number) in &awaited {
+                        let mut walk = Walk::new(self, name.clone(), what.clone(), Vec::new());
+                        let step = Step {
+                            scene: at.scene.clone(),
+                            arrival: number.clone(),
+                            target: number.clone(),
+                        };
+                        walk.arrive_at(step, lane, by, arrival)?;
+                        for (place, _, _) in std::mem::take(&mut walk.places) {
+                            let own = At {
+                                scene: place.scene.clone(),
+                                ..at.clone()
                             };
-                            walk.arrive_at(step, lane, by, arrival)?;
-                            for (place, _, _) in std::mem::take(&mut walk.places) {
-                                let own = At {
-                                    scene: place.scene.clone(),
-                                    ..at.clone()
+                            for (own, high) in self.rank(class, &own, weights)? {
+                                let place = At {
+                                    scene: own.scene.clone(),
+                                    ..place.clone()
                                 };
-                                for (own, high) in self.rank(class, &own, weights)? {
-                                    let place = At {
-                                        scene: own.scene.clone(),
-                                        ..place.clone()
-                                    };
-                                    let by = self.member(by);
-                                    for (place, low) in self.rank(by, &place, weights)? {
-                                        let rise = fits(high.plus(-1, &low))?;
-                                        let rise = fits(rise.less(1))?;
-                                        push(&mut all, &name, what.clone(), &place.scene, rise);
-                                    }
+                                let by = self.member(by);
+                                for (place, low) in self.rank(by, &place, weights)? {
+                                    let rise = fits(high.plus(-1, &low))?;
+                                    let rise = fits(rise.less(1))?;
+                                    push(&mut all, &name, what.clone(), &place.scene, rise);
                                 }
                             }
                         }

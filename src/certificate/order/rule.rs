@@ -12,6 +12,7 @@ use super::guards;
 use super::guards::Guards;
 use super::lanes;
 use super::lanes::Lane;
+use super::memory::Memory;
 use super::polynomial::Polynomial;
 use super::positivity::Sequent;
 use super::quotients;
@@ -106,6 +107,10 @@ impl<'p> Rule<'p> {
         rule.seat(&order.seats)?;
         rule.leave_unfilled(&order.unfilled)?;
         rule.leave_out(&order.ends)?;
+        // What has been counted may have been of classes before they were changed.
+        for class in &mut rule.classes {
+            class.memory = Memory::default();
+        }
         Ok(rule)
     }
 

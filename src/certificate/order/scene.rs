@@ -4,6 +4,7 @@ use super::cases;
 use super::cases::Env;
 use super::cases::Facts;
 use super::cases::fits;
+use super::memory::Sum;
 use super::polynomial::Polynomial;
 use super::polynomial::Unknown;
 use super::positivity::Sequent;
@@ -111,14 +112,21 @@ impl Scene {
 
     /// The value of an expression, by cases.
     pub fn value(&self, expr: &Expr, env: &Env) -> Result<Vec<(Scene, Polynomial)>, Unsupported> {
-        let all = cases::value(expr, env)?.into_iter();
-        let all = all.map(|(facts, x)| {
+        Ok(self.cases(cases::value(expr, env)?))
+    }
+
+    /// The cases of a value that may be here.
+    fn cases(
+        &self,
+        all: impl IntoIterator<Item = (Facts, Polynomial)>,
+    ) -> Vec<(Scene, Polynomial)> {
+        let all = all.into_iter().map(|(facts, x)| {
             let same = facts.is_empty();
             (self.with(facts), x, same)
         });
         // A case that contradicts what is known is none.
         let all = all.filter(|(scene, _, same)| *same || scene.possible());
-        Ok(all.map(|(scene, x, _)| (scene, x)).collect())
+        all.map(|(scene, x, _)| (scene, x)).collect()
     }
 
     /// The same where a class has members.
@@ -176,6 +184,18 @@ impl Scene {
         Ok(all)
     }
 
+    /// What the variables of the loops around an operation stand for in [`Scene::at`], in every case.
+    pub(super) fn iterations(&self, class: &Class, site: usize) -> Env {
+        let loops = class.flow.sites[site].path.loops.iter().enumerate();
+        let nth = |nth: usize| exact::together(self.iterations, nth);
+        loops
+            .map(|(at, this)| {
+                let iteration = Polynomial::unknown(Unknown::Iteration(nth(at)));
+                (class.flow.loops[*this].var, iteration)
+            })
+            .collect()
+    }
+
     /// A member of a class before an operation.
     pub fn at<'c>(&self, class: &'c Class, site: usize) -> Result<Vec<At<'c>>, Unsupported> {
         Unsupported::unless_in_time()?;
@@ -197,8 +217,13 @@ impl<'c> At<'c> {
         sites: impl Iterator<Item = usize>,
     ) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
         Unsupported::unless_in_time()?;
-        let sum = before(self.class, Place::Site(self.site), sites)?;
-        self.value(&sum)
+        let sum = sum(self.class, self.site, sites, &self.env)?;
+        let all = self.scene.cases(sum.iter().cloned()).into_iter();
+        let at = |scene| At {
+            scene,
+            ..self.clone()
+        };
+        Ok(all.map(|(scene, x)| (at(scene), x)).collect())
     }
 
     /// How many iterations of a loop it has completed.
@@ -225,16 +250,35 @@ pub fn before(
     place: Place,
     sites: impl Iterator<Item = usize>,
 ) -> Result<Expr, Unsupported> {
-    let mut sum = Expr::Int(0);
-    for site in sites {
-        let count = class.flow.before(place, Counted::Site(site));
-        let count = count.ok_or_else(uncounted)?;
-        sum = match sum {
-            Expr::Int(0) => count,
-            sum => Expr::binary(crate::protocol::BinaryOp::Add, sum, count),
-        };
-    }
-    Ok(sum)
+    before_all(class, &(place, sites.collect()))
+}
+
+fn before_all(class: &Class, of: &(Place, Vec<usize>)) -> Result<Expr, Unsupported> {
+    class.memory.expr(of, || {
+        let (place, sites) = of;
+        let mut sum = Expr::Int(0);
+        for site in sites {
+            let count = class.flow.before(*place, Counted::Site(*site));
+            let count = count.ok_or_else(uncounted)?;
+            sum = match sum {
+                Expr::Int(0) => count,
+                sum => Expr::binary(crate::protocol::BinaryOp::Add, sum, count),
+            };
+        }
+        Ok(sum)
+    })
+}
+
+/// The same at an operation, by cases, where variables stand for these.
+pub(super) fn sum(
+    class: &Class,
+    site: usize,
+    sites: impl Iterator<Item = usize>,
+    env: &Env,
+) -> Result<Sum, Unsupported> {
+    let of = (Place::Site(site), sites.collect());
+    let count = |of: &(Place, Vec<usize>)| cases::value(&before_all(class, of)?, env);
+    class.memory.sum(of, env, count)
 }
 
 fn uncounted() -> Unsupported {
