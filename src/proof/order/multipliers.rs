@@ -179,28 +179,38 @@ impl Prover {
         }
         let equal = equal(hypotheses);
         let holds = self.holds.borrow().get(hypotheses).cloned();
-        for &greater in &iterations {
-            for &less in iterations.iter().filter(|less| **less != greater) {
-                for plus in [0, 1] {
-                    let lemma = Lemma {
-                        greater,
-                        less,
-                        plus,
-                    };
-                    let claim = lemma.claim().ok()?;
-                    if holds.as_ref().is_some_and(|holds| holds.without(&claim)) {
-                        continue;
+        let other = |greater: usize| iterations.iter().filter(move |less| **less != greater);
+        let pairs = iterations.iter();
+        let mut pairs: Vec<(usize, usize)> = pairs
+            .flat_map(|greater| other(*greater).map(|less| (*greater, *less)))
+            .collect();
+        // Where no points are known, the facts may contradict each other, and mostly it takes these pairs to show that they do.
+        let may_contradict = holds.is_none();
+        let opposed = opposed(hypotheses, &equal);
+        pairs.sort_by_key(|pair| may_contradict && !opposed.contains(pair));
+        for (greater, less) in pairs {
+            for plus in [0, 1] {
+                let lemma = Lemma {
+                    greater,
+                    less,
+                    plus,
+                };
+                let claim = lemma.claim().ok()?;
+                if holds.as_ref().is_some_and(|holds| holds.without(&claim)) {
+                    continue;
+                }
+                let contrary = positivity::contrary(&claim).ok()?;
+                let sum = self.among(&facts, &equal, &contrary);
+                if let Some(sum) = sum.or_else(|| self.refute(&facts, &contrary)) {
+                    facts.push(claim);
+                    steps.push(Step {
+                        lemma: Some(lemma),
+                        sum,
+                    });
+                    if may_contradict && self.contradiction(&facts).is_some() {
+                        return Some((facts, steps));
                     }
-                    let contrary = positivity::contrary(&claim).ok()?;
-                    let sum = self.among(&facts, &equal, &contrary);
-                    if let Some(sum) = sum.or_else(|| self.refute(&facts, &contrary)) {
-                        facts.push(claim);
-                        steps.push(Step {
-                            lemma: Some(lemma),
-                            sum,
-                        });
-                        break;
-                    }
+                    break;
                 }
             }
         }
@@ -278,6 +288,32 @@ fn equal(facts: &[Polynomial]) -> Vec<usize> {
         other.is_some_and(|other| facts.contains(&other))
     });
     all.collect()
+}
+
+/// Pairs of iteration numbers that one of the equalities multiplies by the same with opposite signs, as where it says that two
+/// members have done something equally often.
+fn opposed(facts: &[Polynomial], equal: &[usize]) -> BTreeSet<(usize, usize)> {
+    let mut all = BTreeSet::new();
+    for at in equal {
+        // By what else stands in a product.
+        let mut signs: BTreeMap<Monomial, Vec<(usize, bool)>> = BTreeMap::new();
+        for (monomial, times) in facts[*at].terms() {
+            for (nth, unknown) in monomial.iter().enumerate() {
+                if let Unknown::Iteration(number) = unknown {
+                    let mut rest = monomial.clone();
+                    rest.remove(nth);
+                    signs.entry(rest).or_default().push((*number, times > 0));
+                }
+            }
+        }
+        for same in signs.values() {
+            for (one, sign) in same {
+                let others = same.iter().filter(|(_, other)| sign != other);
+                all.extend(others.map(|(other, _)| (*one, *other)));
+            }
+        }
+    }
+    all
 }
 
 /// The products of two facts one of which is about parameters only.
