@@ -1,5 +1,6 @@
 //! Comparisons of numbers that a condition may be made of, the plain ones first.
 
+use itertools::Itertools;
 use rustc_hash::FxHashSet;
 
 use super::space::Kind;
@@ -15,6 +16,8 @@ enum Term {
     Number(usize),
     Sum(usize, usize),
     Product(usize, usize),
+    /// Where the last of so many is in its block of so many: `(a - 1) % b`.
+    Last(usize, usize),
 }
 
 /// How two terms compare, or whether one divides the other.
@@ -54,6 +57,8 @@ impl Term {
             Term::Number(p) => value(p),
             Term::Sum(p, q) => value(p).saturating_add(value(q)),
             Term::Product(p, q) => value(p).saturating_mul(value(q)),
+            // Only numbers above 0 divide; see `candidates`.
+            Term::Last(p, q) => (value(p) - 1).checked_rem_euclid(value(q)).unwrap_or(0),
         }
     }
 
@@ -64,6 +69,7 @@ impl Term {
             Term::Number(p) => name(p).to_owned(),
             Term::Sum(p, q) => format!("{} + {}", name(p), name(q)),
             Term::Product(p, q) => format!("{} * {}", tight(name(p)), tight(name(q))),
+            Term::Last(p, q) => format!("({} - 1) % {}", name(p), tight(name(q))),
         }
     }
 
@@ -71,7 +77,7 @@ impl Term {
         match self {
             Term::Const(_) => Vec::new(),
             Term::Number(p) => vec![p],
-            Term::Sum(p, q) | Term::Product(p, q) => vec![p, q],
+            Term::Sum(p, q) | Term::Product(p, q) | Term::Last(p, q) => vec![p, q],
         }
     }
 
@@ -83,6 +89,7 @@ impl Term {
             Term::Number(p) => weight(p),
             Term::Sum(p, q) => weight(p) + weight(q) + 1,
             Term::Product(p, q) => weight(p) + weight(q) + 5,
+            Term::Last(p, q) => weight(p) + weight(q) + 8,
         }
     }
 }
@@ -194,14 +201,18 @@ impl Atom {
 }
 
 /// Atoms that differ at the points, with the points at which each holds; the lightest of those that
-/// agree. A point has a value for each of the numbers.
-pub(super) fn atoms(numbers: &[Number], points: &[Vec<i64>]) -> Vec<(Atom, Bits)> {
+/// agree. A point has a value for each of the numbers. Only numbers for which `matters` are compared.
+pub(super) fn atoms(
+    numbers: &[Number],
+    points: &[Vec<i64>],
+    matters: &dyn Fn(usize) -> bool,
+) -> Vec<(Atom, Bits)> {
     let least = (0..numbers.len()).map(|n| {
         let values = points.iter().filter_map(|at| at.get(n).copied());
         values.min().unwrap_or(0)
     });
     let least: Vec<i64> = least.collect();
-    let mut all = candidates(numbers, &least);
+    let mut all = candidates(numbers, &least, matters);
     all.sort_by_key(Atom::weight);
     let mut seen = FxHashSet::default();
     let mut kept = Vec::new();
@@ -228,10 +239,13 @@ pub(super) fn bits(points: &[Vec<i64>], holds: impl Fn(&[i64]) -> bool) -> Bits 
 /// With more parameters than this, only sums and products of parameters are compared with each other.
 const FEW: usize = 3;
 
+/// The same for a sum with a product, and for blocks.
+const MIXED: usize = 5;
+
 /// With more than this, there are no sums and products: pairs of them would be millions.
 const SOME: usize = 12;
 
-fn candidates(numbers: &[Number], least: &[i64]) -> Vec<Atom> {
+fn candidates(numbers: &[Number], least: &[i64], matters: &dyn Fn(usize) -> bool) -> Vec<Atom> {
     let mut all = Vec::new();
     let mut add = |left, relation, right, offset| {
         all.push(Atom::new(left, relation, right, offset, numbers));
@@ -239,7 +253,8 @@ fn candidates(numbers: &[Number], least: &[i64]) -> Vec<Atom> {
     let order = [Relation::Greater, Relation::Equal, Relation::Unequal];
     let of = |kinds: &[Kind]| -> Vec<usize> {
         let places = numbers.iter().enumerate();
-        let places = places.filter(|(_, number)| kinds.contains(&number.kind));
+        let places =
+            places.filter(|(place, number)| kinds.contains(&number.kind) && matters(*place));
         places.map(|(place, _)| place).collect()
     };
     for p in of(&[Kind::Count]) {
@@ -279,6 +294,18 @@ fn candidates(numbers: &[Number], least: &[i64]) -> Vec<Atom> {
             }
         }
     }
+    // A last block that is not full.
+    let few = params.len() <= MIXED;
+    for (p, q) in params.iter().copied().cartesian_product(params.clone()) {
+        if p == q || !few || least[q] < 1 {
+            continue;
+        }
+        for width in params.iter().copied().filter(|width| *width != q) {
+            let (width, last) = (Term::Number(width), Term::Last(p, q));
+            add(width, Relation::Greater, last, 0);
+            add(last, Relation::Greater, width, 1);
+        }
+    }
     let given = |t: &Term| t.numbers().iter().all(|n| params.contains(n));
     for left in &terms {
         for right in &terms {
@@ -288,7 +315,7 @@ fn candidates(numbers: &[Number], least: &[i64]) -> Vec<Atom> {
             let mixed = both && product(left) != product(right);
             // What is taken from one side and given to the other, such as registers.
             let exchanged = product(left) && product(right) && !given(left) && !given(right);
-            let few = exchanged || params.len() <= FEW && both || params.len() <= FEW + 1 && mixed;
+            let few = exchanged || params.len() <= FEW && both || params.len() <= MIXED && mixed;
             if left == right || !(single(left) || single(right) || few) {
                 continue;
             }

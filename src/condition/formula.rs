@@ -1,5 +1,6 @@
-//! The smallest formulas that separate two sets of points: disjunctions of conjunctions of atoms.
+//! The smallest formulas that separate two sets of points: disjunctions of conjunctions of atoms, or one conjunction of three.
 
+use itertools::Itertools;
 use rustc_hash::FxHashSet;
 
 use super::atoms::Atom;
@@ -41,6 +42,14 @@ impl Formula {
         self.terms.is_empty()
     }
 
+    /// Its comparisons, if it is one conjunction.
+    pub(super) fn conjuncts(&self) -> Option<&[Atom]> {
+        match self.terms.as_slice() {
+            [term] => Some(term),
+            _ => None,
+        }
+    }
+
     /// The numbers in it, by place.
     pub(super) fn numbers(&self) -> Vec<usize> {
         let atoms = self.terms.iter().flatten();
@@ -60,6 +69,15 @@ impl Formula {
             atoms => joined(atoms.iter().map(|atom| atom.text(names)), " && "),
         });
         joined(terms, " || ")
+    }
+
+    /// The cases in which it does not hold, each as conditions that hold together: one comparison of each term is false.
+    pub(super) fn cases(&self, names: &[&str]) -> Vec<Vec<String>> {
+        let terms = self.terms.iter().map(|term| {
+            let atoms = term.iter().map(|atom| atom.negated(names));
+            atoms.collect::<Vec<_>>()
+        });
+        terms.multi_cartesian_product().collect()
     }
 
     /// Conditions that together say that it does not hold.
@@ -114,7 +132,8 @@ pub(super) fn separating(
             found.push((atom.weight(), single(*atom)));
         }
     }
-    let terms = pure(atoms, inside, &outside);
+    let mut terms = pure(atoms, inside, &outside);
+    terms.extend(three(atoms, inside, &outside));
     for term in &terms {
         if covers(&term.bits, inside) && term.atoms.len() > 1 {
             let formula = Formula {
@@ -189,6 +208,46 @@ fn pure(atoms: &[(Atom, Bits)], inside: &Bits, outside: &Bits) -> Vec<Term> {
     }
     lightest(&mut terms);
     terms
+}
+
+/// Conjunctions of three atoms that hold at exactly the points inside. Each atom holds at all of them, so the search goes by the points
+/// outside: some atom has to exclude the first that is left.
+fn three(atoms: &[(Atom, Bits)], inside: &Bits, outside: &Bits) -> Vec<Term> {
+    let needed: Vec<&(Atom, Bits)> = atoms.iter().filter(|(_, b)| covers(b, inside)).collect();
+    let left = |open: &Bits, bits: &Bits| -> Bits {
+        open.iter()
+            .zip(bits)
+            .map(|(open, bits)| open & bits)
+            .collect()
+    };
+    let excluding = |open: &Bits| -> Vec<&(Atom, Bits)> {
+        let Some(word) = open.iter().position(|word| *word != 0) else {
+            return Vec::new();
+        };
+        let point = 1 << open[word].trailing_zeros();
+        let needed = needed.iter().copied();
+        needed.filter(|(_, bits)| bits[word] & point == 0).collect()
+    };
+    let mut found = Vec::new();
+    for (a, bits) in excluding(outside) {
+        let first = left(outside, bits);
+        for (b, bits) in excluding(&first) {
+            if patience::over() || found.len() >= TERMS {
+                return found;
+            }
+            let second = left(&first, bits);
+            for (c, bits) in excluding(&second) {
+                if left(&second, bits).iter().all(|word| *word == 0) {
+                    found.push(Term {
+                        atoms: vec![*a, *b, *c],
+                        bits: inside.clone(),
+                        weight: a.weight() + b.weight() + c.weight() + 2 * AND,
+                    });
+                }
+            }
+        }
+    }
+    found
 }
 
 /// Leaves the lightest ones, of those that hold at the same points one.

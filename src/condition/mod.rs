@@ -7,18 +7,22 @@
 //! 3. Each is tried at values beyond the box, and at values in it that were too large to be explored. A point that disagrees is another sample, and the
 //!    search begins anew.
 //! 4. Outside the formula freedom from deadlock is decided as ever, under its negation as an
-//!    assumption: PROVED, with a certificate, or REFUTED at a point that is another sample.
+//!    assumption: PROVED, with a certificate, or REFUTED at a point that is another sample. A negation with an "or" that
+//!    no one proof covers is decided case by case.
 //! 5. If no formula has a proof, single comparisons that hold wherever something hung are tried: what is proved where one of them does
 //!    not hold is part of the answer.
 //! 6. The shape of a pattern is looked for in the same way.
 //!
-//! Outside is proved; inside is checked at the points that are counted, and no more is claimed, unless these are all there are.
+//! Outside is proved; inside is checked at the points that are listed, and no more is claimed, unless these are all there are. Where
+//! parameters have finitely many values, all of them are tried if that can be done.
 
 mod atoms;
+pub mod boxes;
 mod formula;
 mod label;
 mod pattern;
 mod probe;
+mod samples;
 mod space;
 
 use std::sync::atomic::Ordering;
@@ -26,6 +30,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use itertools::Itertools;
+use rustc_hash::FxHashMap;
 
 use crate::hunt::grid;
 use crate::hunt::grid::Region;
@@ -49,25 +54,20 @@ pub use pattern::Shaped;
 const POINTS: usize = 260;
 const RADIUS: i64 = 6;
 
-/// Which part of the time the first box may take, as a divisor, and points near each of some that hang.
+/// Which part of the time the first box may take, as a divisor.
 const BOX_SHARE: u32 = 3;
-const NEAR_SHARE: u32 = 12;
-
-/// How many points that hang others are tried near of.
-const CENTRES: usize = 3;
-
-/// Points beyond the box at which a formula is tried.
-const BEYOND: usize = 60;
-
-/// Which part of what is left of the time points that could not be explored may take, as a divisor, and time for one.
-const OPEN_SHARE: u32 = 3;
-const OPEN_TIME: Duration = Duration::from_secs(3);
 
 /// How often a point that disagrees may change the formula.
 const ROUNDS: usize = 24;
 
+/// How many lines of samples along a parameter have to say that it does not matter.
+const LINES: usize = 12;
+
 /// Which part of what is left of the time one proof may take, as a divisor.
 const PROOF_SHARE: u32 = 2;
+
+/// The same for the proof of one of several cases.
+const CASE_SHARE: u32 = 4;
 
 /// Which part of the time is kept for what comes after the formulas, as a divisor.
 const REST: u32 = 4;
@@ -103,10 +103,8 @@ pub struct Condition {
     pub text: String,
     /// What names in it stand for that are no parameters.
     pub names: Vec<(String, String)>,
-    /// What its negation was written as.
-    pub assumed: Vec<String>,
-    /// The verdict outside of it; `None` where nothing is outside.
-    pub outside: Option<Decision>,
+    /// The verdicts outside of it, which together cover all of it; none where nothing is outside.
+    pub outside: Vec<Outside>,
     /// Whether it holds nowhere, and everywhere.
     pub never: bool,
     /// See there.
@@ -119,12 +117,26 @@ pub struct Condition {
     pub complete: bool,
 }
 
+/// A verdict on a part of the values at which a formula is false.
+#[derive(Debug)]
+pub struct Outside {
+    /// Which part, as assumptions.
+    pub assumed: Vec<String>,
+    /// The verdict there.
+    pub decision: Decision,
+}
+
 impl Condition {
     /// Whether it is proved that nothing hangs where it does not hold.
     pub fn is_proved(&self) -> bool {
-        let proved = |decision: &Decision| decision.verdict.is_proved();
-        self.always || self.outside.as_ref().is_some_and(proved)
+        self.always || all_proved(&self.outside)
     }
+}
+
+/// Whether there are verdicts, and each is PROVED.
+fn all_proved(outside: &[Outside]) -> bool {
+    let proved = |part: &Outside| part.decision.verdict.is_proved();
+    !outside.is_empty() && outside.iter().all(proved)
 }
 
 impl Outcome {
@@ -191,8 +203,9 @@ struct Search<'a> {
 /// A formula with what is known outside of it.
 struct Candidate {
     formula: Formula,
-    assumed: Vec<String>,
-    outside: Option<Decision>,
+    outside: Vec<Outside>,
+    /// Whether something hangs at each value at which the formula holds, all of which were tried.
+    complete: bool,
 }
 
 impl Search<'_> {
@@ -219,7 +232,7 @@ impl Search<'_> {
         let proved = best.as_ref().is_some_and(Candidate::settles);
         let needed = match proved {
             true => Vec::new(),
-            false => self.needed(&space)?,
+            false => self.needed(&space, best.as_ref())?,
         };
         let condition = best.map(|best| self.written(&space, best));
         Ok(Outcome {
@@ -240,8 +253,8 @@ impl Search<'_> {
     fn written(&self, space: &Space, best: Candidate) -> Condition {
         let Candidate {
             formula,
-            assumed,
             outside,
+            complete,
         } = best;
         let holds = |at: &Vec<i64>| formula.holds(&space.at(at));
         let numbers = formula.numbers();
@@ -250,12 +263,11 @@ impl Search<'_> {
             Some((number.text.clone(), number.definition.clone()?))
         });
         // If the box is the whole domain, everything was tried.
-        let whole = grid::covers_domain(self.tight, self.radius);
+        let whole = complete || grid::covers_domain(self.tight, self.radius);
         let open = self.open.iter().filter(|at| holds(at)).count();
         Condition {
             text: formula.text(&space.names()),
             names: named.collect(),
-            assumed,
             outside,
             never: formula.never(),
             always: formula.always(),
@@ -279,24 +291,36 @@ impl Search<'_> {
             }
             let text = formula.text(&space.names());
             (self.settings.tell)(&format!("trying `{text}`"));
-            let assumed = formula.negated(&space.names());
             if self.disagrees(space, &formula) || self.cleared(space, &formula)? {
                 return Ok((false, best));
             }
             let outside = match formula.always() {
-                true => None,
-                false => self.assuming(&assumed, self.left() / PROOF_SHARE)?,
+                true => Vec::new(),
+                false => self.outside(space, &formula)?,
             };
-            if let Some(Verdict::Refuted(refutation)) = outside.as_ref().map(|d| &d.verdict) {
-                self.samples.push((refutation.input.params.clone(), true));
+            let refuted = outside
+                .iter()
+                .find_map(|part| match &part.decision.verdict {
+                    Verdict::Refuted(refutation) => Some(refutation.input.params.clone()),
+                    _ => None,
+                });
+            if let Some(params) = refuted {
+                self.samples.push((params, true));
                 return Ok((false, best));
             }
-            let candidate = Candidate {
+            let mut candidate = Candidate {
                 formula,
-                assumed,
                 outside,
+                complete: false,
             };
             let done = candidate.settles();
+            if done {
+                match self.all_inside(space, &candidate.formula) {
+                    Some(true) => candidate.complete = true,
+                    Some(false) => return Ok((false, best)),
+                    None => {}
+                }
+            }
             if done || best.is_none() {
                 best = Some(candidate);
             }
@@ -307,6 +331,40 @@ impl Search<'_> {
         Ok((true, best))
     }
 
+    /// The verdict where a formula is false. If it is not PROVED, each case of the negation is decided by itself, up to the first that is
+    /// not PROVED: the cases cover all that the negation does, and what proves one may be of no use to another.
+    fn outside(&self, space: &Space, formula: &Formula) -> Result<Vec<Outside>, Internal> {
+        let decide = |assumed: Vec<String>, share: u32| -> Result<Option<Outside>, Internal> {
+            let decision = self.assuming(&assumed, self.left() / share)?;
+            Ok(decision.map(|decision| Outside { assumed, decision }))
+        };
+        let names = space.names();
+        let whole = decide(formula.negated(&names), PROOF_SHARE)?;
+        let open = whole.as_ref().is_some_and(|whole| {
+            let verdict = &whole.decision.verdict;
+            matches!(verdict, Verdict::Bounded { .. } | Verdict::Unknown { .. })
+        });
+        let cases = formula.cases(&names);
+        if !open || cases.len() < 2 {
+            return Ok(whole.into_iter().collect());
+        }
+        let mut parts = Vec::new();
+        for case in cases {
+            let Some(part) = decide(case, CASE_SHARE)? else {
+                return Ok(whole.into_iter().collect());
+            };
+            let decided = part.decision.verdict.is_proved();
+            if let Verdict::Refuted(_) = &part.decision.verdict {
+                return Ok(vec![part]);
+            }
+            if !decided {
+                return Ok(whole.into_iter().collect());
+            }
+            parts.push(part);
+        }
+        Ok(parts)
+    }
+
     fn over(&self) -> bool {
         self.settings.cancel.load(Ordering::Relaxed) || Instant::now() >= self.end
     }
@@ -315,53 +373,40 @@ impl Search<'_> {
         self.end.saturating_duration_since(Instant::now())
     }
 
-    /// Finds out about a point of the box.
-    fn sample(&mut self, params: Vec<i64>, end: Instant) {
-        let found = label::label(self.tight, &params, self.settings.cancel, end);
-        match found {
-            Some(hangs) => self.samples.push((params, hangs)),
-            None => self.open.push(params),
-        }
-    }
-
-    /// The same for a point beyond the box. It does not count if it cannot be decided.
-    fn sample_beyond(&mut self, params: Vec<i64>, end: Instant) -> Option<bool> {
-        if Instant::now() >= end || self.beyond.contains(&params) {
-            return None;
-        }
-        self.beyond.push(params.clone());
-        if self.samples.iter().any(|(known, _)| *known == params) || self.open.contains(&params) {
-            return None;
-        }
-        let found = label::label(self.tight, &params, self.settings.cancel, end);
-        self.samples.extend(found.map(|hangs| (params, hangs)));
-        found
-    }
-
-    /// Tries points near some that hang: the first one, and those that were found last.
-    fn explore(&mut self) {
-        let hang = self.samples.iter().filter(|(_, hangs)| *hangs);
-        let hang: Vec<Vec<i64>> = hang.map(|(at, _)| at.clone()).collect();
-        let ends = hang.first().into_iter().chain(hang.last());
-        for centre in ends.cloned().collect::<Vec<_>>() {
-            if self.near.contains(&centre) || self.near.len() >= CENTRES {
-                continue;
-            }
-            let end = patience::deadline(self.settings.timeout / NEAR_SHARE);
-            for params in probe::near(self.tight, &centre) {
-                self.sample_beyond(params, end.min(self.end));
-            }
-            self.near.push(centre);
-        }
-    }
-
     fn formulas(&self, space: &Space) -> Vec<Formula> {
         if self.samples.is_empty() {
             return Vec::new();
         }
         let (points, inside) = self.bits(space);
-        let atoms = atoms::atoms(&space.numbers, &points);
+        let atoms = self.atoms(space, &points);
         patience::until(self.end, || formula::separating(&atoms, &points, &inside))
+    }
+
+    /// Comparisons of the numbers that matter.
+    fn atoms(&self, space: &Space, points: &[Vec<i64>]) -> Vec<(atoms::Atom, atoms::Bits)> {
+        let idle: Vec<usize> = (0..self.protocol.params.len())
+            .filter(|param| self.idle(*param))
+            .collect();
+        let matters = |number: usize| {
+            let params = space.params(number);
+            params.is_empty() || params.iter().any(|param| !idle.contains(param))
+        };
+        atoms::atoms(&space.numbers, points, &matters)
+    }
+
+    /// Whether nothing that was tried depends on a parameter, where enough was tried: there are samples that differ in it alone, and each time
+    /// both hang or neither does. A formula without it that is wrong disagrees with a sample that is still to come.
+    fn idle(&self, param: usize) -> bool {
+        let mut lines: FxHashMap<Vec<i64>, (usize, usize)> = FxHashMap::default();
+        for (at, hangs) in &self.samples {
+            let mut rest = at.clone();
+            rest.remove(param);
+            let (hang, clear) = lines.entry(rest).or_default();
+            *if *hangs { hang } else { clear } += 1;
+        }
+        let both = |(hang, clear): &(usize, usize)| *hang > 0 && *clear > 0;
+        let several = |(hang, clear): &&(usize, usize)| hang + clear > 1;
+        lines.values().filter(several).count() >= LINES && !lines.values().any(|line| both(line))
     }
 
     /// The samples as values of all numbers, and those that hang.
@@ -374,65 +419,13 @@ impl Search<'_> {
         (points, inside)
     }
 
-    /// Whether the protocol does not hang at a point beyond the box at which the formula says that
-    /// it does. What is found out is kept.
-    fn disagrees(&mut self, space: &Space, formula: &Formula) -> bool {
-        let (tight, radius) = (self.tight, self.radius);
-        let beyond = (radius + 1..=radius + 3).flat_map(|r| grid::points(tight, r));
-        let beyond = beyond.take_while(|_| !patience::over());
-        let beyond: Vec<Vec<i64>> = beyond.filter(|at| formula.holds(&space.at(at))).collect();
-        let step = (beyond.len() / BEYOND).max(1);
-        let end = patience::deadline(self.left() / 4);
-        for params in beyond.into_iter().step_by(step) {
-            if self.sample_beyond(params, end) == Some(false) {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Whether a point that was too large to be explored, and at which the formula says that the protocol hangs, is decided
-    /// now and does not hang. What is found out is kept.
-    fn cleared(&mut self, space: &Space, formula: &Formula) -> Result<bool, Internal> {
-        let end = patience::deadline(self.left() / OPEN_SHARE);
-        let open = std::mem::take(&mut self.open).into_iter();
-        let (inside, rest): (Vec<_>, Vec<_>) = open.partition(|at| formula.holds(&space.at(at)));
-        self.open = rest;
-        let mut cleared = false;
-        for params in inside {
-            let left = end.saturating_duration_since(Instant::now());
-            if cleared || left.is_zero() || self.settings.cancel.load(Ordering::Relaxed) {
-                self.open.push(params);
-                continue;
-            }
-            match self.decided(&params, left.min(OPEN_TIME))? {
-                Some(hangs) => {
-                    cleared = !hangs;
-                    self.samples.push((params, hangs));
-                }
-                None => self.open.push(params),
-            }
-        }
-        Ok(cleared)
-    }
-
-    /// Whether a run at these values hangs, by the engines that decide for all values.
-    fn decided(&self, params: &[i64], time: Duration) -> Result<Option<bool>, Internal> {
-        let names = self.protocol.params.iter().map(|param| &param.name);
-        let at = names.zip(params);
-        let at: Vec<String> = at
-            .map(|(name, value)| format!("{name} == {value}"))
-            .collect();
-        let found = self.assuming(&at, time)?;
-        Ok(match found.map(|decision| decision.verdict) {
-            Some(Verdict::Proved(_)) => Some(false),
-            Some(Verdict::Refuted(_)) => Some(true),
-            Some(Verdict::Bounded { .. } | Verdict::Unknown { .. }) | None => None,
-        })
-    }
-
-    /// Comparisons that hold wherever something hung, with a proof that nothing hangs where they do not: of those that say most, the plain ones first.
-    fn needed(&self, space: &Space) -> Result<Vec<(String, Decision)>, Internal> {
+    /// Comparisons that hold wherever something hung, with a proof that nothing hangs where they do not: those of the formula, then of those that
+    /// say most the plain ones first.
+    fn needed(
+        &self,
+        space: &Space,
+        best: Option<&Candidate>,
+    ) -> Result<Vec<(String, Decision)>, Internal> {
         let (points, inside) = self.bits(space);
         if inside.iter().all(|word| *word == 0) {
             return Ok(Vec::new());
@@ -445,7 +438,8 @@ impl Search<'_> {
                 .collect()
         };
         let size = |bits: &atoms::Bits| -> u32 { bits.iter().map(|word| word.count_ones()).sum() };
-        let mut single: Vec<_> = atoms::atoms(&space.numbers, &points)
+        let mut single: Vec<_> = self
+            .atoms(space, &points)
             .into_iter()
             .filter(|(_, bits)| {
                 bits.iter()
@@ -458,7 +452,14 @@ impl Search<'_> {
         single.sort_by_key(|(atom, bits)| (std::cmp::Reverse(size(bits)), atom.weight()));
         let mut known: atoms::Bits = vec![0; all.len()];
         let mut found = Vec::new();
-        for (atom, bits) in single.into_iter().take(SINGLES) {
+        let own = best
+            .and_then(|best| best.formula.conjuncts())
+            .unwrap_or(&[]);
+        let own = own.iter().map(|atom| {
+            let bits = atoms::bits(&points, |at| atom.holds(at));
+            (*atom, excluded(&bits))
+        });
+        for (atom, bits) in own.chain(single).take(SINGLES) {
             let more = bits
                 .iter()
                 .zip(&known)
@@ -513,7 +514,6 @@ impl Search<'_> {
 impl Candidate {
     /// Whether nothing hangs outside of it, by a proof.
     fn settles(&self) -> bool {
-        let outside = self.outside.as_ref();
-        self.formula.always() || outside.is_some_and(|decision| decision.verdict.is_proved())
+        self.formula.always() || all_proved(&self.outside)
     }
 }

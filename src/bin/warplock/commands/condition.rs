@@ -11,6 +11,7 @@ use warplock::condition;
 use warplock::condition::Condition;
 use warplock::condition::Outcome;
 use warplock::condition::Sample;
+use warplock::condition::boxes;
 use warplock::patience;
 use warplock::protocol::Protocol;
 use warplock::report::style::Style;
@@ -37,6 +38,9 @@ use crate::solver;
 use crate::sources;
 
 use super::check;
+
+/// How many boxes of points are listed.
+const BOXES: usize = 8;
 
 /// The largest side of the table.
 const SIDE: usize = 12;
@@ -159,7 +163,8 @@ fn one(
 
 /// Writes the certificates.
 fn keep(folder: &Path, outcome: &Outcome) -> Result<(), Failure> {
-    let outside = outcome.condition.iter().filter_map(|c| c.outside.as_ref());
+    let outside = outcome.condition.iter().flat_map(|c| &c.outside);
+    let outside = outside.map(|part| &part.decision);
     let needed = outcome.needed.iter().map(|(_, decision)| decision);
     let shaped = outcome.shaped.iter().map(|shaped| &shaped.otherwise);
     for decision in outside.chain(needed).chain(shaped) {
@@ -180,12 +185,13 @@ fn shown(file: &str, protocol: &Protocol, outcome: &Outcome, quiet: bool) -> Str
         for (name, definition) in &condition.names {
             out.push_str(&format!("  where {name} = {definition}\n"));
         }
-        if let Some(decision) = &condition.outside {
-            let verdict = decided(decision, &condition.assumed);
+        for part in &condition.outside {
+            let verdict = decided(&part.decision, &part.assumed);
             out.push_str(&format!("  outside: {verdict}\n"));
         }
         if !condition.never {
             out.push_str(&format!("  inside: {}\n", inside(condition, outcome)));
+            out.push_str(&points(protocol, outcome));
         }
     }
     for (text, decision) in &outcome.needed {
@@ -305,6 +311,41 @@ fn inside(condition: &Condition, outcome: &Outcome) -> String {
             format!("not proved; a run hangs at {hang} of the values tried, {open} are undecided")
         }
     }
+}
+
+/// The points that hang, as boxes: the first ones. What is claimed of the inside is claimed of these.
+fn points(protocol: &Protocol, outcome: &Outcome) -> String {
+    let hang = outcome.samples.iter().filter(|(_, hangs)| *hangs);
+    let hang: Vec<Vec<i64>> = hang.map(|(at, _)| at.clone()).collect();
+    let mut boxes = boxes::boxes(&hang);
+    boxes.sort_by_key(|of| std::cmp::Reverse(size(of)));
+    let more = boxes.split_off(boxes.len().min(BOXES));
+    let mut out = String::new();
+    for of in &boxes {
+        let ranges = protocol.params.iter().zip(of);
+        let ranges = ranges.map(|(param, range)| match range.start() == range.end() {
+            true => format!("{} = {}", param.name, range.start()),
+            false => format!("{} in {}..={}", param.name, range.start(), range.end()),
+        });
+        let ranges = ranges.collect::<Vec<_>>().join(", ");
+        if !ranges.is_empty() {
+            out.push_str(&format!("    at {ranges}\n"));
+        }
+    }
+    match more.iter().map(size).sum() {
+        0_u128 => {}
+        1 => out.push_str("    and at 1 more\n"),
+        more => out.push_str(&format!("    and at {more} more\n")),
+    }
+    out
+}
+
+/// How many points a box has.
+fn size(of: &boxes::Box) -> u128 {
+    let sizes = of
+        .iter()
+        .map(|range| range.end().abs_diff(*range.start()) + 1);
+    sizes.map(u128::from).product()
 }
 
 /// What was tried.
