@@ -85,7 +85,7 @@ const KERNELS: &[Case] = &[
     Case { file: "exits.ptx:breaks_later", published: "the same last round", good: &["min(param_2 - 1, param_3) + 1, not min(param_2 - 1, param_3 + 1) + 1", "min(param_2 - 1, param_3 + 1) + 1, not min(param_2 - 1, param_3) + 1"], quick: false },
     Case { file: "exits.ptx:down_where_not", published: "the tiles of the mask", good: &["instead of `!at_param_0"], quick: false },
     Case { file: "exits.ptx:least_or_most", published: "the same bound", good: &["not max(param_2, param_3)"], quick: false },
-    Case { file: "exits.ptx:returns_later", published: "the same last round", good: &["the loop runs up to"], quick: false },
+    Case { file: "exits.ptx:returns_later", published: "the same last round", good: &["the loop runs up to"], quick: true },
     Case { file: "flags.ptx:look_ahead", published: "the last one waits for nobody", good: &["only if ctaid_x + 1 < nctaid_x"], quick: true },
     Case { file: "flags.ptx:look_back", published: "launch ascending", good: &["CTAs start ascending", "all CTAs are resident at once"], quick: false },
     Case { file: "grid_barrier.ptx:grid_barrier", published: "the whole grid resident", good: &["all CTAs are resident at once"], quick: true },
@@ -123,7 +123,7 @@ const KERNELS: &[Case] = &[
     Case { file: "tensor_gemm.ptx:tensor_gemm_releases_early", published: "release after the product", good: &["before", "first"], quick: false },
     Case { file: "tensor_gemm.ptx:turns_without_a_first", published: "one group begins", good: &["only if i > 0", "once before the loop"], quick: false },
     Case { file: "unrolled.ptx:late_gives_twice", published: "one release a round", good: &["without `arrive empty_bar"], quick: false },
-    Case { file: "unrolled.ptx:late_keeps_the_last", published: "the last one is released behind the loop", good: &["once behind the loop"], quick: false },
+    Case { file: "unrolled.ptx:late_keeps_the_last", published: "the last one is released behind the loop", good: &["once behind the loop", "`j == 0 && i == 0` instead of `j == 0`"], quick: false },
     Case { file: "unrolled.ptx:unrolled_meet_fixed_phase", published: "the parity of the round", good: &["follows the round: i % 2"], quick: false },
     Case { file: "unrolled.ptx:unrolled_ring_fixed_phase", published: "the parity of the round", good: &["follows the round: j / 2 % 2"], quick: false },
     Case { file: "varlen.ptx:varlen_rounds_down", published: "the number of tiles rounded up", good: &["127) / 128"], quick: false },
@@ -131,7 +131,7 @@ const KERNELS: &[Case] = &[
     Case { file: "visited.ptx:listed_arrives_at_another", published: "the stage that was filled", good: &["stages and parities go by `i`, not by `i + 1`"], quick: false },
     Case { file: "visited.ptx:visited_keeps_the_phase", published: "the parity of the round", good: &["follows the round: v / 2 % 2"], quick: false },
     Case { file: "visited.ptx:visited_other_row", published: "the row of this CTA", good: &["the loop is over row ctaid_x, not ctaid_x + 1"], quick: false },
-    Case { file: "visited.ptx:visited_waits_for_all", published: "tiles that are not visited are passed over", good: &["over row(at_param_0, ctaid_x)"], quick: false },
+    Case { file: "visited.ptx:visited_waits_for_all", published: "tiles that are not visited are passed over", good: &["the loop runs over row(at_param_0, ctaid_x) ascending"], quick: false },
     Case { file: "wide_sizes.ptx:packed_producer", published: "the number of tiles rounded up", good: &["+ 15) / 16"], quick: false },
     Case { file: "wide_sizes.ptx:uneven_producer", published: "the number of tiles rounded up", good: &["+ 15) / 16"], quick: false },
 ];
@@ -141,7 +141,7 @@ const FIRST: usize = 3;
 
 /// The part of all protocols, and of all kernels, that has to have a good one among these, in percent.
 const LEAST: usize = 80;
-const LEAST_OF_KERNELS: usize = 70;
+const LEAST_OF_KERNELS: usize = 80;
 
 const HEAD: &str = "\
 # Repairs
@@ -159,7 +159,7 @@ const KERNELS_HEAD: &str = "
 ## Kernels
 
 The same for the kernels of `tests/ptx/kernels` that hang. Each is compiled beside a correct one, which is the published fix. Repairs
-are edits of the protocol that is recovered. The test fails if fewer than 70 % have one.
+are edits of the protocol that is recovered. The test fails if fewer than 80 % have one.
 
 | kernel | fix | rank |
 | --- | --- | --- |

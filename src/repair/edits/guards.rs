@@ -20,6 +20,7 @@ use super::Kind;
 use super::tight;
 use super::twins::origin;
 use super::walk::Place;
+use super::walk::blocks;
 use super::walk::bounds;
 use super::walk::cell;
 use super::walk::extent;
@@ -27,6 +28,9 @@ use super::walk::roles;
 
 /// Spaces per level.
 const LEVEL: &str = "    ";
+
+/// How many new conditions are tried in all, at all statements. A text with a branch for each number of lanes has hundreds of both.
+const MOST_GUARDED: usize = 20_000;
 
 pub(super) fn add(found: &mut Found<'_>) {
     for place in found.places.clone() {
@@ -44,6 +48,7 @@ pub(super) fn add(found: &mut Found<'_>) {
                     unwrapped(found, what, place.stmt, other);
                 }
                 changed(found, condition);
+                first_of_all(found, &place, condition);
                 compared(found, &place, condition);
             }
             StmtKind::Elect { body } => {
@@ -53,11 +58,11 @@ pub(super) fn add(found: &mut Found<'_>) {
         }
     }
     returns(found);
-    let conditions = conditions(found);
-    for place in found.places.clone() {
-        if cell(place.stmt).is_none() {
-            continue;
-        }
+    let mut conditions = conditions(found);
+    let places = found.places.clone().into_iter();
+    let places: Vec<Place<'_>> = places.filter(|p| cell(p.stmt).is_some()).collect();
+    conditions.truncate(MOST_GUARDED / places.len().max(1));
+    for place in places {
         let span = place.stmt.span;
         let pad = indentation(found.source, span.start);
         for condition in &conditions {
@@ -78,23 +83,30 @@ pub(super) fn indentation(source: &str, at: usize) -> String {
 }
 
 /// A condition at one line of a kernel, dropped in every role. Of what a warp computes of its own number, as whether its threads have
-/// anything to do, recovery writes another text for each.
+/// anything to do, recovery writes another text for each, and a branch for each number of threads: then all of them come.
 fn returns(found: &mut Found<'_>) {
     let mut lines: BTreeMap<&str, Vec<(usize, Span, String)>> = BTreeMap::new();
     for place in &found.places {
-        let StmtKind::If {
-            then,
-            otherwise: None,
-            ..
-        } = &place.stmt.kind
-        else {
+        let Some(line) = branching(found, place.stmt) else {
             continue;
         };
-        let Some(origin) = origin(found.source, then.open) else {
-            continue;
+        let around = found.around(place);
+        let inner = around
+            .iter()
+            .any(|stmt| branching(found, stmt) == Some(line));
+        let decides = match &place.stmt.kind {
+            StmtKind::If { otherwise, .. } => otherwise.is_none(),
+            _ => false,
         };
-        let dropped = without(found, place.stmt, then);
-        let known = lines.entry(origin).or_default();
+        if inner || !decides {
+            continue;
+        }
+        let fullest = blocks(place.stmt)
+            .into_iter()
+            .flat_map(|block| leaves(found, block, line))
+            .max_by_key(|block| arrivals(found, block));
+        let dropped = fullest.and_then(|block| without(found, place.stmt, block));
+        let known = lines.entry(line).or_default();
         known.extend(dropped.map(|(span, by)| (place.role, span, by)));
     }
     for (origin, all) in lines {
@@ -104,6 +116,38 @@ fn returns(found: &mut Found<'_>) {
             found.add(Kind::Guard, what, replaced.collect());
         }
     }
+}
+
+/// The line of a kernel at which a branch is.
+fn branching<'s>(found: &Found<'s>, stmt: &Stmt) -> Option<&'s str> {
+    match &stmt.kind {
+        StmtKind::If { then, .. } => origin(found.source, then.open),
+        _ => None,
+    }
+}
+
+/// The blocks in which the branches of one line end.
+fn leaves<'b>(found: &Found<'_>, block: &'b Block, line: &str) -> Vec<&'b Block> {
+    match block.stmts.as_slice() {
+        [only] if branching(found, only) == Some(line) => blocks(only)
+            .into_iter()
+            .flat_map(|inner| leaves(found, inner, line))
+            .collect(),
+        _ => vec![block],
+    }
+}
+
+/// How many arrivals the statements of a block make, as far as these are numbers.
+fn arrivals(found: &Found<'_>, block: &Block) -> i64 {
+    let counts = block.stmts.iter().map(|stmt| match &stmt.kind {
+        StmtKind::Arrive { .. } => {
+            let text = found.slice(stmt.span);
+            let last = text.rsplit(' ').next().and_then(|last| last.parse().ok());
+            last.unwrap_or(1)
+        }
+        _ => 0,
+    });
+    counts.fold(0, i64::saturating_add)
 }
 
 /// The statements of a block in place of the statement that has it.
@@ -173,6 +217,44 @@ fn compared(found: &mut Found<'_>, place: &Place<'_>, condition: &Expr) {
     for name in names.into_iter().unique().filter(|name| name != before) {
         let what = format!("the condition is about `{name}`, not about `{before}`");
         found.replace(Kind::Guard, what, left.span, name);
+    }
+}
+
+/// A condition on the first round of a loop, as one on the first round of all: what is done late in one round is due in the first round of the
+/// next tile, too.
+fn first_of_all(found: &mut Found<'_>, place: &Place<'_>, condition: &Expr) {
+    let is_zero = |e: &Expr| matches!(e.kind, ExprKind::Int(0));
+    let inner = match &condition.kind {
+        ExprKind::Not(inner) => inner,
+        _ => condition,
+    };
+    let (name, first) = match &inner.kind {
+        ExprKind::Binary(BinaryOp::Eq, a, b) if is_zero(b) => (a, true),
+        ExprKind::Binary(BinaryOp::Gt | BinaryOp::Ne, a, b) if is_zero(b) => (a, false),
+        ExprKind::Binary(BinaryOp::Lt, a, b) if is_zero(a) => (b, false),
+        _ => return,
+    };
+    let ExprKind::Name(name) = &name.kind else {
+        return;
+    };
+    let around = found.around(place).into_iter();
+    let loops: Vec<&str> = around
+        .filter_map(|stmt| match &stmt.kind {
+            StmtKind::For { name, .. } => Some(name.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let Some((_, outer)) = loops.split_last().filter(|(last, _)| *last == name) else {
+        return;
+    };
+    let text = found.slice(inner.span).to_owned();
+    for outer in outer {
+        let by = match first {
+            true => format!("{text} && {outer} == 0"),
+            false => format!("({text} || {outer} > 0)"),
+        };
+        let what = format!("`{by}` instead of `{text}`");
+        found.replace(Kind::Guard, what, inner.span, by);
     }
 }
 

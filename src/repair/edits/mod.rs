@@ -5,6 +5,7 @@
 //! One edit may touch several places where its author would think of one change: the thread count
 //! of a named barrier stands at each of its uses.
 
+mod along;
 mod barriers;
 mod counters;
 mod counts;
@@ -23,6 +24,11 @@ mod values;
 mod walk;
 
 use std::collections::BTreeSet;
+use std::hash::DefaultHasher;
+use std::hash::Hash;
+use std::hash::Hasher;
+
+use rustc_hash::FxHashSet;
 
 use crate::protocol::Span;
 use crate::text::ast::File;
@@ -114,7 +120,21 @@ struct Found<'s> {
     file: &'s File,
     places: Vec<Place<'s>>,
     edits: Vec<Edit>,
-    seen: BTreeSet<String>,
+    seen: Seen,
+}
+
+/// The changed texts that there are already, by their hashes: thousands of edits of a long text would not fit in memory. Where two hashes are equal by
+/// chance, an edit is missing.
+#[derive(Debug, Default)]
+struct Seen(FxHashSet<u64>);
+
+impl Seen {
+    /// Notes the text that an edit makes; whether it is new.
+    fn insert(&mut self, text: &str) -> bool {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        self.0.insert(hasher.finish())
+    }
 }
 
 impl<'s> Found<'s> {
@@ -152,7 +172,7 @@ impl<'s> Found<'s> {
             replaced,
         };
         let text = edit.apply(self.source);
-        if apart && text != self.source && self.seen.insert(text) {
+        if apart && text != self.source && self.seen.insert(&text) {
             self.edits.push(edit);
         }
     }
@@ -183,7 +203,7 @@ pub fn all(source: &str, file: &File, stuck: &Stuck) -> Vec<Edit> {
         file,
         places: walk::places(file),
         edits: Vec::new(),
-        seen: BTreeSet::new(),
+        seen: Seen::default(),
     };
     phases::add(&mut found);
     rounds::add(&mut found);
@@ -192,6 +212,7 @@ pub fn all(source: &str, file: &File, stuck: &Stuck) -> Vec<Edit> {
     missing::add(&mut found);
     peers::add(&mut found);
     loops::add(&mut found);
+    along::add(&mut found);
     values::add(&mut found);
     counters::add(&mut found);
     guards::add(&mut found);
@@ -200,9 +221,10 @@ pub fn all(source: &str, file: &File, stuck: &Stuck) -> Vec<Edit> {
     memory::add(&mut found);
     barriers::add(&mut found);
     let edits = std::mem::take(&mut found.edits);
-    let mut edits = twins::everywhere(&found, edits);
-    let mut seen = BTreeSet::new();
-    edits.retain(|edit| seen.insert(edit.apply(source)));
+    // Edits of two twins are one edit of both, and are not kept twice even for a moment.
+    let mut seen = Seen::default();
+    let new = |edit: &Edit| seen.insert(&edit.apply(source));
+    let mut edits: Vec<Edit> = twins::everywhere(&found, edits).filter(new).collect();
     let ranges: Vec<Span> = walk::roles(file)
         .map(|(item, role)| Span {
             start: item.span.start,

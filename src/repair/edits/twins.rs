@@ -12,8 +12,11 @@ use super::walk::Place;
 
 /// The same edits, each at all statements of a line. What is new may be meant for one role alone: such an edit is there in
 /// both ways.
-pub(super) fn everywhere(found: &Found<'_>, edits: Vec<Edit>) -> Vec<Edit> {
-    let all = edits.into_iter().flat_map(|edit| {
+pub(super) fn everywhere<'f>(
+    found: &'f Found<'_>,
+    edits: Vec<Edit>,
+) -> impl Iterator<Item = Edit> + use<'f> {
+    edits.into_iter().flat_map(move |edit| {
         let mut replaced = edit.replaced.clone();
         for (span, by) in &edit.replaced {
             let Some(place) = owner(found, *span) else {
@@ -37,8 +40,7 @@ pub(super) fn everywhere(found: &Found<'_>, edits: Vec<Edit>) -> Vec<Edit> {
         [Some(Edit { replaced, ..edit }), alone]
             .into_iter()
             .flatten()
-    });
-    all.collect()
+    })
 }
 
 /// The innermost statement on the line of which a range stands.
