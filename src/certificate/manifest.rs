@@ -297,8 +297,7 @@ fn discharge_all(
         let reason = match discharge(&obligations[at]) {
             Answer::Discharged => return ControlFlow::Continue(()),
             Answer::Fails => {
-                "the solver found a counterexample to this step, which need not be one of the protocol"
-                    .to_owned()
+                "this step of the proof fails, which need not be a fault of the protocol".to_owned()
             }
             Answer::Unknown(reason) => reason,
         };

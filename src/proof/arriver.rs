@@ -17,7 +17,7 @@ use crate::protocol::Protocol;
 pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) + Sync)) -> Guess {
     let apart = match arriver::apart(protocol) {
         Ok(apart) => apart,
-        Err(refused) => return Guess::nothing(super::uncovered(refused)),
+        Err(refused) => return Guess::nothing(super::uncovered_in(protocol)(refused)),
     };
     tell("looking at what the last to arrive does apart");
     let deadline = patience::deadline(limit);

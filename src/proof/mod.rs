@@ -291,7 +291,9 @@ fn accepted(
     deadline: Instant,
     tell: &dyn Fn(&str),
 ) -> Result<(), String> {
-    let obligations = argument.obligations(protocol).map_err(uncovered)?;
+    let obligations = argument
+        .obligations(protocol)
+        .map_err(uncovered_in(protocol))?;
     discharged(&obligations, split, deadline, tell)
 }
 
@@ -315,7 +317,7 @@ fn discharged(
             Answer::Discharged => {}
             Answer::Fails => {
                 return Err(format!(
-                    "it does not hold that {}",
+                    "this step does not hold: {}",
                     obligation.meaning.trim_end_matches('.')
                 ));
             }
@@ -335,5 +337,20 @@ fn uncovered(refused: Unsupported) -> String {
     if refused.is_late() {
         return refused.reason;
     }
-    format!("the proof rules do not cover {refused}")
+    format!("no proof rule covers {refused}")
+}
+
+/// The same, with the first line of the statement or role that it is about.
+fn uncovered_in(protocol: &Protocol) -> impl Fn(Unsupported) -> String {
+    |refused| {
+        let at = refused.span.filter(|_| !refused.is_late());
+        let text = at.and_then(|at| protocol.source.get(at.start..at.end));
+        let first = text.and_then(|text| text.lines().next()).unwrap_or("");
+        let first = first.trim_end_matches(|c: char| c.is_whitespace() || c == '{');
+        let reason = uncovered(refused);
+        match first.is_empty() || reason.contains(first) {
+            true => reason,
+            false => format!("{reason}: `{first}`"),
+        }
+    }
 }

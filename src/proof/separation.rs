@@ -13,7 +13,7 @@ use crate::protocol::Protocol;
 pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) + Sync)) -> Guess {
     let parts = match separation::parts(protocol) {
         Ok(parts) => parts,
-        Err(refused) => return Guess::nothing(super::uncovered(refused)),
+        Err(refused) => return Guess::nothing(super::uncovered_in(protocol)(refused)),
     };
     let mut found = Vec::new();
     // The own part is the larger one, and may use the rest of the time.

@@ -15,7 +15,7 @@ use itertools::Itertools;
 use super::Guess;
 use super::accepted;
 use super::listed_splits;
-use super::uncovered;
+use super::uncovered_in;
 use super::whole_grid_fits;
 use crate::certificate::argument::Argument;
 use crate::certificate::grid;
@@ -45,7 +45,7 @@ pub fn guess(
 ) -> Guess {
     let role = match grid::the_grid(protocol) {
         Ok(role) => role,
-        Err(refused) => return Guess::nothing(uncovered(refused)),
+        Err(refused) => return Guess::nothing(uncovered_in(protocol)(refused)),
     };
     let Some(launch) = &role.launch else {
         return Guess::nothing("a role that is not a grid");
@@ -116,7 +116,7 @@ fn fits(
     // Waits that no sample reached still need an argument.
     let program = grid::the_grid(protocol)
         .and_then(|role| program::summarize(protocol, role))
-        .map_err(uncovered)?;
+        .map_err(uncovered_in(protocol))?;
     let waits = program
         .events
         .iter()

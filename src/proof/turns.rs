@@ -47,7 +47,7 @@ pub fn guess(
         .map(|object| object.extents.len())
         .max()
         .unwrap_or(0);
-    let mut reason = "no rank fits".to_owned();
+    let mut reason = "no order of turns fits what small runs do".to_owned();
     for rank in ranks(elements, role.indices.len()) {
         let Some(starts_earlier) = fits(samples, &rank) else {
             continue;

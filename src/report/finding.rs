@@ -25,10 +25,12 @@ use crate::witness::Witness;
 
 use super::argument;
 use super::cited::Cited;
+use super::cited::called;
 use super::input;
 use super::input::Pattern;
 use super::legend;
 use super::place;
+use super::reason;
 use super::stuck;
 use super::stuck::Stuck;
 use super::trace;
@@ -92,6 +94,9 @@ pub struct Finding {
     pub notes: Vec<String>,
     /// What to try next.
     pub hint: Option<String>,
+    /// The reason without lines, where nothing is decided.
+    #[serde(skip)]
+    pub open: Option<String>,
     /// The folder of the certificate, if one was written.
     pub certificate: Option<String>,
     /// The file of the witness, if one was written.
@@ -219,6 +224,12 @@ impl Finding {
                 line: at.and_then(|at| lines.get(at).copied().flatten()),
             }
         };
+        if let (Some(open), Some(reason)) = (&self.open, &mut self.reason) {
+            let located =
+                reason::located(open, &self.source, &|line| called(line, Some(&cited(line))));
+            self.summary = self.summary.replace(reason.as_str(), &located);
+            *reason = located;
+        }
         let own = self.line.map(cited).unwrap_or_default();
         self.source_line = own.source;
         self.line = own.line;
@@ -358,13 +369,15 @@ pub fn finding(
         Verdict::Refuted(refutation) => refuted(&mut finding, protocol, refutation)?,
         Verdict::Bounded { within, reason } => {
             finding.verdict = Word::Bounded;
-            finding.summary = format!("no violation {within}; no proof: {reason}");
-            finding.reason = Some(reason.clone());
-            finding.hint = Some(
-                "a longer --timeout searches further; with some parameters fixed (--set P=V) or \
-                 related (--assume EXPR) a proof may be found"
-                    .to_owned(),
-            );
+            finding.open = Some(reason.clone());
+            let located = reason::located(reason, &protocol.source, &|line| called(line, None));
+            let no = match located.starts_with("no proof") {
+                true => "",
+                false => "no proof: ",
+            };
+            finding.summary = format!("no violation {within}; {no}{located}");
+            finding.reason = Some(located);
+            finding.hint = Some(reason::next(protocol, reason));
         }
         Verdict::Unknown { reason, span } => {
             unknown(&mut finding, protocol, reason, *span);
@@ -383,9 +396,7 @@ pub fn finding(
                      parameter values are left"
                         .to_owned()
                 }
-                None => "give it more time (--timeout), fix parameters (--set P=V), or search \
-                         concrete values exhaustively (warplock explore)"
-                    .to_owned(),
+                None => reason::next(protocol, reason),
             });
         }
     }
@@ -394,7 +405,14 @@ pub fn finding(
 
 /// The finding about a kernel whose synchronization could not be recovered.
 pub fn unrecovered(file: &str, entry: &str, property: Property, reason: &str) -> Finding {
-    blank_of(file, entry, property, reason)
+    Finding {
+        hint: Some(
+            "if it is about a number, fix the parameters that it depends on (--set param_3=V); \
+             warplock trace runs the kernel at chosen values; docs/ptx/recovery.md says what is followed"
+                .to_owned(),
+        ),
+        ..blank_of(file, entry, property, reason)
+    }
 }
 
 fn blank(file: &str, protocol: &Protocol, property: Property) -> Finding {
@@ -420,6 +438,7 @@ fn blank_of(file: &str, protocol: &str, property: Property, reason: &str) -> Fin
         assumptions: Vec::new(),
         notes: Vec::new(),
         hint: None,
+        open: None,
         certificate: None,
         witness: None,
         counterexample: None,
@@ -508,8 +527,10 @@ pub fn further(protocol: &Protocol, witness: &Witness) -> Result<Further, Replay
 
 fn unknown(finding: &mut Finding, protocol: &Protocol, reason: &str, span: Option<Span>) {
     finding.verdict = Word::Unknown;
-    finding.summary = reason.to_owned();
-    finding.reason = Some(reason.to_owned());
+    finding.open = Some(reason.to_owned());
+    let located = reason::located(reason, &protocol.source, &|line| called(line, None));
+    finding.summary = located.clone();
+    finding.reason = Some(located);
     finding.line = span.map(|span| witness::line(&protocol.source, span));
 }
 

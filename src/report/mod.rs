@@ -32,6 +32,7 @@ mod orders;
 pub mod perfetto;
 mod place;
 mod ranges;
+mod reason;
 pub mod repro;
 pub mod sarif;
 pub mod stuck;

@@ -93,7 +93,7 @@ fn rejected(rejection: &Rejection) -> Checked {
     Checked::Open {
         reason: match rejection {
             Rejection::Late => "the time was up before a proof was checked".to_owned(),
-            _ => format!("what the search found is no proof to the checker: {rejection}"),
+            _ => format!("a proof was found, and the checker does not accept it: {rejection}"),
         },
         suspects: Vec::new(),
     }
@@ -133,6 +133,6 @@ mod tests {
         let Checked::Open { reason, .. } = found else {
             panic!("proved");
         };
-        insta::assert_snapshot!(reason, @"what the search found is no proof to the checker: the rule does not apply to the protocol: cases that do not cover the domain");
+        insta::assert_snapshot!(reason, @"a proof was found, and the checker does not accept it: the rule does not apply to the protocol: cases that do not cover the domain");
     }
 }

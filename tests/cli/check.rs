@@ -174,36 +174,34 @@ role thread[cta in 0..2][t in 0..T] {{
 fn a_hard_coded_phase_and_in_which_sense_the_input_is_the_smallest() {
     let folder = Folder::new();
     folder.file("jacobi.wlk", jacobi("0"));
-    insta::assert_snapshot!(folder.run(&["check", "jacobi.wlk"]), @"
-    exit 1
-    --- stdout
-    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 9), and bar[0] has completed 2 times by then, so this wait needs another completion: thread[1][0] arrives 2 times and not again
-       --> jacobi.wlk:9
-      9 |         wait bar[cta] 0
-      elements:
-        bar[0]: phase 0, 2 pending
-          waited for: thread[0][0] parity 0 (never), thread[0][0] parity 0
-          changed by: thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1
-        bar[1]: phase 0, 2 pending
-          waited for: thread[1][0] parity 0 (never), thread[1][0] parity 0
-          changed by: thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1
-      blocked:
-        thread[0][0] at line 9: bar[0] parity 0, found phase 0, 2 pending: thread[1][0] arrives 2 times and not again
-        thread[1][0] at line 9: bar[1] parity 0, found phase 0, 2 pending: thread[0][0] arrives 2 times and not again
-      trace:
-        ... 3 earlier steps (-v shows them)
-         4  thread[1][0]  arrives at bar[0]: phase 1, 2 pending  (line 8)
-         5  thread[0][0]  passes bar[0], which has left phase 0  (line 9)
-         6  thread[0][0]  arrives at bar[0]: phase 1, 1 pending  (line 7)
-         7  thread[0][0]  arrives at bar[1]: phase 1, 1 pending  (line 8)
-         8  thread[1][0]  passes bar[1], which has left phase 0  (line 9)
-         9  thread[1][0]  arrives at bar[1]: phase 0, 2 pending  (line 7)
-        10  thread[1][0]  arrives at bar[0]: phase 0, 2 pending  (line 8)
-      minimal: smallest by (T, N) among T in 1..=5, N in 0..=4; every smaller one of these was explored exhaustively
-      assumptions: T >= 1; N >= 0; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
-      decided by adversarial schedules in [time]
-    --- stderr
-    ");
+    insta::assert_snapshot!(folder.run(&["check", "jacobi.wlk"]), @r"
+        exit 1
+        --- stdout
+        jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 9), and bar[0] has completed 2 times by then, so this wait needs another completion: thread[1][0] arrives 2 times and not again
+           --> jacobi.wlk:9
+          9 |         wait bar[cta] 0
+          element  start  now                 waited for                                            changed by                                    completes
+          bar[0]   -      phase 0, 2 pending  thread[0][0] parity 0 (never), thread[0][0] parity 0  thread[0][0] arrive 1, thread[1][0] arrive 1  no
+          bar[1]   -      phase 0, 2 pending  thread[1][0] parity 0 (never), thread[1][0] parity 0  thread[0][0] arrive 1, thread[1][0] arrive 1  no
+          blocked:
+            thread[0][0] at line 9: bar[0] parity 0, found phase 0, 2 pending: thread[1][0] arrives 2 times and not again
+            thread[1][0] at line 9: bar[1] parity 0, found phase 0, 2 pending: thread[0][0] arrives 2 times and not again
+          trace:
+             1  thread[0][0]  arrives at bar[0]: phase 0, 1 pending  (line 7)
+             2  thread[0][0]  arrives at bar[1]: phase 0, 1 pending  (line 8)
+             3  thread[1][0]  arrives at bar[1]: phase 1, 2 pending  (line 7)
+             4  thread[1][0]  arrives at bar[0]: phase 1, 2 pending  (line 8)
+             5  thread[0][0]  passes bar[0], which has left phase 0  (line 9)
+             6  thread[0][0]  arrives at bar[0]: phase 1, 1 pending  (line 7)
+             7  thread[0][0]  arrives at bar[1]: phase 1, 1 pending  (line 8)
+             8  thread[1][0]  passes bar[1], which has left phase 0  (line 9)
+             9  thread[1][0]  arrives at bar[1]: phase 0, 2 pending  (line 7)
+            10  thread[1][0]  arrives at bar[0]: phase 0, 2 pending  (line 8)
+          minimal: smallest by (T, N) among T in 1..=5, N in 0..=4; every smaller one of these was explored exhaustively
+          assumptions: T >= 1; N >= 0; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
+          decided by adversarial schedules in [time]
+        --- stderr
+        ");
     let minimize = ["check", "-q", "--minimize", "N", "jacobi.wlk"];
     insta::assert_snapshot!(folder.run(&minimize), @"
     exit 1
@@ -275,7 +273,7 @@ role thread[cta in 0..2][t in 0..T] {
         operands_c1_s0: in thread[1], `arrive bar[cta]` stays in range
         operands_c1_s1: in thread[1], `arrive bar[1 - cta]` stays in range
         operands_c1_s2: in thread[1], `wait bar[cta] i % 2` stays in range
-        cut_c0_s2: while a member of thread[0] is held at `wait bar[cta] i % 2`, everybody else stops where the cut says, and the element it looks at does not run ahead
+        cut_c0_s2: while a member of thread[0] is held at `wait bar[cta] i % 2`, everybody else stops at the places that the proof names, and the element it looks at does not run ahead
         progress: no choice of places leaves somebody blocked and nobody able to go on
       assumptions:
         T >= 1
@@ -616,20 +614,20 @@ fn a_proved_protocol_with_its_argument() {
 fn a_bounded_protocol() {
     let folder = Folder::new();
     folder.file("bounded.wlk", BOUNDED);
-    insta::assert_snapshot!(folder.run(&["check", "bounded.wlk"]), @"
-    exit 3
-    --- stdout
-    bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: the proof rules do not cover a `break` under a condition that is not a range of the loop's variable
-      notes: also tried: the ticket rule: the proof rules do not cover `break`; the turn rule: the proof rules do not cover `break`; the credit rule: the proof rules do not cover `break`
-      assumptions:
-        N >= 1
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
-        CTAs start in the declared launch order, which CUDA does not promise
-      hint: a longer --timeout searches further; with some parameters fixed (--set P=V) or related (--assume EXPR) a proof may be found
-      decided by bounded search in [time]
-    --- stderr
-    ");
+    insta::assert_snapshot!(folder.run(&["check", "bounded.wlk"]), @r"
+        exit 3
+        --- stdout
+        bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof rule covers a `break` under a condition that does not compare the loop's variable with a bound
+          notes: also tried: the ticket rule: no proof rule covers `break`; the turn rule: no proof rule covers `break`; the credit rule: no proof rule covers `break`
+          assumptions:
+            N >= 1
+            a resident CTA that can go on eventually does
+            semaphore operations are atomic and seen in one order by everyone
+            CTAs start in the declared launch order, which CUDA does not promise
+          hint: more time will hardly help: fix a parameter (--set N=V) or relate some (--assume EXPR), which may be enough for a proof; or try every schedule at chosen values (warplock explore)
+          decided by bounded search in [time]
+        --- stderr
+        ");
 }
 
 #[test]

@@ -85,12 +85,12 @@ fn turns_are_explained() {
         operands_c1_s3: in cta[t = 0], `turn += 1` stays in range
         operands_c1_s4: in cta[t = 0], `sync own[c]` stays in range
         operands_c1_s5: in cta[t = 0], `sync own[c]` stays in range
-        cut_c0_s0: while a member of cta[t != 0] is held at `sync own[c]`, everybody else stops where the cut says, and the element it looks at does not run ahead
-        cut_c0_s2: while a member of cta[t != 0] is held at `sync own[c]`, everybody else stops where the cut says, and the element it looks at does not run ahead
+        cut_c0_s0: while a member of cta[t != 0] is held at `sync own[c]`, everybody else stops at the places that the proof names, and the element it looks at does not run ahead
+        cut_c0_s2: while a member of cta[t != 0] is held at `sync own[c]`, everybody else stops at the places that the proof names, and the element it looks at does not run ahead
         alternates_c0_s3: in cta[t != 0], every arrival is waited for before the next, at `sync own[c]`
-        cut_c1_s0: while a member of cta[t = 0] is held at `sync own[c]`, everybody else stops where the cut says, and the element it looks at does not run ahead
-        cut_c1_s2: while a member of cta[t = 0] is held at `wait turn == c`, everybody else stops where the cut says, and the element it looks at does not run ahead
-        cut_c1_s4: while a member of cta[t = 0] is held at `sync own[c]`, everybody else stops where the cut says, and the element it looks at does not run ahead
+        cut_c1_s0: while a member of cta[t = 0] is held at `sync own[c]`, everybody else stops at the places that the proof names, and the element it looks at does not run ahead
+        cut_c1_s2: while a member of cta[t = 0] is held at `wait turn == c`, everybody else stops at the places that the proof names, and the element it looks at does not run ahead
+        cut_c1_s4: while a member of cta[t = 0] is held at `sync own[c]`, everybody else stops at the places that the proof names, and the element it looks at does not run ahead
         alternates_c1_s5: in cta[t = 0], every arrival is waited for before the next, at `sync own[c]`
         progress: no choice of places leaves somebody blocked and nobody able to go on
         progress_after_all_copies: no choice of places leaves somebody blocked and nobody able to go on

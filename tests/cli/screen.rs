@@ -94,7 +94,7 @@ fn a_finding_at_80_and_at_120_columns() {
             full[0]: phase 0, 1 pending
               waited for: consumer[0] parity 1 (never), consumer[1] parity 0 (never),
                   consumer[1] parity 1 (never), consumer[0] parity 0
-              changed by: producer arrive 1, producer arrive 1
+              changed by: producer arrive 1
           ... and 1 more element (-v shows them)
           who waits for whom:
             consumer[0] (line 25) for consumer[1] to arrive at warps
@@ -120,11 +120,11 @@ fn a_finding_at_80_and_at_120_columns() {
             full[0]: phase 0, 1 pending
               waited for: consumer[0] parity 1 (never), consumer[1] parity 0 (never), consumer[1] parity 1 (never), consumer[0]
                   parity 0
-              changed by: producer arrive 1, producer arrive 1
+              changed by: producer arrive 1
             warps: 1 pending, arrived: consumer[0]
               waited for: consumer[0] a completed generation (never), consumer[1] a completed generation (never), consumer[0] a
                   completed generation, consumer[1] a completed generation
-              changed by: consumer[1] arrive (never), consumer[0] arrive, consumer[0] arrive, consumer[1] arrive
+              changed by: consumer[1] arrive (never), consumer[0] arrive, consumer[1] arrive
           who waits for whom:
             consumer[0] (line 25) for consumer[1] to arrive at warps
             consumer[1] (line 26) for full[0] to leave phase 0

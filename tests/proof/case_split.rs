@@ -59,7 +59,7 @@ fn without_trips_and_with_some() {
     let cuts = Layer::Cuts(Shows::Nothing);
     insta::assert_snapshot!(
         proposal_by(cuts, &source).unwrap_err(),
-        @"while a member of producer is held at `sync other[0] 64`, where epilogue gets to has no simple form"
+        @"how far epilogue comes while a member of producer waits at `sync other[0] 64` is no linear formula in loop counters and parameters"
     );
     let found = split(&source);
     assert_eq!((found.param, found.from), (0, 1));

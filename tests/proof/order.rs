@@ -176,7 +176,7 @@ fn an_early_completion_is_left_to_other_rules() {
     let reason = proposal(&jacobi("")).unwrap_err();
     assert_eq!(
         reason,
-        "`arrive bar[1 - cta]` of thread[0][0] counts in different generations in different runs, at \
+        "in which phase of the barrier `arrive bar[1 - cta]` of thread[0][0] counts depends on the schedule, at \
          T = 3, N = 2"
     );
     proves(&jacobi("wait bar[1 - cta] i % 2"));

@@ -198,7 +198,7 @@ fn conditions_of_which_no_part_is_a_test_are_none() {
     insta::assert_snapshot!(verdict("ring_of_another_iteration", "test"), @"UNKNOWN line 68, `@%p8 bra TAKEN`: a branch decides about synchronization, but %p8 is not known here: it changes in a loop (line 56, `mov.u32 %r14, 0`)");
     insta::assert_snapshot!(verdict("asked_in_the_last_round", "test"), @"UNKNOWN line 49, `@%p8 bra NEXT`: a branch decides about synchronization, but %p8 is not known here: it changes in a loop (line 46, `add.u32 %r9, %r8, 1`)");
     insta::assert_snapshot!(verdict("place_of_another_iteration", "test"), @"UNKNOWN line 54, `@%p8 bra NEXT`: a branch decides about synchronization, but %p8 is not known here: it changes in a loop (line 41, `setp.ge.s32 %p7, %r8, %r2`)");
-    insta::assert_snapshot!(verdict("asked_with_more", "test"), @"BOUNDED no violation for n in 0..=64, m in 0..=64; no proof: it could not be shown that in warp1, `wait bar_32 0` stays in range (the solver found a counterexample to this step, which need not be one of the protocol)");
+    insta::assert_snapshot!(verdict("asked_with_more", "test"), @"BOUNDED no violation for n in 0..=64, m in 0..=64; no proof: it could not be shown that in warp1, `wait bar_32 0` (line 72) stays in range (this step of the proof fails, which need not be a fault of the protocol)");
     insta::assert_snapshot!(verdict("asked_twice", "test"), @"UNKNOWN line 59, `@%p10 bra TAKEN`: a branch decides about synchronization, but %p10 is not known here: it changes in a loop (line 55, `mad.lo.u32 %r9, %r6, 8, %r20`)");
 }
 

@@ -257,7 +257,7 @@ fn split_by_comparisons(
         return Err(Unsupported::at(
             role.span,
             format!(
-                "what `{}` does with its index `{name}`, whose extent is not a number",
+                "how `{}` uses its index `{name}`, of which there are as many as a parameter says",
                 role.name
             ),
         ));
@@ -344,7 +344,7 @@ fn split_by_kinds(
 fn uncounted(role: &Role, name: &str) -> Unsupported {
     Unsupported::at(
         role.span,
-        format!("the comparisons of `{}` with its index `{name}`", role.name),
+        format!("how `{}` compares its index `{name}`", role.name),
     )
 }
 

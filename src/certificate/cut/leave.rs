@@ -61,7 +61,7 @@ pub fn unfolded(stmt: &Stmt) -> Result<Option<Vec<Stmt>>, Unsupported> {
         return refuse("that depends on what the loop changes");
     }
     let Some((first, leaves, open)) = first(&exit.condition, *var, lo, hi) else {
-        return refuse("under a condition that is not a range of the loop's variable");
+        return refuse("under a condition that does not compare the loop's variable with a bound");
     };
     let with = |kind: StmtKind| Stmt { kind, ..at.clone() };
     let condition = |otherwise: &[Stmt]| {

@@ -21,7 +21,7 @@ impl Rule<'_> {
         let what = format!("`{text}` of {}", class.name);
         Some(match (end(&class.flow, access.point), access.lasting) {
             (Some(_), _) => format!(
-                "where the others get to while {what} lasts has no form that this rule knows"
+                "how far the others come while {what} lasts is no linear formula in loop counters and parameters"
             ),
             (None, Lasting::Started { .. }) => {
                 let flow = &class.flow;

@@ -460,7 +460,7 @@ impl<'a> Rule<'a> {
         };
         self.conclude(
             format!("exposure_c{class}_{name}"),
-            format!("while {what}, everybody stops where the cut says"),
+            format!("while {what}, everybody stops at the places that the proof names"),
             setting,
             term::and(goals),
         )

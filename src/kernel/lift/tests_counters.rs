@@ -149,7 +149,7 @@ fn what_else_reaches_the_words_is_refused() {
     insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", "st.global.u32 [%rd2+64], %r2"), @"line 31: it may write to memory that the kernel waits for, other than by an addition");
     // By a pointer that is read from memory.
     insta::assert_snapshot!(
-        changed("st.global.u32 [%rd4], %r2", "ld.global.u64 %rd7, [%rd4];\nred.global.add.u32 [%rd7], 1"), @"line 32: which word of memory this is has no form"
+        changed("st.global.u32 [%rd4], %r2", "ld.global.u64 %rd7, [%rd4];\nred.global.add.u32 [%rd7], 1"), @"line 32: which word of memory this is cannot be written as a formula"
     );
     // What no parameter says where it is may be written elsewhere only.
     let elsewhere = "ld.global.u64 %rd7, [%rd4];\nst.global.u32 [%rd7], %r2";

@@ -130,5 +130,5 @@ fn what_is_left_over_may_come_before_the_loop() {
         }
         ");
     let text = entry(1, &code("2")).map_or_else(|reason| reason, |lift| lift.text);
-    insta::assert_snapshot!(text, @"how often a loop runs depends on a computation that has no form in the protocol language");
+    insta::assert_snapshot!(text, @"how often a loop runs depends on a computation that cannot be written in the protocol language");
 }

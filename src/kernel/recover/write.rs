@@ -530,7 +530,7 @@ impl Writer<'_> {
         location: &Location,
     ) -> Result<String, Obstacle> {
         let refuse = || Obstacle {
-            reason: "which mbarrier this is has no form in the protocol language".to_owned(),
+            reason: "which mbarrier this is cannot be written in the protocol language".to_owned(),
             location: location.clone(),
         };
         let family = self.families.of(object, range).ok_or_else(refuse)?;

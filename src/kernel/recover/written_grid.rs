@@ -81,7 +81,7 @@ pub fn word(
 ) -> Result<String, Obstacle> {
     let Some(array) = grid.and_then(|grid| grid.array(word)) else {
         return refuse(
-            "which word of memory this is has no form in the protocol language",
+            "which word of memory this is cannot be written in the protocol language",
             location,
         );
     };

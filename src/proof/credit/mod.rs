@@ -16,7 +16,7 @@ use itertools::Itertools;
 use super::Guess;
 use super::accepted;
 use super::cut::trace;
-use super::uncovered;
+use super::uncovered_in;
 use crate::certificate::argument::Argument;
 use crate::certificate::credit;
 use crate::certificate::credit::Credit;
@@ -48,7 +48,7 @@ const FITTED: usize = 48;
 pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Guess {
     let programs = match credit::programs(protocol) {
         Ok(programs) => programs,
-        Err(refused) => return Guess::nothing(uncovered(refused)),
+        Err(refused) => return Guess::nothing(uncovered_in(protocol)(refused)),
     };
     tell("running programs at small values");
     let search = Search::new(protocol, &programs, deadline, POINTS);
@@ -87,7 +87,7 @@ pub(super) fn proposal(
     deadline: Instant,
     tell: &dyn Fn(&str),
 ) -> Result<Vec<Credited>, String> {
-    let programs = credit::programs(protocol).map_err(uncovered)?;
+    let programs = credit::programs(protocol).map_err(uncovered_in(protocol))?;
     tell("running programs at small values");
     let search = Search::new(protocol, &programs, deadline, FEW);
     let alternatives = search.all_alternatives()?;

@@ -201,6 +201,9 @@ impl Search<'_> {
                 }
             }
         }
-        best.ok_or_else(|| "somebody waits for who comes later in the same order".to_owned())
+        best.ok_or_else(|| {
+            "no order of the form that is looked for puts each wait behind what it waits for"
+                .to_owned()
+        })
     }
 }

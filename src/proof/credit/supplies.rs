@@ -160,7 +160,7 @@ impl Search<'_> {
         match open.contains(&true) {
             false => Ok(chosen),
             true => Err(format!(
-                "no form was found for which additions `{}` is for",
+                "no formula was found for which additions `{}` waits for",
                 self.quote(role, event)
             )),
         }

@@ -174,10 +174,10 @@ impl Search<'_> {
                 .collect();
             let clock = fit::fit(&basis, &points).ok_or_else(|| {
                 Failure::new(format!(
-                    "while a member of {} is held at `{}`, where {} gets to has no simple form",
+                    "how far {} comes while a member of {} waits at `{}` is no linear formula in loop counters and parameters",
+                    other.name,
                     held.name,
-                    text(held.flow.span(place)),
-                    other.name
+                    text(held.flow.span(place))
                 ))
             })?;
             stops.push(Stop {

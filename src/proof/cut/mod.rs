@@ -111,7 +111,7 @@ fn in_order(
     deadline: Instant,
     tell: &dyn Fn(&str),
 ) -> Result<Cut, Failure> {
-    let refused = |refused| Failure::new(super::uncovered(refused));
+    let refused = |refused| Failure::new(super::uncovered_in(protocol)(refused));
     let combinations = cut::cases::combinations(protocol, &cut.split).map_err(refused)?;
     let total = combinations.len();
     for (nth, values) in combinations.iter().enumerate() {
@@ -145,7 +145,7 @@ fn case(
     deadline: Instant,
 ) -> Result<Case, Failure> {
     let fixed = cut::cases::fixed(&cut.split, &result);
-    let refused = |refused| Failure::new(super::uncovered(refused));
+    let refused = |refused| Failure::new(super::uncovered_in(protocol)(refused));
     let view = cut::View::new(protocol, cut.order).map_err(refused)?;
     let points = points::draw(protocol, &fixed);
     if points.is_empty() {

@@ -84,7 +84,7 @@ impl Refinement<'_> {
         };
         let case = case(self.protocol, (self.cut, self.base), start, self.deadline)?;
         cut::one_case(self.protocol, self.cut, &case, String::new())
-            .map_err(|refused| Failure::new(crate::proof::uncovered(refused)))?;
+            .map_err(|refused| Failure::new(crate::proof::uncovered_in(self.protocol)(refused)))?;
         Ok(case)
     }
 

@@ -63,7 +63,7 @@ pub(super) fn deviates(protocol: &Protocol) -> Option<String> {
         .map(|(param, value)| format!(" {} = {value}", param.name))
         .collect();
     Some(format!(
-        "`{text}` of {} counts in different generations in different runs{}{}",
+        "in which phase of the barrier `{text}` of {} counts depends on the schedule{}{}",
         instance.member_name(member),
         if at.is_empty() { "" } else { ", at" },
         at.join(",")

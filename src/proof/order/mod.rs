@@ -23,6 +23,7 @@ use std::time::Instant;
 
 use super::Guess;
 use super::uncovered;
+use super::uncovered_in;
 use crate::certificate::argument::Argument;
 use crate::certificate::order;
 use crate::certificate::order::artefact::Again;
@@ -73,7 +74,9 @@ pub fn guess(
     // As it is written, with waits that are skipped counted, and without those that end programs.
     let way = |by_counts: bool, prover: &Prover| {
         let plain = |unguarded: &[(usize, usize)], parts: &Parts| {
-            let rule = parts.rule(protocol, unguarded, &[]).map_err(uncovered)?;
+            let rule = parts
+                .rule(protocol, unguarded, &[])
+                .map_err(uncovered_in(protocol))?;
             Ok::<_, String>(Search {
                 rule,
                 parts: parts.clone(),
@@ -359,7 +362,7 @@ impl Search<'_> {
                 }
                 lags.push(self.lag(nth, class).map_err(|reason| {
                     let words = self.rule.words(class, site);
-                    format!("it is not clear what {words} is for: {reason}")
+                    format!("it was not found which arrivals {words} waits for: {reason}")
                 })?);
             }
         }

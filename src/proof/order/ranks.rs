@@ -40,7 +40,7 @@ const MAX_MISSED: usize = 20;
 /// Numbers of bounds that are seldom needed.
 const LARGE: i128 = 1 << 20;
 
-const TOO_LARGE: &str = "a number in the search for ranks is too large";
+const TOO_LARGE: &str = "the order that is looked for needs numbers that are too large";
 
 impl Search<'_> {
     /// Ranks that rise where they have to.
@@ -76,7 +76,8 @@ impl Search<'_> {
             }
         }
         Err(large.unwrap_or_else(|| {
-            "there is no order of this form in which nobody waits for who comes later".to_owned()
+            "no order of the form that is looked for puts each wait behind what it waits for"
+                .to_owned()
         }))
     }
 

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use super::Guess;
-use super::uncovered;
+use super::uncovered_in;
 use crate::certificate::argument::Argument;
 use crate::patience;
 use crate::protocol::Initial;
@@ -80,7 +80,7 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
         splits: splits::splits(protocol),
         ..Certificate::default()
     };
-    let system = System::new(protocol, &certificate).map_err(uncovered)?;
+    let system = System::new(protocol, &certificate).map_err(uncovered_in(protocol))?;
     let waits: usize = system.classes.iter().map(|class| class.waits).sum();
     if waits.saturating_mul(system.classes.len()) > MAX_PAIRS {
         return Err("there are too many waits and roles".to_owned());
@@ -135,7 +135,7 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
     let far = samples(&search.system, &certificate.weights, far, deadline);
     let seen = [&search.samples[..], &far];
     let ranks = ranks::ranks(&search.system, seen, &certificate.lags)
-        .ok_or("there are no ranks of this form")?;
+        .ok_or("no order of the form that is looked for puts each wait behind what it waits for")?;
     for (local, ranks) in certificate.classes.iter_mut().zip(ranks) {
         local.ranks = ranks;
     }
@@ -187,7 +187,7 @@ impl Search<'_> {
                     continue;
                 }
                 if parities.iter().any(|(parity, bit)| *parity != 1 - bit) {
-                    return Err("it is not clear what a wait is for".to_owned());
+                    return Err("it was not found which arrivals a wait waits for".to_owned());
                 }
                 let rounds = 1;
                 all.push(Lag {

@@ -45,7 +45,7 @@ pub fn weights(system: &System<'_>, points: &[Vec<i64>]) -> Result<Vec<Weight>, 
         };
         let mut tried = [one, together].into_iter().flatten();
         let found = tried.find(fits);
-        let found = found.ok_or("other numbers arrive than are expected")?;
+        let found = found.ok_or("it was not shown that as many arrive as are expected")?;
         all.extend(found.into_iter().filter(|w| w.amounts != [Sum::number(1)]));
     }
     Ok(all)

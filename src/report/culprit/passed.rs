@@ -56,6 +56,9 @@ impl Teller<'_> {
                     ))
                     .line(self.line_of(ahead.stmt))
                     .text(", had passed at once, too. One of these two waits is for the wrong parity or comes too early"),
+                None if self.starts_free(waiter, op) => out.text(format!(
+                    ": it arrives there too early, or should arrive at another element than {cell}"
+                )),
                 None => out.text(". A first wait for a completion uses parity 0"),
             };
         }
@@ -72,6 +75,17 @@ impl Teller<'_> {
             None => out,
         };
         out.text(format!(" without waiting for {name}"))
+    }
+
+    /// Whether a member has passed another element of the same object at once, by the same statement: then elements are meant to be free from
+    /// the start.
+    fn starts_free(&self, member: usize, op: &Op) -> bool {
+        let object = |op: &Op| self.instance().cell_place(op.cell).map(|place| place.0);
+        let ops = &self.instance().members[member].ops;
+        let done = ops.iter().take(position(self.obstacles.state(), member));
+        let mut others =
+            done.filter(|o| o.stmt == op.stmt && o.cell != op.cell && o.kind == op.kind);
+        others.any(|other| object(other) == object(op))
     }
 
     /// Bytes that nobody delivers.

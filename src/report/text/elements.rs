@@ -115,7 +115,15 @@ fn uses(uses: &[Use], open: &str) -> String {
         return "nobody".to_owned();
     }
     // What has not happened is what matters, so it comes first.
-    let (done, left): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|u| u.done);
+    // What somebody does in several rounds alike is said once.
+    let alike_use = |a: &Use, b: &Use| (a.done, &a.member, &a.what) == (b.done, &b.member, &b.what);
+    let mut said: Vec<&Use> = Vec::new();
+    for used in uses {
+        if !said.iter().any(|known| alike_use(known, used)) {
+            said.push(used);
+        }
+    }
+    let (done, left): (Vec<&Use>, Vec<&Use>) = said.into_iter().partition(|u| u.done);
     let left = alike(&left).into_iter().map(|u| format!("{u} ({open})"));
     shortened(left.chain(alike(&done)).collect(), USES).join(", ")
 }

@@ -74,7 +74,9 @@ impl Builder<'_> {
                 let name = var.map_or("?", |v| self.name(*v));
                 return Err(Unsupported::at(
                     stmt.span,
-                    format!("the way this loop changes `{name}`"),
+                    format!(
+                        "how this loop changes `{name}`, which is neither a count by a constant step nor a stage that wraps with its phase"
+                    ),
                 ));
             }
             let known: HashMap<VarId, Expr> = found

@@ -98,7 +98,7 @@ impl<'a> Rule<'a> {
         self.conclude(
             format!("cut_c{class}_s{site}"),
             format!(
-                "while a member of {} is held at `{what}`, everybody else stops where the cut says{}",
+                "while a member of {} is held at `{what}`, everybody else stops at the places that the proof names{}",
                 this.name,
                 if above.is_some() {
                     ", and the element it looks at does not run ahead"

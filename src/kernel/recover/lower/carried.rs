@@ -340,7 +340,7 @@ impl Lowerer<'_> {
             let number = self.variable(Carrier::Counter(variable));
             let Some(moved) = self.moved(next, number, location, MAX_CHOICES) else {
                 return refuse(
-                    "a loop moves a counter by what has no form in the protocol language",
+                    "a loop moves a counter by what cannot be written in the protocol language",
                     location,
                 );
             };

@@ -31,7 +31,7 @@ pub const ADDRESSES: (i128, i128) = (-(1 << 63), (1 << 63) - 1);
 /// The most that is added at once, and counted.
 const MOST_ADDED: i128 = (1 << 31) - 1;
 
-const UNKNOWN: &str = "which word of memory this is has no form";
+const UNKNOWN: &str = "which word of memory this is cannot be written as a formula";
 
 /// A part of an address that loops change.
 struct Moving {

@@ -281,7 +281,7 @@ impl Lowerer<'_> {
             };
             if !condition.is_some_and(|condition| falls(&condition, id)) {
                 return refuse(
-                    "up to which iteration a condition of a loop holds has no form in the protocol language",
+                    "up to which iteration a condition of a loop holds cannot be written in the protocol language",
                     location,
                 );
             }

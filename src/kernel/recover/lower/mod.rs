@@ -493,7 +493,9 @@ impl Lowerer<'_> {
     /// Words for what keeps a term from being a number.
     fn unknown_in(&self, term: TermId) -> String {
         self.unknown_within(term, &mut BTreeSet::new())
-            .unwrap_or_else(|| "a computation that has no form in the protocol language".to_owned())
+            .unwrap_or_else(|| {
+                "a computation that cannot be written in the protocol language".to_owned()
+            })
     }
 
     /// As [`Self::unknown_in`]; `seen` are registers that loops carry and that were asked already.
