@@ -151,6 +151,9 @@ fn lanes_are_told_apart_by_what_is_computed_from_their_number() {
 fn mbarriers_are_not_overwritten_before_their_end() {
     insta::assert_snapshot!(verdict("store_over_live", "mbarrier"), @"UNKNOWN line 23: this writes data over an mbarrier, which is undefined");
     insta::assert_snapshot!(verdict("store_over_ended_later", "mbarrier"), @"UNKNOWN line 22: this writes data over an mbarrier, which is undefined");
+    // Other threads may initialise it before a slow one has stored.
+    insta::assert_snapshot!(verdict_of("graph", "store_before_its_init", "mbarrier"), @"UNKNOWN line 21: this writes data over an mbarrier, which is undefined");
+    insta::assert_snapshot!(verdict_of("graph", "store_beside_the_second_life", "mbarrier"), @"UNKNOWN line 31: this writes data over an mbarrier, which is undefined");
 }
 
 /// A step may go over a bound that is near to the end of its type.

@@ -47,7 +47,20 @@ fn tensor_work_lasts_until_its_commit_arrives() {
     );
     let unknown = "@!%p6 bra N;\nld.global.u32 %r41, [%rd9];\ntcgen05.mma.cta_group::1.kind::f16 [%r42], %rd1, %rd2, %r41, %p7;\nN:";
     let moved = lane(&format!("ld.global.u64 %rd1, [%rd9];\n{multiply}"), commit);
+    // From round 64 on, what is shifted is no address of shared memory, and reaches into the fields above the place.
+    let negative = lane(
+        &format!(
+            "shr.u32 %r45, %r7, 6;\nand.b32 %r45, %r45, 1;\nshl.b32 %r45, %r45, 12;\nsub.u32 %r45, 0, %r45;\n\
+             shr.u32 %r45, %r45, 4;\nmov.b64 {{%r43, %r44}}, %rd1;\nadd.u32 %r43, %r43, %r45;\n\
+             mov.b64 %rd1, {{%r43, %r44}};\n{multiply}"
+        ),
+        commit,
+    );
     all(&[
+        (
+            tensor(4096, &negative),
+            "where a matrix begins does not follow",
+        ),
         (tensor(4096, &lane(multiply, commit)), "PROVED"),
         (tensor(16, &lane(multiply, commit)), "PROVED"),
         (tensor(4096, &lane(commit, multiply)), "REFUTED"),

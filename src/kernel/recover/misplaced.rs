@@ -35,8 +35,8 @@ pub fn refuse_misplaced_copies(kernel: &Kernel) -> Result<(), Obstacle> {
         let misses = |(variable, offset): (VariableId, u64)| {
             let variable = &kernel.variables[variable.0 as usize];
             variable.space.may_be_shared()
-                && variable.alignment % UNIT == 0
-                && offset % u64::from(UNIT) != 0
+                && variable.alignment.is_multiple_of(UNIT)
+                && !offset.is_multiple_of(u64::from(UNIT))
         };
         let mut places = addresses.places(*destination).into_iter().flatten();
         if destination_space.may_be_shared() && places.any(misses) {

@@ -8,13 +8,15 @@
 //! Copies and other instructions that write count as stores. That writes at other computed places do not reach an mbarrier
 //! is an assumption. The place of an mbarrier that the kernel ends by `mbarrier.inval` may be used for data then: between its end
 //! and its next initialisation. So a write is left out behind which the thread comes to no mbarrier of that variable without an
-//! initialisation in between.
+//! initialisation in between. Other threads may be ahead or behind. So nobody may initialise or use the mbarrier between the
+//! two meetings of all threads of the CTA around the write, wherever a branch leads. This follows threads from one meeting to
+//! the next, so kernels are refused in which different `bar.sync` may meet each other. A copy may land behind a meeting. So it
+//! must come to no initialisation at all.
 //!
 //! Where the place of the write is known, this is asked of the mbarrier there and not of others in the variable. On every way
 //! to the write the last operation at that place is the end, if there is one, and behind it the first one is an
 //! initialisation. An operation at a computed place is no use of that mbarrier then: it would be one behind the end of its
-//! life, and such kernels are refused ([`crate::recover::lives`]). All threads of the CTA have to meet between every use of
-//! the mbarrier and the write.
+//! life, and such kernels are refused ([`crate::recover::lives`]).
 //!
 //! Source: PTX ISA, "mbarrier": only mbarrier operations are defined on an mbarrier object.
 
@@ -24,6 +26,7 @@ use crate::ir::BlockId;
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::ir::Operand;
+use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::Space;
 use crate::ir::Synchronization;
@@ -113,6 +116,11 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
         Some(held >= size)
     };
     let mut found = Vec::new();
+    let code = Code {
+        kernel,
+        graph: &graph,
+        addresses: &addresses,
+    };
     let blocks = kernel.blocks.iter().zip(0..);
     let operations = blocks.flat_map(|(block, at)| {
         let operations = block.operations.iter().enumerate();
@@ -126,17 +134,13 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
         else {
             continue;
         };
-        let code = Code {
-            kernel,
-            graph: &graph,
-            addresses: &addresses,
-        };
+        let lands = lands_later(&operation.kind);
         let lives = |variable| {
             let all = Words {
                 variable,
                 place: None,
             };
-            !ends(variable) || code.is_used_behind(at, all)
+            !ends(variable) || code.is_used_behind(at, all) || code.is_shared(at, all, lands)
         };
         let lives_at = |variable: VariableId, place: u64| {
             let ends = ended_at.contains(&(variable, place))
@@ -149,7 +153,7 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
             !ends
                 || code.is_used_behind(at, this)
                 || code.is_alive(at, this)
-                || code.is_used_before(at, this)
+                || code.is_shared(at, this, lands)
         };
         let overlaps = |(variable, offset): (VariableId, u64)| {
             mbarriers.iter().any(|(of, place)| {
@@ -327,38 +331,120 @@ impl Code<'_> {
         false
     }
 
-    /// Whether a thread may come to a place from a use of one of these mbarriers, other than its end, so that all threads of the CTA
-    /// do not meet in between.
-    fn is_used_before(&self, (block, index): (BlockId, usize), words: Words) -> bool {
+    /// Whether another thread may initialise or use one of these mbarriers while a thread writes at a place.
+    fn is_shared(&self, (block, index): (BlockId, usize), words: Words, lands: bool) -> bool {
+        let begins = |operation: &Operation| match &operation.kind {
+            OperationKind::Synchronization(Synchronization::MbarrierInit { address, .. }) => {
+                words.may_be(self.addresses, *address)
+            }
+            _ => false,
+        };
+        let uses = |operation: &Operation| {
+            let OperationKind::Synchronization(synchronization) = &operation.kind else {
+                return false;
+            };
+            let ends = matches!(synchronization, Synchronization::MbarrierInvalidate { .. });
+            let address = synchronization.mbarrier().filter(|_| !ends);
+            begins(operation)
+                || address.is_some_and(|address| words.may_be_used(self.addresses, address))
+        };
+        if lands && self.comes_to((block, index + 1), &begins, &|_| false) {
+            return true;
+        }
+        if !self.meets_itself() {
+            return true;
+        }
+        // From the meetings before the write, and from the beginning of the kernel, to the next ones.
         let mut seen = BTreeSet::new();
         let mut work = vec![(block, index)];
         while let Some((block, until)) = work.pop() {
             let operations = &self.kernel.blocks[block.0 as usize].operations;
-            let mut met = false;
-            for operation in operations.iter().take(until).rev() {
-                let OperationKind::Synchronization(synchronization) = &operation.kind else {
-                    continue;
-                };
-                met = operation.guard.is_none()
-                    && matches!(
-                        synchronization,
-                        Synchronization::BarrierSync { threads: None, .. }
-                    );
-                if met {
-                    break;
-                }
-                let ends = matches!(synchronization, Synchronization::MbarrierInvalidate { .. });
-                let address = synchronization.mbarrier().filter(|_| !ends);
-                if address.is_some_and(|address| words.may_be_used(self.addresses, address)) {
-                    return true;
-                }
+            let met = operations.iter().take(until).rposition(is_meeting);
+            let from = met.map_or(0, |met| met + 1);
+            let before = self.graph.predecessors(block);
+            if (met.is_some() || before.is_empty() || block == BlockId(0))
+                && self.comes_to((block, from), &uses, &is_meeting)
+            {
+                return true;
             }
-            if !met {
-                let before = self.graph.predecessors(block).iter().copied();
+            if met.is_none() {
+                let before = before.iter().copied();
                 let before = before.filter(|before| seen.insert(*before));
                 work.extend(before.map(|before| (before, usize::MAX)));
             }
         }
         false
     }
+
+    /// Whether a thread comes from a place to such an operation before it comes to one of the others.
+    fn comes_to(
+        &self,
+        from: (BlockId, usize),
+        wanted: &dyn Fn(&Operation) -> bool,
+        stops: &dyn Fn(&Operation) -> bool,
+    ) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut work = vec![from];
+        while let Some((block, from)) = work.pop() {
+            let operations = self.kernel.blocks[block.0 as usize].operations.iter();
+            let first = operations
+                .skip(from)
+                .find(|operation| wanted(operation) || stops(operation));
+            match first {
+                Some(operation) if wanted(operation) => return true,
+                Some(_) => {}
+                None => {
+                    let next = self.graph.successors(block).iter().copied();
+                    work.extend(next.filter(|next| seen.insert(*next)).map(|next| (next, 0)));
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether threads meet at one and the same instruction always: of two meetings, each thread comes to one behind the other.
+    fn meets_itself(&self) -> bool {
+        let blocks = self.kernel.blocks.iter().zip(0..);
+        let meeting = blocks.filter(|(block, _)| block.operations.iter().any(is_meeting));
+        let meeting: Vec<BlockId> = meeting.map(|(_, at)| BlockId(at)).collect();
+        let reached: Vec<BTreeSet<BlockId>> =
+            meeting.iter().map(|from| self.behind(*from)).collect();
+        let mut pairs = meeting.iter().enumerate().flat_map(|(nth, one)| {
+            let others = meeting.iter().enumerate().skip(nth + 1);
+            others.map(move |(other, block)| (nth, one, other, block))
+        });
+        pairs.all(|(nth, one, other, block)| {
+            reached[nth].contains(block) || reached[other].contains(one)
+        })
+    }
+
+    fn behind(&self, from: BlockId) -> BTreeSet<BlockId> {
+        let mut seen = BTreeSet::new();
+        let mut work = vec![from];
+        while let Some(block) = work.pop() {
+            let next = self.graph.successors(block).iter().copied();
+            work.extend(next.filter(|next| seen.insert(*next)));
+        }
+        seen
+    }
+}
+
+/// Whether what an operation writes may come later than the operation, as far as it is known.
+fn lands_later(kind: &OperationKind) -> bool {
+    match kind {
+        OperationKind::Synchronization(synchronization) => !matches!(
+            synchronization,
+            Synchronization::TensorAllocate { .. } | Synchronization::CounterAdd { .. }
+        ),
+        _ => false,
+    }
+}
+
+/// Whether all threads of the CTA meet here.
+fn is_meeting(operation: &Operation) -> bool {
+    operation.guard.is_none()
+        && matches!(
+            operation.kind,
+            OperationKind::Synchronization(Synchronization::BarrierSync { threads: None, .. })
+        )
 }

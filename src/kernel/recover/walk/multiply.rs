@@ -2,7 +2,12 @@
 //!
 //! A descriptor has 14 bits for where a matrix begins, in units of 16 bytes. Shared memory has fewer than 2^18 bytes, so an address
 //! of shared memory divided by 16 fits, and is what it is modulo 2^14. So the sum that an address is can be read off behind shifts
-//! and masks. The layout of elements refuses what may lie behind the end of shared memory.
+//! and masks. The layout of elements refuses places outside of a variable.
+//!
+//! What is shifted has to be such an address itself. `tile + 4096 * i` is one if the matrix begins there. It may be none if
+//! `256 * j` is added behind the shift: the sum may lie in `tile` though `i` is negative. So something may be added that moves
+//! only if what is shifted is at least 0 and below 2^18 whatever its parts are. A constant `c` may be added if no negative
+//! multiple of 4096 is `-c` or more.
 
 use std::collections::BTreeSet;
 
@@ -26,6 +31,7 @@ use crate::ir::VariableId;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::meaning::Word;
+use crate::recover::number::greatest_divisor;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -38,6 +44,9 @@ const LARGEST_ATOM: u32 = 10;
 
 /// How many values 32 bits have.
 const WORD: u128 = 1 << 32;
+
+/// More bytes than shared memory has: as many as a descriptor can tell apart.
+const SHARED: u128 = 1 << 18;
 
 const CARRIED: &str = "where a matrix begins does not follow from its descriptor";
 
@@ -187,7 +196,9 @@ impl Walker<'_> {
 
     /// Where the matrix of a descriptor begins. `leveled`: a variable that is taken to begin at a multiple of the largest atom.
     fn begin(&mut self, descriptor: TermId, leveled: Option<VariableId>) -> Option<Begin> {
-        let Fields { bits, place, parts } = self.fields(descriptor)?;
+        let Fields {
+            bits, place, parts, ..
+        } = self.fields(descriptor)?;
         let mut known = 1_i128 << LARGEST_ATOM;
         let mut base = None;
         let mut rest = Vec::new();
@@ -229,6 +240,7 @@ impl Walker<'_> {
                     bits: u64::try_from(value).ok()? & !PLACE,
                     place: u64::try_from(value).ok()? & PLACE,
                     parts: Vec::new(),
+                    room: None,
                 }
                 .in_bytes(),
             ),
@@ -248,11 +260,7 @@ impl Walker<'_> {
                 let (a, b) = (self.fields(a)?, self.fields(b)?);
                 let (below_a, below_b) = (a.zeros(self.terms), b.zeros(self.terms));
                 match a.is_below(below_b) || b.is_below(below_a) {
-                    true => Some(Fields {
-                        bits: a.bits | b.bits,
-                        place: a.place + b.place,
-                        parts: [a.parts, b.parts].concat(),
-                    }),
+                    true => a.with(b),
                     false => None,
                 }
             }
@@ -301,10 +309,13 @@ impl Walker<'_> {
                     .into_iter()
                     .map(|(part, factor)| Some((self.words(part)?, factor)))
                     .collect();
+                let parts = parts?;
+                let room = self.room(constant, &parts)?;
                 let all = Fields {
                     bits: 0,
                     place: u64::try_from(constant).ok()?,
-                    parts: parts?,
+                    parts,
+                    room,
                 };
                 (all.zeros(self.terms) >= unit).then_some(all)
             }
@@ -312,11 +323,39 @@ impl Walker<'_> {
         }
     }
 
+    /// What may be added behind the shift of an address, see [`Fields::room`]. `None` if what is shifted may be no address.
+    fn room(&self, constant: u128, parts: &[(TermId, u128)]) -> Option<Option<u64>> {
+        let is_base = |part: &TermId| matches!(self.terms.node(*part), Node::Atom(Atom::Shared { rank, .. }) if *rank == self.place.rank);
+        let moving = || {
+            parts
+                .iter()
+                .filter(|(part, factor)| !(*factor == 1 && is_base(part)))
+        };
+        let mut most = Some(constant);
+        for (part, factor) in moving() {
+            let one = self.terms.most(*part).checked_mul(*factor);
+            most = most.zip(one).and_then(|(most, one)| most.checked_add(one));
+        }
+        if most.is_some_and(|most| most < SHARED) {
+            return Some(None);
+        }
+        if moving().count() == parts.len() {
+            return None;
+        }
+        // Of 32 bits, with a sign.
+        let signed = |word: u128| Word::new(word, 32).signed();
+        let factors = moving().map(|(_, factor)| signed(*factor));
+        let step = Some(factors.fold(0, greatest_divisor).abs()).filter(|step| *step > 0)?;
+        u64::try_from(step - signed(constant).rem_euclid(step))
+            .ok()
+            .map(Some)
+    }
+
     /// So many times a number of places, in bytes.
     fn places(&mut self, term: TermId, factor: u128) -> Option<Fields> {
         let factor = factor.checked_mul(UNIT.unsigned_abs())?;
-        // What does not fit into 32 bits would be more than a place, and be lost.
-        let whole = self.terms.most(term).checked_mul(factor)? < WORD;
+        // More would reach into the bits above the place.
+        let whole = self.terms.most(term).checked_mul(factor)? < SHARED;
         whole.then_some(Fields::of(self.words(term)?, factor))
     }
 
@@ -348,6 +387,9 @@ struct Fields {
     bits: u64,
     place: u64,
     parts: Vec<(TermId, u128)>,
+    /// Where an address has been shifted that is in shared memory only because the matrix begins there: what has to be added
+    /// at least so that a place outside becomes one inside.
+    room: Option<u64>,
 }
 
 impl Fields {
@@ -356,6 +398,7 @@ impl Fields {
             bits: 0,
             place: 0,
             parts: vec![(term, factor)],
+            room: None,
         }
     }
 
@@ -374,10 +417,27 @@ impl Fields {
 
     /// The sum of both, if their bits are apart.
     fn beside(self, other: Self) -> Option<Self> {
-        (self.bits & other.bits == 0).then(|| Self {
+        match self.bits & other.bits {
+            0 => self.with(other),
+            _ => None,
+        }
+    }
+
+    /// The sum of both places, with the bits of both.
+    fn with(self, other: Self) -> Option<Self> {
+        let left = |room: Option<u64>, added: &Self| match room {
+            None => Some(None),
+            Some(room) if added.parts.is_empty() && added.place < room => {
+                Some(Some(room - added.place))
+            }
+            Some(_) => None,
+        };
+        let (own, others) = (left(self.room, &other)?, left(other.room, &self)?);
+        Some(Self {
             bits: self.bits | other.bits,
-            place: self.place + other.place,
+            place: self.place.checked_add(other.place)?,
             parts: [self.parts, other.parts].concat(),
+            room: own.or(others),
         })
     }
 
