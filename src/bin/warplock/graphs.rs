@@ -261,17 +261,9 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<
     recover::premises(kernel, has_mbarriers, data).map_err(words)
 }
 
-/// The protocol of an entry of PTX from its graph.
-pub struct OneWay {
-    pub lifted: Lifted,
-    /// Whether it is decided before what is recovered along the instructions. It is not where more is taken for granted than there.
-    pub comes_first: bool,
-    /// Whether that is, among others, that tests of mbarriers are not out of date.
-    pub looks_ahead: bool,
-}
-
-/// The protocol of an entry of PTX from its graph. `None` if it is not recovered.
-pub fn one_way(kernel: &Kernel, options: &Kernels) -> Option<OneWay> {
+/// The protocol of an entry of PTX from its graph, and whether it is decided before what is recovered along the instructions. It is
+/// not where more is taken for granted than there. `None` if it is not recovered.
+pub fn one_way(kernel: &Kernel, options: &Kernels) -> Option<(Lifted, bool)> {
     // Whether an answer of cluster launch control is read where it lands is not followed in the graph.
     let asks_for_work = does(kernel, |kind| {
         matches!(
@@ -283,13 +275,14 @@ pub fn one_way(kernel: &Kernel, options: &Kernels) -> Option<OneWay> {
         return None;
     }
     let (lifted, granted) = recovered(kernel, options, lift).ok()?.ok()?;
-    // The path looks whether a test may be out of date. Here that is taken for granted, and printed, as it is of MLIR.
-    let takes_more = granted.looks_ahead || granted.leaves_open;
-    Some(OneWay {
+    // The path looks whether a test may be out of date. Here that would be taken for granted.
+    if granted.looks_ahead {
+        return None;
+    }
+    Some((
         lifted,
-        comes_first: !takes_more && !lies_unknown(kernel, options),
-        looks_ahead: granted.looks_ahead,
-    })
+        !granted.leaves_open && !lies_unknown(kernel, options),
+    ))
 }
 
 /// Whether a kernel looks at how its threads lie, and nothing says it: launch bounds of 512 threads are those of 512 x 1 x 1 and

@@ -21,7 +21,6 @@ use warplock_kernel::ir::Kernel;
 use crate::failure::Failure;
 use crate::graphs;
 use crate::graphs::Graphs;
-use crate::graphs::OneWay;
 use crate::inputs::Input;
 use crate::kernel_options::Kernels;
 use crate::kernel_options::Order;
@@ -51,9 +50,6 @@ enum Form<'e> {
 /// Without a graph nothing is known of writes over mbarriers and of loops that never end.
 const UNSEEN: &str =
     "what else the kernel does could not be looked at, because its text cannot be read as a graph";
-
-/// What recovery along the instructions says of a test of an mbarrier that may be out of date.
-const STALE: &str = "it says what an mbarrier was like before, which may have changed since";
 
 const NO_READS: &str = "what a read sees is not recovered from the kernel IR yet";
 
@@ -123,18 +119,14 @@ impl Entry<'_> {
             // The other way has the rest of the time.
             Form::Path { .. } => {
                 match patience::until(patience::middle(), || self.graph_protocol()) {
-                    Some(way) if way.comes_first => return Ok(Ok(way.lifted)),
-                    late => late,
+                    Some((lifted, true)) => return Ok(Ok(lifted)),
+                    Some((lifted, false)) => Some(lifted),
+                    None => None,
                 }
             }
         };
         let found = self.along_instructions(false)?;
-        Ok(found.or_else(|refused| {
-            // Of a test that may be out of date the graph would take for granted that it is not.
-            let stale = refused.reason.contains(STALE);
-            let late = late.filter(|way| !(way.looks_ahead && stale));
-            refused.instead(late.map(|way| way.lifted))
-        }))
+        Ok(found.or_else(|refused| refused.instead(late)))
     }
 
     /// The protocol's text with what is read and written, and what a read sees; or why it could not be recovered.
@@ -188,8 +180,8 @@ impl Entry<'_> {
         Some((graphs.kernel(function.name).ok()?, kernels))
     }
 
-    /// The protocol from that graph.
-    fn graph_protocol(&self) -> Option<OneWay> {
+    /// The protocol from that graph, and whether it comes before what is recovered along the instructions.
+    fn graph_protocol(&self) -> Option<(Lifted, bool)> {
         let (kernel, kernels) = self.graph()?;
         graphs::one_way(kernel, kernels)
     }
@@ -263,7 +255,7 @@ impl Entry<'_> {
                 Ok(lifted)
             }
             Recovered::Path { .. } => {
-                let mut lifted = self.graph_protocol().ok_or(None)?.lifted;
+                let (mut lifted, _) = self.graph_protocol().ok_or(None)?;
                 lifted.recovery = Recovered::Graph { instead };
                 Ok(lifted)
             }
