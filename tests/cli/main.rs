@@ -18,6 +18,7 @@ mod conditions;
 mod csr;
 mod culprits;
 mod docs;
+mod documents;
 mod encodings;
 mod explain;
 mod export;
