@@ -406,7 +406,7 @@ impl Search<'_> {
         }
         let both = |(hang, clear): &(usize, usize)| *hang > 0 && *clear > 0;
         let several = |(hang, clear): &&(usize, usize)| hang + clear > 1;
-        lines.values().filter(several).count() >= LINES && !lines.values().any(|line| both(line))
+        lines.values().filter(several).count() >= LINES && !lines.values().any(both)
     }
 
     /// The samples as values of all numbers, and those that hang.

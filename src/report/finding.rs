@@ -200,6 +200,7 @@ impl Finding {
         let note = match (self.verdict, &mut self.reason) {
             (Word::Unknown, Some(undecided)) => {
                 self.summary = reason.to_owned();
+                self.open = None;
                 let undecided = std::mem::replace(undecided, reason.to_owned());
                 format!(
                     "nor is the protocol decided that is recovered from the control-flow graph: {undecided}"

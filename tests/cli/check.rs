@@ -617,7 +617,7 @@ fn a_bounded_protocol() {
     insta::assert_snapshot!(folder.run(&["check", "bounded.wlk"]), @r"
         exit 3
         --- stdout
-        bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof rule covers a `break` under a condition that does not compare the loop's variable with a bound
+        bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof rule covers a `break` (line 7) under a condition that does not compare the loop's variable with a bound
           notes: also tried: the ticket rule: no proof rule covers `break`; the turn rule: no proof rule covers `break`; the credit rule: no proof rule covers `break`
           assumptions:
             N >= 1

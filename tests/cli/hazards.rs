@@ -467,5 +467,5 @@ role store {
     let check = ["check", "-q", "store.wlk", "--property", "race"];
     let shown = folder.run(&[&check[..], &["--timeout", "5"]].concat());
     let (_, reason) = shown.split_once("no proof: ").unwrap();
-    insta::assert_snapshot!(reason.lines().next().unwrap_or_default(), @"it could not be shown that `write smem` of load and `async store reads smem writes out[i]` of store are never under way at one element together (nothing ends `async store reads smem writes out[i]` of store as far as this rule sees: it looks for a `commit` after it, under the same conditions and in the same iterations, or a `wait_group` that leaves as many groups in every iteration)");
+    insta::assert_snapshot!(reason.lines().next().unwrap_or_default(), @"it could not be shown that `write smem` (line 14) of load and `async store reads smem writes out[i]` (line 24) of store are never under way at one element together (nothing ends `async store reads smem writes out[i]` (line 24) of store as far as this rule sees: it looks for a `commit` after it, under the same conditions and in the same iterations, or a `wait_group` that leaves as many groups in every iteration)");
 }

@@ -148,8 +148,7 @@ const HEAD: &str = "\
 
 What `warplock repair` finds for the protocols of `encodings/known_bugs`, `encodings/checklist` and `encodings/block_sparse` that hang. The rank
 is that of the published fix, or of one as good, among the first three repairs. A test measures some of the rows each time, fails
-if a rank is worse, and fails if fewer than 80 % have one. `tests/cli/repairs.rs` says which repairs count as good. An
-edit after which the protocol does less does not count.
+if a rank is worse, and fails if fewer than 80 % have one. An edit after which the protocol does less does not count.
 
 | protocol | published fix | rank |
 | --- | --- | --- |

@@ -618,7 +618,7 @@ fn a_phase_that_turns_by_the_next_stage() {
     insta::assert_snapshot!(hand_written(&[], 64, shared, &code(1)), @"
     exit 3
     --- stdout
-    kernel.ptx: deadlock: BOUNDED no violation for n in 0..=64; no proof: the parity of `wait bar_24[i % 3] ((i + 2) / 3 + 1) % 2` does not alternate from one round at a barrier to the next
+    kernel.ptx: deadlock: BOUNDED no violation for n in 0..=64; no proof: the parity of `wait bar_24[i % 3] ((i + 2) / 3 + 1) % 2` (line 39) does not alternate from one round at a barrier to the next
     --- stderr
     ");
 }

@@ -339,6 +339,9 @@ impl Work<'_> {
             if let Some((_, source, _)) = self.kernel {
                 finding.recovered_from(file, source, &[]);
                 finding.text_is(self.text_name);
+            } else {
+                // There is nothing to run, or to fix parameters of.
+                finding.hint = None;
             }
             finding
                 .notes
