@@ -20,6 +20,7 @@
 //!
 //! Source: PTX ISA, "mbarrier": only mbarrier operations are defined on an mbarrier object.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use crate::ir::BlockId;
@@ -120,6 +121,7 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
         kernel,
         graph: &graph,
         addresses: &addresses,
+        meets_itself: OnceCell::new(),
     };
     let blocks = kernel.blocks.iter().zip(0..);
     let operations = blocks.flat_map(|(block, at)| {
@@ -247,48 +249,31 @@ struct Code<'k> {
     kernel: &'k Kernel,
     graph: &'k Graph,
     addresses: &'k Addresses<'k>,
+    /// See [`Self::meets_itself`]: asked of many writes, and the same for all.
+    meets_itself: OnceCell<bool>,
 }
 
 impl Code<'_> {
     /// Whether a thread may come from behind a place to one of these mbarriers, or to one that is not known, that it has not
     /// initialised in between.
     fn is_used_behind(&self, (block, index): (BlockId, usize), words: Words) -> bool {
-        let mut seen = BTreeSet::new();
-        let mut work = vec![(block, index + 1)];
-        while let Some((block, from)) = work.pop() {
-            let operations = self.kernel.blocks[block.0 as usize].operations.iter();
-            let mut initialised = false;
-            for operation in operations.skip(from) {
-                let OperationKind::Synchronization(synchronization) = &operation.kind else {
-                    continue;
-                };
-                let Some(address) = synchronization.mbarrier() else {
-                    continue;
-                };
-                if let Synchronization::MbarrierInit { .. } = synchronization {
-                    // One thread does so for all.
-                    initialised = words.are_all_at(self.addresses, address);
-                    if initialised {
-                        break;
-                    }
-                    continue;
-                }
-                let used = match synchronization {
-                    Synchronization::MbarrierInvalidate { .. } => {
-                        words.may_be(self.addresses, address)
-                    }
-                    _ => words.may_be_used(self.addresses, address),
-                };
-                if used {
-                    return true;
-                }
+        let begins = |operation: &Operation| match synchronization(operation) {
+            // One thread does so for all.
+            Some(Synchronization::MbarrierInit { address, .. }) => {
+                words.are_all_at(self.addresses, *address)
             }
-            if !initialised {
-                let next = self.graph.successors(block).iter().copied();
-                work.extend(next.filter(|next| seen.insert(*next)).map(|next| (next, 0)));
+            _ => false,
+        };
+        let uses = |operation: &Operation| match synchronization(operation) {
+            Some(Synchronization::MbarrierInit { .. }) | None => false,
+            Some(Synchronization::MbarrierInvalidate { address }) => {
+                words.may_be(self.addresses, *address)
             }
-        }
-        false
+            Some(other) => other
+                .mbarrier()
+                .is_some_and(|address| words.may_be_used(self.addresses, address)),
+        };
+        self.comes_to((block, index + 1), &uses, &begins)
     }
 
     /// Whether a thread may come to a place without having come to the end of one of these mbarriers since it was used or initialised.
@@ -333,25 +318,24 @@ impl Code<'_> {
 
     /// Whether another thread may initialise or use one of these mbarriers while a thread writes at a place.
     fn is_shared(&self, (block, index): (BlockId, usize), words: Words, lands: bool) -> bool {
-        let begins = |operation: &Operation| match &operation.kind {
-            OperationKind::Synchronization(Synchronization::MbarrierInit { address, .. }) => {
+        let begins = |operation: &Operation| match synchronization(operation) {
+            Some(Synchronization::MbarrierInit { address, .. }) => {
                 words.may_be(self.addresses, *address)
             }
             _ => false,
         };
-        let uses = |operation: &Operation| {
-            let OperationKind::Synchronization(synchronization) = &operation.kind else {
-                return false;
-            };
-            let ends = matches!(synchronization, Synchronization::MbarrierInvalidate { .. });
-            let address = synchronization.mbarrier().filter(|_| !ends);
-            begins(operation)
-                || address.is_some_and(|address| words.may_be_used(self.addresses, address))
+        let uses = |operation: &Operation| match synchronization(operation) {
+            Some(Synchronization::MbarrierInvalidate { .. }) | None => false,
+            Some(other) => {
+                let address = other.mbarrier();
+                begins(operation)
+                    || address.is_some_and(|address| words.may_be_used(self.addresses, address))
+            }
         };
         if lands && self.comes_to((block, index + 1), &begins, &|_| false) {
             return true;
         }
-        if !self.meets_itself() {
+        if !*self.meets_itself.get_or_init(|| self.meets_itself()) {
             return true;
         }
         // From the meetings before the write, and from the beginning of the kernel, to the next ones.
@@ -359,11 +343,11 @@ impl Code<'_> {
         let mut work = vec![(block, index)];
         while let Some((block, until)) = work.pop() {
             let operations = &self.kernel.blocks[block.0 as usize].operations;
-            let met = operations.iter().take(until).rposition(is_meeting);
+            let met = operations.iter().take(until).rposition(is_of_all_threads);
             let from = met.map_or(0, |met| met + 1);
             let before = self.graph.predecessors(block);
             if (met.is_some() || before.is_empty() || block == BlockId(0))
-                && self.comes_to((block, from), &uses, &is_meeting)
+                && self.comes_to((block, from), &uses, &is_of_all_threads)
             {
                 return true;
             }
@@ -405,7 +389,7 @@ impl Code<'_> {
     /// Whether threads meet at one and the same instruction always: of two meetings, each thread comes to one behind the other.
     fn meets_itself(&self) -> bool {
         let blocks = self.kernel.blocks.iter().zip(0..);
-        let meeting = blocks.filter(|(block, _)| block.operations.iter().any(is_meeting));
+        let meeting = blocks.filter(|(block, _)| block.operations.iter().any(is_of_all_threads));
         let meeting: Vec<BlockId> = meeting.map(|(_, at)| BlockId(at)).collect();
         let reached: Vec<BTreeSet<BlockId>> =
             meeting.iter().map(|from| self.behind(*from)).collect();
@@ -429,6 +413,13 @@ impl Code<'_> {
     }
 }
 
+fn synchronization(operation: &Operation) -> Option<&Synchronization> {
+    match &operation.kind {
+        OperationKind::Synchronization(synchronization) => Some(synchronization),
+        _ => None,
+    }
+}
+
 /// Whether what an operation writes may come later than the operation, as far as it is known.
 fn lands_later(kind: &OperationKind) -> bool {
     match kind {
@@ -441,7 +432,7 @@ fn lands_later(kind: &OperationKind) -> bool {
 }
 
 /// Whether all threads of the CTA meet here.
-fn is_meeting(operation: &Operation) -> bool {
+fn is_of_all_threads(operation: &Operation) -> bool {
     operation.guard.is_none()
         && matches!(
             operation.kind,
