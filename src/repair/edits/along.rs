@@ -18,6 +18,7 @@ use super::walk::Place;
 use super::walk::bounds;
 use super::walk::extent;
 use super::walk::synchronizes;
+use super::words;
 
 /// Spaces per level.
 const LEVEL: &str = "    ";
@@ -91,8 +92,8 @@ fn line_of<'s>(found: &Found<'s>, stmt: &Stmt) -> Option<&'s str> {
 fn along(found: &Found<'_>, stmt: &Stmt, over: &str) -> Option<(Span, String)> {
     let index = counted(stmt)?;
     let (_, body) = parts(found, stmt)?;
-    let words: Vec<&str> = body.split(|c: char| !is_word(c)).collect();
-    let counter = COUNTERS.into_iter().find(|name| !words.contains(name))?;
+    let used: Vec<&str> = body.split(|c: char| !words::is_word(c)).collect();
+    let counter = COUNTERS.into_iter().find(|name| !used.contains(name))?;
     let pad = indentation(found.source, stmt.span.start);
     let body = renamed(body, index, counter);
     let by = format!(
@@ -118,30 +119,13 @@ fn parts<'s>(found: &Found<'s>, stmt: &Stmt) -> Option<(&'s str, &'s str)> {
     Some((found.slice(header), found.slice(body)))
 }
 
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
 /// A text with another name for a variable, other than in comments.
 fn renamed(text: &str, from: &str, to: &str) -> String {
-    let mut out = String::new();
-    for line in text.split_inclusive('\n') {
-        let code = line.find("//").unwrap_or(line.len());
-        let mut word = String::new();
-        for c in line[..code].chars().chain(std::iter::once('\0')) {
-            if is_word(c) {
-                word.push(c);
-                continue;
-            }
-            out.push_str(if word == from { to } else { &word });
-            word.clear();
-            if c != '\0' {
-                out.push(c);
-            }
-        }
-        out.push_str(&line[code..]);
-    }
-    out
+    let lines = text.split_inclusive('\n').map(|line| {
+        let (code, comment) = line.split_at(line.find("//").unwrap_or(line.len()));
+        words::replaced(code, from, to) + comment
+    });
+    lines.collect()
 }
 
 /// A loop and its last round behind it, as one loop that runs as often as that of another role.

@@ -15,6 +15,7 @@ use super::walk::cell;
 use super::walk::extent;
 use super::walk::names;
 use super::walk::synchronizes;
+use super::words;
 
 pub(super) fn add(found: &mut Found<'_>) {
     for place in found.places.clone() {
@@ -57,7 +58,7 @@ fn free(found: &mut Found<'_>, stmt: &Stmt, body: &Block, counted: Option<(&str,
     if let Some((variable, lo)) = counted {
         for arrival in moving {
             let first = found.slice(lo.span);
-            let text = with(found.slice(arrival.span), variable, first);
+            let text = words::replaced(found.slice(arrival.span), variable, first);
             before(found, stmt, &[text]);
         }
     }
@@ -74,7 +75,7 @@ fn ahead(found: &mut Found<'_>, stmt: &Stmt, body: &Block, (variable, lo): (&str
         .map(|text| {
             // The next round of the one before the first is the first.
             let text = text.replace(&next, first);
-            with(&text, variable, &format!("({first} - 1)"))
+            words::replaced(&text, variable, &format!("({first} - 1)"))
         })
         .collect();
     if !texts.is_empty() {
@@ -112,22 +113,4 @@ fn uses(stmt: &Stmt, variable: &str) -> bool {
     indices.for_each(|e| names(e, &mut used));
     let inner = blocks(stmt).into_iter().flat_map(|block| &block.stmts);
     used.contains(&variable) || inner.into_iter().any(|stmt| uses(stmt, variable))
-}
-
-/// A text with something else in place of a name.
-fn with(text: &str, name: &str, by: &str) -> String {
-    let word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(name) {
-        let (head, tail) = rest.split_at(at);
-        let after = &tail[name.len()..];
-        let before = head.ends_with(word) || head.is_empty() && out.ends_with(word);
-        let whole = !before && !after.starts_with(word);
-        out.push_str(head);
-        out.push_str(if whole { by } else { name });
-        rest = after;
-    }
-    out.push_str(rest);
-    out
 }

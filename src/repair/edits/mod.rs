@@ -22,6 +22,7 @@ mod signals;
 mod twins;
 mod values;
 mod walk;
+mod words;
 
 use std::collections::BTreeSet;
 use std::hash::DefaultHasher;
@@ -284,8 +285,10 @@ impl Found<'_> {
     /// Whether an edit has to do with one of these objects: a statement that it changes names it, has it in its blocks, or is
     /// new and names it. Without an object, every edit does.
     fn concerns(&self, edit: &Edit, objects: &BTreeSet<String>) -> bool {
-        let word = |c: char| !(c.is_alphanumeric() || c == '_');
-        let names = |text: &str| text.split(word).any(|word| objects.contains(word));
+        let names = |text: &str| {
+            let mut names = text.split(|c: char| !words::is_word(c));
+            names.any(|name| objects.contains(name))
+        };
         objects.is_empty()
             || edit.replaced.iter().any(|(span, by)| {
                 let start = self.source[..span.start].rfind('\n').map_or(0, |at| at + 1);
@@ -310,7 +313,7 @@ impl Found<'_> {
 
 /// An operand of an operator that binds tightly.
 fn tight(text: &str) -> String {
-    let simple = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let simple = |c: char| words::is_word(c) || c == '.';
     if text.chars().all(simple) {
         text.to_owned()
     } else {
