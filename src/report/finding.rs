@@ -404,16 +404,13 @@ pub fn finding(
     Ok(finding)
 }
 
+/// What to try where a kernel's instructions could not be followed.
+pub const TRY_VALUES: &str = "if it is about a number, fix the parameters that it depends on (--set param_3=V); \
+     warplock trace runs the kernel at chosen values; docs/ptx/recovery.md says what is followed";
+
 /// The finding about a kernel whose synchronization could not be recovered.
 pub fn unrecovered(file: &str, entry: &str, property: Property, reason: &str) -> Finding {
-    Finding {
-        hint: Some(
-            "if it is about a number, fix the parameters that it depends on (--set param_3=V); \
-             warplock trace runs the kernel at chosen values; docs/ptx/recovery.md says what is followed"
-                .to_owned(),
-        ),
-        ..blank_of(file, entry, property, reason)
-    }
+    blank_of(file, entry, property, reason)
 }
 
 fn blank(file: &str, protocol: &Protocol, property: Property) -> Finding {

@@ -339,9 +339,7 @@ impl Work<'_> {
             if let Some((_, source, _)) = self.kernel {
                 finding.recovered_from(file, source, &[]);
                 finding.text_is(self.text_name);
-            } else {
-                // There is nothing to run, or to fix parameters of.
-                finding.hint = None;
+                finding.hint = Some(finding::TRY_VALUES.to_owned());
             }
             finding
                 .notes
