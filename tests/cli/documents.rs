@@ -18,12 +18,24 @@ role y {
 }
 ";
 
-/// What is printed, without what differs from run to run and from version to version.
+/// What a page holds of other files of the source, as they are.
+const PARTS: [(&str, &str); 2] = [
+    (
+        include_str!("../../src/report/html/page.css"),
+        "[page.css]\n",
+    ),
+    (include_str!("../../src/report/html/page.js"), "[page.js]\n"),
+];
+
+/// What is printed, without what differs from run to run and from version to version, and with parts by the names of their files.
 fn printed(format: &str) -> String {
     let folder = Folder::new();
     folder.file("p.wlk", TEXT);
     let output = folder.output(&["check", "p.wlk", "--format", format], b"");
     let text = String::from_utf8(output.stdout).unwrap();
+    let text = PARTS
+        .iter()
+        .fold(text, |text, (part, name)| text.replace(part, name));
     let text = text.replace(env!("CARGO_PKG_VERSION"), "[version]");
     let seconds = regex_lite::Regex::new("[0-9]+\\.[0-9]+ s\\b").unwrap();
     let text = seconds.replace_all(&text, "[time]");

@@ -78,12 +78,9 @@ fn rounds_in_other_iterations() {
     insta::assert_snapshot!(ring(PROLOGUE, "setp.ne.s32 %p6, %r8, 1;"), @"PROVED for every n in 0..=1073741823 and schedule");
 }
 
-/// A warp looks ahead for the next phase, if there is one, and spares the wait where that has come. Its loop is tested at the end.
-fn looks_ahead(last: &str, place: &str) -> String {
-    verdict(
-        64,
-        &format!(
-            "setp.ne.u32 %p1, %r1, 0;\nsetp.gt.u32 %p2, %r1, 31;\nsetp.eq.u32 %p3, %r1, 32;\nmov.u32 %r20, bar;\n\
+/// Two rings of two mbarriers, full and free, of which one thread of the first warp fills each slot in turn. The second warp goes on
+/// at `CONSUMER`.
+const PRODUCER: &str = "setp.ne.u32 %p1, %r1, 0;\nsetp.gt.u32 %p2, %r1, 31;\nsetp.eq.u32 %p3, %r1, 32;\nmov.u32 %r20, bar;\n\
              @!%p1 mbarrier.init.shared.b64 [bar], 1;\n@!%p1 mbarrier.init.shared.b64 [bar+8], 1;\n\
              @!%p1 mbarrier.init.shared.b64 [bar+16], 1;\n@!%p1 mbarrier.init.shared.b64 [bar+24], 1;\nbar.sync 0;\n\
              setp.lt.s32 %p4, %r2, 1;\n@%p4 bra END;\nmov.u32 %r6, 0;\nmov.u32 %r8, 0;\n@%p2 bra CONSUMER;\nmov.u32 %r7, 1;\n\
@@ -91,7 +88,14 @@ fn looks_ahead(last: &str, place: &str) -> String {
              V:\nmbarrier.try_wait.parity.shared.b64 %p9, [%r9+16], %r7;\n@!%p9 bra V;\n\
              @!%p1 mbarrier.arrive.shared.b64 _, [%r9];\nadd.u32 %r10, %r6, 1;\nsetp.eq.u32 %p7, %r10, 2;\n\
              selp.b32 %r6, 0, %r10, %p7;\nselp.b32 %r11, 1, 0, %p7;\nxor.b32 %r7, %r7, %r11;\n\
-             add.u32 %r8, %r8, 1;\nsetp.lt.s32 %p5, %r8, %r2;\n@%p5 bra AGAIN;\nbra END;\n\
+             add.u32 %r8, %r8, 1;\nsetp.lt.s32 %p5, %r8, %r2;\n@%p5 bra AGAIN;\nbra END;\n";
+
+/// A warp looks ahead for the next phase, if there is one, and spares the wait where that has come. Its loop is tested at the end.
+fn looks_ahead(last: &str, place: &str) -> String {
+    verdict(
+        64,
+        &format!(
+            "{PRODUCER}\
              CONSUMER:\nmov.u32 %r7, 0;\nneg.s32 %r12, %r2;\n\
              mbarrier.try_wait.parity.shared.b64 %p8, [bar], 0;\n\
              TAKE:\nmad.lo.u32 %r9, %r6, 8, %r20;\nadd.u32 %r8, %r8, 1;\n@%p8 bra TAKEN;\n\
@@ -136,15 +140,7 @@ fn looks_ahead_of_two(bound: &str) -> String {
     verdict(
         64,
         &format!(
-            "setp.ne.u32 %p1, %r1, 0;\nsetp.gt.u32 %p2, %r1, 31;\nsetp.eq.u32 %p3, %r1, 32;\nmov.u32 %r20, bar;\n\
-             @!%p1 mbarrier.init.shared.b64 [bar], 1;\n@!%p1 mbarrier.init.shared.b64 [bar+8], 1;\n\
-             @!%p1 mbarrier.init.shared.b64 [bar+16], 1;\n@!%p1 mbarrier.init.shared.b64 [bar+24], 1;\nbar.sync 0;\n\
-             setp.lt.s32 %p4, %r2, 1;\n@%p4 bra END;\nmov.u32 %r6, 0;\nmov.u32 %r8, 0;\n@%p2 bra CONSUMER;\nmov.u32 %r7, 1;\n\
-             AGAIN:\n{slot}\
-             V:\nmbarrier.try_wait.parity.shared.b64 %p9, [%r9+16], %r7;\n@!%p9 bra V;\n\
-             @!%p1 mbarrier.arrive.shared.b64 _, [%r9];\nadd.u32 %r10, %r6, 1;\nsetp.eq.u32 %p7, %r10, 2;\n\
-             selp.b32 %r6, 0, %r10, %p7;\nselp.b32 %r11, 1, 0, %p7;\nxor.b32 %r7, %r7, %r11;\n\
-             add.u32 %r8, %r8, 1;\nsetp.lt.s32 %p5, %r8, %r2;\n@%p5 bra AGAIN;\nbra END;\n\
+            "{PRODUCER}\
              CONSUMER:\nmov.u32 %r7, 0;\nand.b32 %r14, %r2, 1;\nand.b32 %r15, %r2, -2;\n{bound}\n\
              mbarrier.try_wait.parity.shared.b64 %p8, [bar], 0;\nsetp.eq.s32 %p5, %r2, 1;\n@%p5 bra LAST;\n\
              TAKE:\n{slot}@%p8 bra TAKEN;\n{first}TAKEN:\n{give}{slot}{second}{give}\
