@@ -4,7 +4,7 @@
     python3 docs/site/build.py [FOLDER]
 
 The site is written to FOLDER, `target/site` if it is not given. `mdbook` has to be on PATH:
-`cargo install mdbook --no-default-features --features search`.
+`pip install --require-hashes -r docs/site/requirements.txt`.
 
 Pages link to files of the repository, such as protocols. These are copied into the site, at the same
 place, so that the links of the pages hold there as they hold in the repository.
