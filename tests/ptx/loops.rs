@@ -51,8 +51,8 @@ fn loops_that_end_in_other_ways() {
     exits.ptx:returns_later: deadlock: REFUTED at param_2 = 1, param_3 = 0: nobody arrives at full_bar[0], for which warps1_2[0] waits (exits.cu:27, line 1073): warp0 never arrives, because `if 0 < param_2 && !(param_3 == 0)` (exits.cu:138, line 958) does not hold for it
     exits.ptx:least_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
     exits.ptx:least_or_most: deadlock: REFUTED at param_2 = 0, param_3 = 1: nobody arrives at full_bar[0], for which warps1_2[0] waits (exits.cu:27, line 1602): warp0 never arrives, because `if param_2 >= 1 && param_3 >= 1` (exits.cu:140, line 1494) does not hold for it
-    exits.ptx:down_: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all obligations of [rule] hold
-    exits.ptx:down_where_not: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: nobody arrives at full_bar[0], for which warps1_2[0] waits (exits.cu:27, line 2193): warp0 never arrives, because `for i in row(at_param_0, ctaid_x) descending` (exits.cu:142, line 2081) makes no trip
+    exits.ptx:down_: deadlock: PROVED for every param_3 in 0..=1073741823, pattern at_param_0 and schedule: all obligations of [rule] hold
+    exits.ptx:down_where_not: deadlock: REFUTED at param_3 = 1, at_param_0 = {}: nobody arrives at full_bar[0], for which warps1_2[0] waits (exits.cu:27, line 2193): warp0 never arrives, because `for i in row(at_param_0) descending` (exits.cu:142, line 2083) makes no trip
     --- stderr
     ");
 }
@@ -63,10 +63,10 @@ fn rings_that_go_on_in_visited_iterations() {
     insta::assert_snapshot!(check("visited.ptx", "deadlock"), @r"
     exit 1
     --- stdout
-    visited.ptx:visited: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all obligations of [rule] hold
-    visited.ptx:visited_waits_for_all: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: nobody arrives at full_bar[0], for which warp0 waits (visited.cu:53, line 520): warp3 never arrives, because `for i in row(at_param_0, ctaid_x) ascending` (visited.cu:162, line 408) makes no trip
-    visited.ptx:visited_keeps_the_phase: deadlock: REFUTED at param_3 = 3, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(0, 0), (0, 1), (0, 2)}: warps1_2[0] waits for full_bar[0] with parity 0 twice in a row (visited.cu:53, line 793), and full_bar[0] has completed 2 times by then, so this wait needs another completion: warp3 arrives 2 times and has ended
-    visited.ptx:visited_other_row: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(1, 0)}: nobody arrives at full_bar[0], for which warp0 waits (visited.cu:53, line 1069): warp3 never arrives, because `for i in row(at_param_0, ctaid_x) ascending` (visited.cu:164, line 945) makes no trip
+    visited.ptx:visited: deadlock: PROVED for every param_3 in 0..=1073741823, pattern at_param_0 and schedule: all obligations of [rule] hold
+    visited.ptx:visited_waits_for_all: deadlock: REFUTED at param_3 = 1, at_param_0 = {}: nobody arrives at full_bar[0], for which warp0 waits (visited.cu:53, line 520): warp3 never arrives, because `for i in row(at_param_0) ascending` (visited.cu:162, line 411) makes no trip
+    visited.ptx:visited_keeps_the_phase: deadlock: REFUTED at param_3 = 3, at_param_0 = {(0), (1), (2)}: warps1_2[0] waits for full_bar[0] with parity 0 twice in a row (visited.cu:53, line 793), and full_bar[0] has completed 2 times by then, so this wait needs another completion: warp3 arrives 2 times and has ended
+    visited.ptx:visited_other_row: deadlock: REFUTED at param_3 = 1, at_param_0 = {(1, 0)}: nobody arrives at full_bar[0], for which warp0 waits (visited.cu:53, line 1069): warp3 never arrives, because `for i in row(at_param_0, 0) ascending` (visited.cu:164, line 948) makes no trip
     visited.ptx:listed: deadlock: PROVED for every at_param_0 in 0..=1073741823, at_param_0_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     visited.ptx:listed_arrives_at_another: deadlock: REFUTED at at_param_0 = 0, at_param_0_2 = 3: warp0 is lapped: it still waits for phase 0 of full_bar[1] (visited.cu:83, line 1595), but warp3 completed phases 0 and 1 (visited.cu:77, line 1549) without waiting for warp0
     visited.ptx:in_turns: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, pattern at_param_0 and schedule, assuming R >= nctaid_x, param_4 * nctaid_x < param_4 + 4294967296: all obligations of [rule] hold

@@ -194,6 +194,9 @@ impl Warp {
         let (foreign, poison) = self.read(spot, &mut out[..bytes], world);
         let handed_over = spot.space == Space::Shared && world.launch.handed_over.contains(&at);
         let unwritten_by_any = spot.space == Space::Global && world.launch.unwritten.contains(&at);
+        if unwritten_by_any {
+            world.launch.put_unwritten(spot.address, &mut out[..bytes]);
+        }
         let mut number = 0_u128;
         let mut origins = match unwritten_by_any {
             true => Origins::NONE,

@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 
 use super::address::Layout;
 use super::event::Place;
+use super::mask::Mask;
+use super::memory::Byte;
+use super::taint::Origins;
 use crate::ir::Kernel;
 
 /// What waits do.
@@ -66,6 +69,8 @@ pub struct Launch {
     pub handed_over: BTreeSet<Place>,
     /// Loads from global memory of words that nobody writes.
     pub unwritten: BTreeSet<Place>,
+    /// More of what global memory holds where nobody writes it.
+    pub masks: Vec<Mask>,
     parameters: Vec<u8>,
     given: Vec<bool>,
 }
@@ -108,6 +113,7 @@ impl Launch {
             by_mbarriers: BTreeMap::new(),
             handed_over: BTreeSet::new(),
             unwritten: BTreeSet::new(),
+            masks: Vec::new(),
             max_steps: 100_000_000,
             max_events: 4_000_000,
             parameters: vec![0; size],
@@ -163,6 +169,24 @@ impl Launch {
     pub fn parameter(&self, offset: u64) -> Option<(u8, bool)> {
         let at = usize::try_from(offset).ok()?;
         Some((*self.parameters.get(at)?, *self.given.get(at)?))
+    }
+
+    /// A byte of global memory that nobody writes, where it is known.
+    pub fn unwritten_byte(&self, address: u64) -> Option<u8> {
+        let given = self.memory.iter().find_map(|(first, bytes)| {
+            let at = address.checked_sub(*first)?;
+            bytes.get(usize::try_from(at).ok()?).copied()
+        });
+        given.or_else(|| self.masks.iter().find_map(|mask| mask.byte(address)))
+    }
+
+    /// Puts bytes of global memory that nobody writes where none are known.
+    pub(super) fn put_unwritten(&self, address: u64, out: &mut [Option<Byte>]) {
+        for (at, byte) in (0..).zip(out) {
+            let value = self.unwritten_byte(address.wrapping_add(at));
+            let origins = Origins::NONE;
+            *byte = byte.or(value.map(|value| Byte { value, origins }));
+        }
     }
 
     /// The bytes of a parameter, if all of them were given.

@@ -19,6 +19,7 @@ use crate::recover::come;
 use crate::recover::in_step;
 use crate::recover::in_time;
 use crate::recover::is_unnoticed;
+use crate::recover::laid_out;
 use crate::recover::meet_alike;
 use crate::recover::object_of;
 use crate::recover::parameters;
@@ -130,7 +131,9 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let grid = shared(kernel, shape, &mut roles, &mut inputs, &mut arena)?;
     let of_launches = grid.as_ref().is_none_or(|grid| grid.exact);
     let index = grid.as_ref().and_then(|grid| grid.turn);
-    let exact = refutes && of_launches && are_free(&roles, &inputs, &arena.terms, index);
+    // Which rows of memory a CTA looks at is no part of the text.
+    let shown = laid_out(&roles, &inputs, grid.as_ref())?;
+    let exact = refutes && of_launches && are_free(&shown, &inputs, &arena.terms, index);
     for role in &mut roles {
         behind_expectations(&mut role.lines);
     }
@@ -142,8 +145,9 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
     let checked = validation.to_string();
-    // What is handed over is made up in the runs that were compared.
-    let launches = match refutes && grid.is_none() && inputs.by_handed.is_empty() {
+    // What is handed over is made up in the runs that were compared, and patterns have no values there.
+    let given = inputs.by_handed.is_empty() && inputs.memories.is_empty();
+    let launches = match refutes && grid.is_none() && given {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
     };
@@ -241,7 +245,8 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
         }
     }
     let refutes = refutes && phased.is_none() && !arena.wider;
-    let exact = refutes && are_free(&roles, &inputs, &arena.terms, None);
+    let shown = laid_out(&roles, &inputs, None)?;
+    let exact = refutes && are_free(&shown, &inputs, &arena.terms, None);
     let registers = Registers {
         counted: Counted::Still,
         apart: false,
@@ -251,7 +256,8 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     let checked = validation.to_string();
     coarsen(&mut roles);
     seat(&mut roles);
-    let launches = match refutes && inputs.by_handed.is_empty() {
+    let given = inputs.by_handed.is_empty() && inputs.memories.is_empty();
+    let launches = match refutes && given {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
     };
@@ -347,6 +353,8 @@ fn launches(validation: &Validation, parameters: &[(u32, String)]) -> Vec<Launch
 mod tests;
 #[cfg(test)]
 mod tests_counters;
+#[cfg(test)]
+mod tests_entries;
 #[cfg(test)]
 mod tests_handed;
 #[cfg(test)]

@@ -339,6 +339,9 @@ pub fn shown(kernel: &Kernel, launch: &Launch, words: &Words) -> String {
         let number = number.fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
         let _ = write!(text, ", {} bytes at {address:#x} = {number}", bytes.len());
     }
+    for mask in &launch.masks {
+        let _ = write!(text, ", {mask}");
+    }
     for word in words {
         let Word::Parameter(offset) = word else {
             continue;

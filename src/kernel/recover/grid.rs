@@ -317,7 +317,7 @@ fn choose(
                             || differs.contains(input)
                                 && turn.is_some_and(|turn| within(inputs, turn, *input, arena))
                     }
-                    Atomic::Index(_) | Atomic::Variable(_) => true,
+                    Atomic::Index(_) | Atomic::Variable(_) | Atomic::Entry(_) => true,
                     _ => false,
                 };
             });
@@ -476,7 +476,11 @@ fn arrays(
 }
 
 /// The greatest value of an index over the rounds of loops, over inputs.
-fn greatest(index: &Number, counts: &BTreeMap<u32, Number>, turn: Option<u32>) -> Option<Number> {
+pub fn greatest(
+    index: &Number,
+    counts: &BTreeMap<u32, Number>,
+    turn: Option<u32>,
+) -> Option<Number> {
     let mut sum = Number::constant(index.constant);
     for (atomic, factor) in &index.parts {
         let most = match atomic {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::ir::Location;
 use crate::meaning::Binary;
 use crate::meaning::Relation;
 use crate::recover::launch::is_length;
@@ -18,6 +19,8 @@ use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
+use crate::recover::tree::Obstacle;
+use crate::recover::tree::refuse;
 
 /// The inputs that occur.
 pub fn used(roles: &[Role]) -> BTreeSet<u32> {
@@ -87,11 +90,35 @@ pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms, index: Option<u3
 }
 
 impl Inputs {
-    /// Whether some input is computed from a word of memory.
+    /// Whether some input is computed from a word of memory, or an entry was made.
     pub fn read_memory(&self, terms: &Terms) -> bool {
         let mut all = self.origins.iter().flat_map(Origin::terms);
-        all.any(|term| !terms.memory_in(term).is_empty())
+        !self.memories.is_empty() || all.any(|term| !terms.memory_in(term).is_empty())
     }
+}
+
+/// Refuses words of memory that are numbers in one place and entries in another one: these would not be free of each other.
+pub fn refuse_both(roles: &[Role], inputs: &Inputs, terms: &Terms) -> Result<(), Obstacle> {
+    let used = crate::recover::at_launch::closure(inputs, &used(roles));
+    let origins = used.iter().map(|input| &inputs.origins[*input as usize]);
+    for word in origins
+        .flat_map(Origin::terms)
+        .flat_map(|term| terms.memory_in(term))
+    {
+        let pointers = terms.parts(word).into_iter();
+        let pointers = pointers.filter_map(|part| wide_parameter(part, terms));
+        let of_entries = |pointer: u32| {
+            let mut memories = inputs.memories.iter();
+            memories.any(|memory| memory.pointer == pointer)
+        };
+        if pointers.into_iter().any(of_entries) {
+            return refuse(
+                "memory decides by its words here, and elsewhere by whether they are 0",
+                &Location::default(),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The words that a launch gives for a term: parameters, and words of memory as a whole.

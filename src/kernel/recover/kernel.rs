@@ -19,6 +19,7 @@ use crate::recover::ends;
 use crate::recover::graph::Graph;
 use crate::recover::handed;
 use crate::recover::handed::Handed;
+use crate::recover::inputs::refuse_both;
 use crate::recover::lives;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::counter;
@@ -32,6 +33,7 @@ use crate::recover::parity;
 use crate::recover::parted::part;
 use crate::recover::pointers::wide_sizes;
 use crate::recover::quotients::quotients;
+use crate::recover::rejoined::rejoin;
 use crate::recover::remote;
 use crate::recover::reroll::reroll;
 use crate::recover::responses::Responses;
@@ -330,7 +332,12 @@ fn roles_with(
     for assumption in columns.check()?.into_iter().chain(taken) {
         inputs.assumptions.insert(assumption.to_owned());
     }
-    if inputs.read_memory(&arena.terms) {
+    refuse_both(&roles, &inputs, &arena.terms)?;
+    let alike = arena
+        .alike
+        .iter()
+        .flat_map(|(term, _)| arena.terms.memory_in(*term));
+    if alike.count() > 0 || inputs.read_memory(&arena.terms) {
         let assumptions = arena.unwritten.assumptions();
         inputs.assumptions.extend(assumptions.map(str::to_owned));
     }
@@ -353,6 +360,7 @@ fn roles_with(
             close(&mut role.lines, &ranges);
             roll(&mut role.lines, &ranges);
             straighten(&mut role.lines, &ranges);
+            rejoin(&mut role.lines);
             if role.lines == before {
                 break;
             }

@@ -1,7 +1,9 @@
-//! Integers of the recovered protocol: linear expressions over parameters, loop indices, counters
-//! and quotients, in a normal form, so equal expressions are equal values.
+//! Integers of the recovered protocol: linear expressions over parameters, loop indices, counters,
+//! quotients and entries of memory, in a normal form, so equal expressions are equal values.
 
 use std::collections::BTreeMap;
+
+use super::entry::Entry;
 
 /// What an expression is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,6 +21,8 @@ pub enum Atomic {
     Modulo(Box<Number>, Box<Number>),
     Minimum(Box<Number>, Box<Number>),
     Maximum(Box<Number>, Box<Number>),
+    /// Whether a word of memory is other than 0, as 0 or 1.
+    Entry(Box<Entry>),
 }
 
 /// `constant + sum of coefficient * atomic`; coefficients are not 0.
@@ -261,6 +265,7 @@ impl Number {
                     Atomic::Modulo(a, b) => a.replaced(by)?.modulo(&b.replaced(by)?)?,
                     Atomic::Minimum(a, b) => Self::minimum(a.replaced(by)?, b.replaced(by)?),
                     Atomic::Maximum(a, b) => Self::maximum(a.replaced(by)?, b.replaced(by)?),
+                    Atomic::Entry(entry) => Self::of(Atomic::Entry(Box::new(entry.replaced(by)?))),
                     other => Self::of(other.clone()),
                 },
             };
@@ -279,6 +284,7 @@ impl Number {
                     a.each(with);
                     b.each(with);
                 }
+                Atomic::Entry(entry) => entry.numbers().for_each(|number| number.each(with)),
                 Atomic::Input(_) | Atomic::Index(_) | Atomic::Variable(_) => {}
             }
         }
@@ -291,7 +297,7 @@ impl Number {
         found
     }
 
-    /// The value, where those of inputs, indices and variables are given.
+    /// The value, where those of inputs, indices, variables and entries at numbers are given.
     pub fn value(&self, of: &dyn Fn(&Atomic) -> Option<i128>) -> Option<i128> {
         let mut sum = self.constant;
         for (atomic, coefficient) in &self.parts {
@@ -308,6 +314,7 @@ impl Number {
                 }
                 Atomic::Minimum(a, b) => a.value(of)?.min(b.value(of)?),
                 Atomic::Maximum(a, b) => a.value(of)?.max(b.value(of)?),
+                Atomic::Entry(entry) => of(&Atomic::Entry(Box::new(entry.fixed(of)?)))?,
                 other => of(other)?,
             };
             sum = sum.checked_add(value.checked_mul(*coefficient)?)?;
@@ -343,6 +350,7 @@ fn range_of(atomic: &Atomic, of: &dyn Fn(&Atomic) -> Option<Range>) -> Option<Ra
             let (a, b) = (a.range(of)?, b.range(of)?);
             (a.0.max(b.0), a.1.max(b.1))
         }
+        Atomic::Entry(_) => (0, 1),
         other => of(other)?,
     })
 }

@@ -19,6 +19,7 @@ use crate::recover::names::own;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
+use crate::recover::patterns::Patterns;
 use crate::recover::ready::are_ready;
 use crate::recover::registers::Counted;
 use crate::recover::registers::Registers;
@@ -44,6 +45,7 @@ use crate::recover::written_grid;
 struct Called<'a> {
     inputs: &'a Inputs,
     grid: Option<&'a Grid>,
+    patterns: &'a Patterns,
 }
 
 impl Names for Called<'_> {
@@ -58,6 +60,7 @@ impl Names for Called<'_> {
                 None => format!("i{index}"),
             },
             Atomic::Variable(variable) => format!("rounds{variable}"),
+            Atomic::Entry(entry) => self.patterns.written(entry, self),
             _ => String::new(),
         }
     }
@@ -113,6 +116,7 @@ pub fn text(
     refuse_apart(&families, &roles, &inputs.came, &|role, atomic| {
         inputs.range_of(atomic, &all[role])
     })?;
+    let patterns = Patterns::new(&mut roles, inputs, grid)?;
     let mut inputs = inputs.clone();
     let few = few_bytes(&families, &roles, &|role, atomic| {
         inputs.range_of(atomic, &all[role])
@@ -137,7 +141,11 @@ pub fn text(
         kernel,
         shape,
         registers,
-        names: Called { inputs, grid },
+        names: Called {
+            inputs,
+            grid,
+            patterns: &patterns,
+        },
         family_names: Vec::new(),
         families,
         text: String::new(),
@@ -327,6 +335,8 @@ impl Writer<'_> {
         let grid = self.names.grid;
         self.text
             .extend(grid.map(|grid| written_grid::words(grid, &self.names)));
+        let patterns = self.names.patterns.declared(grid, &self.names);
+        self.text.push_str(&patterns);
         self.text.push_str(&written_data::buffers(roles));
         self.pools();
     }
@@ -483,13 +493,11 @@ impl Writer<'_> {
                     location,
                 } => {
                     let name = self.names.name(&Atomic::Index(*index));
-                    let count = written(count, &self.names, false);
-                    self.line(
-                        depth,
-                        &format!("for {name} in 0..{count} {{"),
-                        Some(location),
-                    );
-                    self.lines(body, depth + 1, rank, range)?;
+                    let patterns = self.names.patterns;
+                    let (through, body) = patterns.through((*index, count, body), &self.names);
+                    let head = format!("for {name} in {through} {{");
+                    self.line(depth, &head, Some(location));
+                    self.lines(&body, depth + 1, rank, range)?;
                     self.line(depth, "}", None);
                 }
                 Line::If {

@@ -75,12 +75,17 @@ fn written_atomic(atomic: &Atomic, names: &dyn Names) -> String {
             written(a, names, false),
             written(b, names, false)
         ),
+        Atomic::Entry(_) => format!("(if {} then 1 else 0)", names.name(atomic)),
         other => names.name(other),
     }
 }
 
 /// A condition as text of the protocol language.
 pub fn written_condition(condition: &Condition, names: &dyn Names) -> String {
+    if let Some((entry, holds)) = entry(condition) {
+        let name = names.name(entry);
+        return if holds { name } else { format!("!{name}") };
+    }
     match condition {
         Condition::Constant(truth) => truth.to_string(),
         Condition::AtLeastZero(number) => relation(number, ">=", names),
@@ -96,6 +101,20 @@ pub fn written_condition(condition: &Condition, names: &dyn Names) -> String {
             written_condition(a, names),
             written_condition(b, names)
         ),
+    }
+}
+
+/// The entry that a condition is about alone, and whether the condition holds where it is 1.
+fn entry(condition: &Condition) -> Option<(&Atomic, bool)> {
+    let (number, zero) = match condition {
+        Condition::Zero(number) => (number, true),
+        Condition::NotZero(number) => (number, false),
+        _ => return None,
+    };
+    let mut parts = number.parts.iter();
+    match (parts.next(), parts.next(), number.constant) {
+        (Some((entry @ Atomic::Entry(_), 1 | -1)), None, 0) => Some((entry, !zero)),
+        _ => None,
     }
 }
 

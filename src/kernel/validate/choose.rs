@@ -4,14 +4,19 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::Chosen;
+use super::entries::Entries;
 use super::expand;
 use super::expand::Way;
 use super::units::units;
+use crate::interpret::Filling;
 use crate::interpret::Launch;
+use crate::interpret::Mask;
+use crate::interpret::default_pointer;
 use crate::ir::Kernel;
 use crate::recover::Shape;
 use crate::recover::at_launch;
 use crate::recover::at_launch::Word;
+use crate::recover::entry::Memory;
 use crate::recover::is_launch;
 use crate::recover::lower::Inputs;
 use crate::recover::sketch::Role;
@@ -41,6 +46,9 @@ const MOST_ORDERED: usize = 8;
 
 /// How many values are taken from conditions.
 const MOST_BORDERS: usize = 60;
+
+/// More parameters than a kernel has.
+const FAR: usize = 1 << 14;
 
 /// How many conditions are looked at whose sides may have come out alike.
 const MOST_ALIKE: usize = 16;
@@ -155,6 +163,7 @@ pub fn choose(
         for (offset, value) in rare.into_iter().flatten() {
             launch.set_bytes(*offset, &value.to_le_bytes());
         }
+        launch.masks = masks(inputs, &mut launch, number);
         let mut chance = Chance(0x517c_c1b7 ^ number as u64);
         let alike = pool.get(number).copied();
         at_launch::fill_memory(inputs, &wanted, &mut launch, &mut arena.terms, || {
@@ -170,6 +179,7 @@ pub fn choose(
         let key = (
             values.clone(),
             sides.clone(),
+            launch.masks.clone(),
             // Where no input differs, a few launches differ in what no input mentions.
             (wanted.is_empty() && number < 4).then_some(number),
         );
@@ -181,10 +191,14 @@ pub fn choose(
         ways.extend(
             sides.filter_map(|(at, side)| Some((None, (at, usize::MAX, i128::from(side?))))),
         );
+        let entries = Entries {
+            memories: &inputs.memories,
+            launch: &launch,
+        };
         let mut lines = 0;
         let all = roles.iter().enumerate().try_for_each(|(at, role)| {
-            let (own, length) = expand::ways(role, &values)?;
-            ways.extend(own.into_iter().map(|way| (Some(at), way)));
+            let (own, length) = expand::ways(role, &values, entries)?;
+            ways.extend(own.into_iter().map(|way| (Some(at), of_cta(way, &launch))));
             lines += length * role.warps.len();
             (lines <= expand::MOST_LINES).then_some(())
         });
@@ -202,6 +216,40 @@ pub fn choose(
         }
     }
     pick(candidates, least, most)
+}
+
+/// The way past an entry in another CTA is another one: a text in which the CTA does not say which word this is takes it in all of them.
+fn of_cta((line, part, value): Way, launch: &Launch) -> Way {
+    if part < expand::ENTRIES {
+        return (line, part, value);
+    }
+    let index = |at: usize, index: &u32| 3 * at + usize::try_from((*index).min(2)).unwrap_or(0);
+    (line, launch.cta.iter().fold(part, index), value)
+}
+
+/// What lies in the memory that entries are of: nothing but zeros, none, few or many. It lies where no other pointer points to.
+fn masks(inputs: &Inputs, launch: &mut Launch, number: usize) -> Vec<Mask> {
+    let memories = inputs.memories.iter().enumerate();
+    let mut mask = |(at, memory): (usize, &Memory)| {
+        let begin = default_pointer(FAR.saturating_add(at));
+        launch.set_bytes(memory.pointer, &begin.to_le_bytes());
+        let seed = number as u64 ^ (at as u64) << 32;
+        let zeros = match (number + at) % 6 {
+            0 => Filling::None,
+            1 => Filling::All,
+            two @ (2 | 3) => Filling::Some {
+                of_8: if two == 2 { 2 } else { 6 },
+                seed,
+            },
+            _ => Filling::Some { of_8: 4, seed },
+        };
+        Mask {
+            begin,
+            bytes: memory.bytes,
+            zeros,
+        }
+    };
+    memories.map(&mut mask).collect()
 }
 
 /// Which of two inputs is greater, for each two: roles that wait for each other may do so unequally often.

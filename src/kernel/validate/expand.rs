@@ -7,6 +7,7 @@ use super::act::Act;
 use super::act::Kind;
 use super::act::Target;
 use super::act::joined;
+use super::entries::Entries;
 use crate::interpret::Access;
 use crate::interpret::Layout;
 use crate::interpret::Region;
@@ -30,6 +31,7 @@ pub type Way = (usize, usize, i128);
 
 struct Expander<'a> {
     values: &'a [Option<i128>],
+    entries: Entries<'a>,
     indices: BTreeMap<u32, i128>,
     variables: BTreeMap<u32, i128>,
     lines: usize,
@@ -38,21 +40,33 @@ struct Expander<'a> {
     ways: BTreeSet<Way>,
 }
 
+/// Behind the numbers of the parts of conditions.
+pub const ENTRIES: usize = 1 << 32;
+
 enum Flow {
     Next,
     Return,
 }
 
 /// The acts of a role; `None` where a number has no value or there are too many.
-pub fn expand(role: &Role, values: &[Option<i128>], layout: &Layout) -> Option<Vec<Act>> {
-    let mut expander = Expander::new(values, Some((layout, Vec::new())));
+pub fn expand(
+    role: &Role,
+    values: &[Option<i128>],
+    entries: Entries,
+    layout: &Layout,
+) -> Option<Vec<Act>> {
+    let mut expander = Expander::new(values, entries, Some((layout, Vec::new())));
     expander.block(&role.lines, 0)?;
     expander.acts.map(|(_, acts)| joined(acts))
 }
 
 /// The ways that a role takes, and how many lines it goes through.
-pub fn ways(role: &Role, values: &[Option<i128>]) -> Option<(BTreeSet<Way>, usize)> {
-    let mut expander = Expander::new(values, None);
+pub fn ways(
+    role: &Role,
+    values: &[Option<i128>],
+    entries: Entries,
+) -> Option<(BTreeSet<Way>, usize)> {
+    let mut expander = Expander::new(values, entries, None);
     expander.block(&role.lines, 0)?;
     Some((expander.ways, expander.lines))
 }
@@ -65,9 +79,14 @@ fn size(lines: &[Line]) -> usize {
 }
 
 impl<'a> Expander<'a> {
-    fn new(values: &'a [Option<i128>], acts: Option<(&'a Layout, Vec<Act>)>) -> Self {
+    fn new(
+        values: &'a [Option<i128>],
+        entries: Entries<'a>,
+        acts: Option<(&'a Layout, Vec<Act>)>,
+    ) -> Self {
         Self {
             values,
+            entries,
             indices: BTreeMap::new(),
             variables: BTreeMap::new(),
             lines: 0,
@@ -81,6 +100,7 @@ impl<'a> Expander<'a> {
             Atomic::Input(input) => self.values.get(*input as usize).copied().flatten(),
             Atomic::Index(index) => self.indices.get(index).copied(),
             Atomic::Variable(variable) => self.variables.get(variable).copied(),
+            Atomic::Entry(entry) => self.entries.value(entry),
             _ => None,
         }
     }
@@ -167,6 +187,7 @@ impl<'a> Expander<'a> {
             | Condition::NotZero(number) => {
                 let value = self.value(number)?;
                 self.ways.insert((line, *part, value.clamp(-2, 2)));
+                self.entries_of(number, line);
                 *part += 1;
             }
             Condition::And(a, b) | Condition::Or(a, b) => {
@@ -175,6 +196,23 @@ impl<'a> Expander<'a> {
             }
         }
         Some(())
+    }
+
+    /// Where in its memory an entry lies, and which one it is: a wrong row or column shows only beyond the first ones, and only
+    /// where the words there are not all alike.
+    fn entries_of(&mut self, number: &Number, line: usize) {
+        for atomic in number.parts.keys() {
+            let Atomic::Entry(entry) = atomic else {
+                continue;
+            };
+            let mut at = 0;
+            for index in &entry.indices {
+                let index = self.value(index).unwrap_or(0).clamp(0, 2);
+                at = 3 * at + usize::try_from(index).unwrap_or(0);
+            }
+            let truth = self.value(&Number::of(atomic.clone())).unwrap_or(-1);
+            self.ways.insert((line, ENTRIES + at, truth));
+        }
     }
 
     fn target(&self, object: &Object, layout: &Layout) -> Option<Target> {

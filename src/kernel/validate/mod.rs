@@ -11,6 +11,7 @@
 
 mod act;
 mod choose;
+mod entries;
 mod expand;
 mod observe;
 mod units;
@@ -20,6 +21,7 @@ use std::fmt;
 
 pub use act::Act;
 pub use act::Kind;
+use entries::Entries;
 
 use crate::interpret::Launch;
 use crate::interpret::Outcome;
@@ -187,7 +189,12 @@ pub fn validate(
         let mut unknown: Option<String> = None;
         let mut events = 0;
         for role in roles {
-            let Some(expected) = expand::expand(role, &chosen.values, &trace.layout) else {
+            let entries = Entries {
+                memories: &inputs.memories,
+                launch: &launch,
+            };
+            let Some(expected) = expand::expand(role, &chosen.values, entries, &trace.layout)
+            else {
                 unknown.get_or_insert("a role has no value at this launch".to_owned());
                 continue;
             };
@@ -280,3 +287,5 @@ struct Chosen {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_entries;

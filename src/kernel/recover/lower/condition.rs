@@ -48,7 +48,8 @@ impl Lowerer<'_> {
                 Some(Condition::or(yes, Condition::and(condition.negated()?, b)))
             }
             Node::Relation(relation, a, b) => self
-                .related(relation, a, b)
+                .entry_is_zero(relation, a, b)
+                .or_else(|| self.related(relation, a, b))
                 .or_else(|| self.tabled_condition(term))
                 .or_else(|| self.chosen_by_launch(term))
                 .or_else(|| self.condition_by_choice(term)),

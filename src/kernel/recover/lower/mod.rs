@@ -8,6 +8,7 @@ mod clipped;
 mod condition;
 pub mod counter;
 mod data;
+mod entries;
 pub mod event;
 mod growing;
 mod guarded;
@@ -42,7 +43,9 @@ use crate::meaning::Domain;
 use crate::recover::apart::Came;
 use crate::recover::branches::Ranges;
 use crate::recover::branches::spares;
+use crate::recover::entry::Memory;
 use crate::recover::handed::ByHanded;
+use crate::recover::launch::is_launch;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -55,6 +58,7 @@ use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::Arena;
+use crate::recover::tree::FROM_MEMORY;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::Statement;
@@ -93,6 +97,8 @@ pub struct Inputs {
     pub assumptions: BTreeSet<String>,
     /// How arrivals at mbarriers come.
     pub came: Came,
+    /// The memory that entries are of.
+    pub memories: Vec<Memory>,
     /// The parameter words behind each input.
     pub words: Vec<BTreeSet<Atom>>,
     /// How each input is computed from the words of a launch.
@@ -209,6 +215,8 @@ pub struct Lowerer<'a> {
     unwrapped: Option<u32>,
     /// Whether inputs are taken to be so small that a sum of them does not wrap around.
     narrows: bool,
+    /// Why words of memory are no entries.
+    not_entries: BTreeMap<TermId, &'static str>,
     /// Conditions of loops that hold up to some iteration and in none from there on.
     guards: BTreeMap<LoopId, Vec<Guard>>,
 }
@@ -358,6 +366,7 @@ impl<'a> Lowerer<'a> {
             next_variable: 0,
             unwrapped: None,
             narrows: false,
+            not_entries: BTreeMap::new(),
             guards: BTreeMap::new(),
         }
     }
@@ -500,6 +509,13 @@ impl Lowerer<'_> {
 
     /// As [`Self::unknown_in`]; `seen` are registers that loops carry and that were asked already.
     fn unknown_within(&self, term: TermId, seen: &mut BTreeSet<u32>) -> Option<String> {
+        let words = self.arena.terms.memory_in(term);
+        if let Some(reason) = words.iter().find_map(|word| self.not_entries.get(word)) {
+            return Some((*reason).to_owned());
+        }
+        if !words.is_empty() && !is_launch(term, &self.arena.terms) {
+            return Some(FROM_MEMORY.to_owned());
+        }
         for atom in self.arena.terms.atoms(term).iter() {
             match atom {
                 Atom::Opaque(_) => {

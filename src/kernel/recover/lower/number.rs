@@ -186,7 +186,11 @@ impl Lowerer<'_> {
                     .filter(|(part, _)| is_word(*part, &self.arena.terms))
                     .copied()
                     .collect();
-                let length = is_length(&words, width, &self.arena.terms);
+                // What ends and begins elsewhere in each round of a loop is no one number.
+                let fixed = words
+                    .iter()
+                    .all(|(word, _)| is_launch(*word, &self.arena.terms));
+                let length = fixed && is_length(&words, width, &self.arena.terms);
                 if length {
                     let length = self.arena.terms.sum(0, &words, width);
                     sum = sum.plus(&self.input_within(length, (0, MOST)))?;

@@ -115,9 +115,11 @@ impl Lowerer<'_> {
             Atomic::Modulo(_, divisor) => with(&divisor.minus(&Number::constant(1))?)?,
             // `x % d <= x` where `x >= 0`.
             Atomic::Remainder(inner, _) if coefficient < 0 => natural(inner) && with(inner)?,
-            Atomic::Remainder(..) | Atomic::Input(_) | Atomic::Index(_) | Atomic::Variable(_) => {
-                false
-            }
+            Atomic::Remainder(..)
+            | Atomic::Input(_)
+            | Atomic::Index(_)
+            | Atomic::Variable(_)
+            | Atomic::Entry(_) => false,
         })
     }
 

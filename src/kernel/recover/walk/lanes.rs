@@ -28,8 +28,10 @@ impl Walker<'_> {
         if self.is_opaque(term) {
             return false;
         }
+        // What a word of memory decides is alike as long as nobody writes it, which is said where one was taken for alike.
         let carried = |atom: &Atom| matches!(atom, Atom::Phi(_));
-        if self.terms.atoms(term).iter().any(carried) {
+        let atoms = self.terms.atoms(term);
+        if atoms.iter().any(carried) || !self.terms.memory_in(term).is_empty() {
             self.alike.push((term, location.clone()));
         }
         true

@@ -1722,8 +1722,8 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Words of memory that nobody writes, where the launch determines one address for all of these lanes. What each
-    /// lane reads for itself is data.
+    /// Words of memory that nobody writes, at one address for all of these lanes that the launch determines, or the launch and
+    /// what loops carry. What each lane reads for itself is data.
     fn words_at(
         &mut self,
         address: &Value,
@@ -1734,7 +1734,18 @@ impl Walker<'_> {
         let mut lanes = (0..32).filter(|lane| mask >> lane & 1 == 1);
         let address_of = |lane: usize| lane_of(address, lane);
         let first = address_of(lanes.next()?);
-        if !lanes.all(|lane| address_of(lane) == first) || !is_launch(first, self.terms) {
+        let atoms = self.terms.atoms(first);
+        // Whether lanes go the same way is not looked at in what loops carry.
+        let mut carried = self.purpose == Purpose::Events;
+        carried &= atoms.iter().all(|atom| {
+            matches!(
+                atom,
+                Atom::Parameter { .. } | Atom::Special(_) | Atom::Phi(_)
+            )
+        });
+        if !lanes.all(|lane| address_of(lane) == first)
+            || !(carried || is_launch(first, self.terms))
+        {
             return None;
         }
         let bits = self.terms.width_of(first);

@@ -1,0 +1,69 @@
+//! Memory that is filled with words of which some are 0 and others are not, without keeping them.
+
+use std::fmt;
+
+/// How many bytes of memory a mask has at most.
+const MOST_BYTES: u64 = 1 << 35;
+
+/// Which words are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Filling {
+    All,
+    None,
+    /// About this many of 8, by chance.
+    Some {
+        of_8: u8,
+        seed: u64,
+    },
+}
+
+/// Memory from an address on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Mask {
+    pub begin: u64,
+    /// Of a word.
+    pub bytes: u32,
+    pub zeros: Filling,
+}
+
+impl Mask {
+    /// The byte at an address, if it is one of this memory. A word that is not 0 has one byte that is not, anywhere.
+    pub fn byte(&self, address: u64) -> Option<u8> {
+        let at = address
+            .checked_sub(self.begin)
+            .filter(|at| *at < MOST_BYTES)?;
+        let bytes = u64::from(self.bytes.max(1));
+        let (word, byte) = (at / bytes, at % bytes);
+        let chance = mixed(word);
+        let is_zero = match self.zeros {
+            Filling::All => true,
+            Filling::None => false,
+            Filling::Some { of_8, seed } => mixed(word ^ mixed(seed)) % 8 < u64::from(of_8),
+        };
+        let own = chance % bytes == byte;
+        let value = u8::try_from(chance >> 32 & 0xff).unwrap_or(0) | 1;
+        Some(if own && !is_zero { value } else { 0 })
+    }
+}
+
+/// Numbers that look like chance.
+fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+impl fmt::Display for Mask {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { begin, bytes, .. } = self;
+        write!(formatter, "words of {bytes} bytes at {begin:#x} of which ")?;
+        match self.zeros {
+            Filling::All => write!(formatter, "all are 0"),
+            Filling::None => write!(formatter, "none is 0"),
+            Filling::Some { of_8, seed } => {
+                write!(formatter, "{of_8} of 8 are 0 by chance ({seed})")
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Words of memory that nobody writes and that decide, by whether they are 0, what is done in the rounds of loops.
+
+use super::tests::compared;
+
+/// In each round whose word of the CTA's row is not 0, an arrival. `INDEX` computes the index in `%r8` from the row `%r5` and the
+/// column `%r6`, `LOAD` reads `%r9`, and `TEST` says whether `%p3` that nothing is done.
+const MASKED: &str = "\
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry masked(.param .u64 mask, .param .u64 data, .param .u32 n, .param .u32 m)
+.reqntid 64, 1, 1
+{
+.reg .pred %p<9>;
+.reg .b16 %rs<4>;
+.reg .b32 %r<16>;
+.reg .b64 %rd<12>;
+.shared .align 8 .b8 full[8];
+ld.param.u64 %rd1, [mask];
+cvta.to.global.u64 %rd2, %rd1;
+ld.param.u64 %rd3, [data];
+cvta.to.global.u64 %rd4, %rd3;
+ld.param.u32 %r4, [n];
+ld.param.u32 %r7, [m];
+mov.u32 %r1, full;
+mov.u32 %r2, %tid.x;
+mov.u32 %r3, %ctaid.x;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra MEET;
+mbarrier.init.shared.b64 [%r1], 1;
+MEET:
+bar.sync 0;
+mul.lo.u32 %r5, %r3, %r4;
+mov.u32 %r6, 0;
+setp.lt.s32 %p2, %r4, 1;
+@%p2 bra END;
+LOOP:
+INDEX
+mul.wide.u32 %rd5, %r8, 4;
+add.u64 %rd6, %rd2, %rd5;
+LOAD
+TEST
+@%p3 bra NEXT;
+@!%p1 mbarrier.arrive.shared.b64 _, [%r1];
+NEXT:
+add.u32 %r6, %r6, 1;
+setp.lt.s32 %p4, %r6, %r4;
+@%p4 bra LOOP;
+END:
+ret;
+}
+";
+
+const INDEX: &str = "add.u32 %r8, %r5, %r6;";
+const LOAD: &str = "ld.global.nc.u32 %r9, [%rd6];";
+const TEST: &str = "setp.eq.u32 %p3, %r9, 0;";
+
+fn kernel(index: &str, load: &str, test: &str) -> String {
+    MASKED
+        .replace("INDEX", index)
+        .replace("LOAD", load)
+        .replace("TEST", test)
+}
+
+/// The lines of patterns and of what one warp does, or why the kernel is refused.
+fn shown(source: &str) -> String {
+    let text = compared(source);
+    let Some(head) = text.find("protocol ") else {
+        return text;
+    };
+    let body = text.find("role warp0").unwrap_or(head);
+    let end = text[body..]
+        .find("\n}")
+        .map_or(text.len(), |end| body + end);
+    let patterns = text.lines().filter(|line| line.starts_with("pattern "));
+    let role = text[body..end].lines().filter(|line| line.contains("{"));
+    patterns.chain(role).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn whether_words_are_0_is_a_pattern() {
+    insta::assert_snapshot!(compared(&kernel(INDEX, LOAD, TEST)), @"
+    //! Recovered from the kernel `masked`.
+    //! 64 x 1 x 1 threads per CTA.
+    //! Checked against the kernel at 24 launches, 464 events.
+    //! Assumed: indices into memory that decides about synchronization do not wrap around
+    //! Assumed: words in memory that decide about synchronization are not written while the kernel runs
+    //! Assumed: lanes of a warp that take different ways meet again behind them
+    protocol masked
+
+    param n in 0..=1073741823
+
+    mbarrier full_bar { arrivals: 1 }
+    named cta_bar[16]
+    pattern at_mask[n]  // where the memory is not 0
+
+    role warp0 warp {
+        sync cta_bar[0] 64  // line 25
+        for i in row(at_mask) ascending {  // line 36
+            arrive full_bar  // line 37
+        }
+    }
+
+    role warp1 warp {
+        sync cta_bar[0] 64  // line 25
+    }
+    ");
+}
+
+/// A word of 1 byte, a pointer that moves on, a test for anything but 0, and a load of the round before.
+#[test]
+fn entries_are_found_however_they_are_read() {
+    let bytes = "cvt.u64.u32 %rd5, %r8;\nadd.u64 %rd6, %rd2, %rd5;\nld.global.nc.u8 %rs1, [%rd6];\ncvt.u32.u8 %r9, %rs1;";
+    insta::assert_snapshot!(shown(&kernel(INDEX, bytes, TEST)), @"
+    pattern at_mask[n]  // where the memory is not 0
+    role warp0 warp {
+        for i in row(at_mask) ascending {  // line 39
+    ");
+    let test = "setp.ne.u32 %p5, %r9, 0;\nnot.pred %p3, %p5;";
+    insta::assert_snapshot!(shown(&kernel(INDEX, "ld.global.u32 %r9, [%rd6];", test)), @"
+    pattern at_mask[n]  // where the memory is not 0
+    role warp0 warp {
+        for i in row(at_mask) ascending {  // line 37
+    ");
+    // The row that belongs to the CTA after this one as well.
+    let next = "add.u32 %r10, %r3, 1;\nmad.lo.u32 %r8, %r10, %r4, %r6;";
+    let both = "ld.global.nc.u32 %r9, [%rd6];\nadd.u32 %r8, %r5, %r6;\nmul.wide.u32 %rd5, %r8, 4;\nadd.u64 %rd6, %rd2, %rd5;\nld.global.nc.u32 %r11, [%rd6];";
+    let test = "setp.eq.u32 %p5, %r9, 0;\nsetp.eq.u32 %p6, %r11, 0;\nand.pred %p3, %p5, %p6;";
+    insta::assert_snapshot!(shown(&kernel(next, both, test)), @"
+    pattern at_mask[2, n]  // where the memory is not 0
+    role warp0 warp {
+        for i in 0..n {  // line 43
+            if (at_mask[1, i] || at_mask[0, i]) {  // line 43
+    ");
+    // No rows: the same words for all CTAs.
+    insta::assert_snapshot!(shown(&kernel("mov.u32 %r8, %r6;", LOAD, TEST)), @"
+    pattern at_mask[n]  // where the memory is not 0
+    role warp0 warp {
+        for i in row(at_mask) ascending {  // line 36
+    ");
+}
+
+/// Memory that the kernel writes, or that others are expected to write, may change; each lane may read another word.
+#[test]
+fn words_that_may_change_are_no_entries() {
+    for load in [
+        "st.global.u32 [%rd2+64], %r2;\nld.global.u32 %r9, [%rd6];",
+        "red.relaxed.gpu.global.add.u32 [%rd6], 1;\nld.global.u32 %r9, [%rd6];",
+        "ld.volatile.global.u32 %r9, [%rd6];",
+        "ld.acquire.gpu.global.u32 %r9, [%rd6];",
+        "mad.wide.u32 %rd10, %r2, 4, %rd6;\nld.global.nc.u32 %r9, [%rd10];",
+    ] {
+        let text = shown(&kernel(INDEX, load, TEST));
+        assert!(text.starts_with("line "), "{load}: {text}");
+        assert!(
+            text.contains("read from memory") || text.contains("differently"),
+            "{load}: {text}"
+        );
+    }
+}
+
+/// Two indices that might be one word, and a word outside of its row.
+#[test]
+fn indices_that_may_leave_their_row_are_refused() {
+    for index in [
+        // Before the pointer, or the end of the row before.
+        "add.u32 %r8, %r5, %r6;\nadd.s32 %r8, %r8, -1;",
+        // Beyond the end.
+        "add.u32 %r8, %r5, %r6;\nadd.s32 %r8, %r8, 1;",
+        // Rows of another length than the loop is.
+        "mad.lo.u32 %r8, %r3, %r7, %r6;",
+        // Every other word.
+        "shl.b32 %r8, %r6, 1;\nadd.u32 %r8, %r5, %r8;",
+        // A column of rows as long as there are CTAs would be one of these, if there were so many.
+        "mad.lo.u32 %r8, %r6, %r7, %r3;",
+    ] {
+        let text = shown(&kernel(index, LOAD, TEST));
+        assert!(text.contains("depends on memory at an"), "{index}: {text}");
+    }
+}
+
+/// One memory is read in one way only.
+#[test]
+fn memory_that_is_read_in_two_ways_is_refused() {
+    let test = "setp.eq.u32 %p5, %r9, 0;\nsetp.eq.u32 %p6, %r11, 0;\nand.pred %p3, %p5, %p6;";
+    for load in [
+        // Bytes, too.
+        "cvt.u64.u32 %rd8, %r8;\nadd.u64 %rd9, %rd2, %rd8;\nld.global.nc.u8 %rs1, [%rd9];\ncvt.u32.u8 %r11, %rs1;",
+        // Without rows.
+        "mul.wide.u32 %rd8, %r6, 4;\nadd.u64 %rd9, %rd2, %rd8;\nld.global.nc.u32 %r11, [%rd9];",
+    ] {
+        let both = format!("{LOAD}\n{load}");
+        let text = shown(&kernel(INDEX, &both, test));
+        assert!(
+            text.contains("memory that is read in two widths"),
+            "{load}: {text}"
+        );
+    }
+    // As a number.
+    let number = "ld.global.nc.u32 %r4, [%rd2];";
+    let text = shown(
+        &kernel(INDEX, LOAD, TEST).replace("mul.lo.u32 %r5", &format!("{number}\nmul.lo.u32 %r5")),
+    );
+    assert!(text.contains("elsewhere by whether they are 0"), "{text}");
+}
+
+/// What a word is says more than whether it is 0.
+#[test]
+fn comparisons_with_other_numbers_are_refused() {
+    for test in [
+        "setp.gt.s32 %p3, %r9, 3;",
+        "setp.eq.u32 %p3, %r9, %r6;",
+        "and.b32 %r10, %r9, 2;\nsetp.eq.u32 %p3, %r10, 0;",
+    ] {
+        let text = shown(&kernel(INDEX, LOAD, test));
+        assert!(text.starts_with("line "), "{test}: {text}");
+    }
+}
+
+/// What ends and begins elsewhere in each round is not one length for all rounds.
+#[test]
+fn lengths_that_differ_from_round_to_round_are_no_number() {
+    let rows = "ld.global.nc.u32 %r9, [%rd6];\nld.global.nc.u32 %r11, [%rd6+4];\nsub.u32 %r12, %r11, %r9;\nmov.u32 %r13, 0;\n\
+                setp.lt.s32 %p5, %r12, 1;\n@%p5 bra NEXT;\nROW:\n@!%p1 mbarrier.arrive.shared.b64 _, [%r1];\n\
+                add.u32 %r13, %r13, 1;\nsetp.lt.s32 %p6, %r13, %r12;\n@%p6 bra ROW;\nbra NEXT;";
+    let text = shown(&kernel("mov.u32 %r8, %r6;", rows, TEST));
+    assert!(text.starts_with("line "), "{text}");
+    assert!(text.contains("read from memory"), "{text}");
+}
+
+/// Where both ways do the same, no pattern is left, but lanes go the same way only as long as nobody writes the word.
+#[test]
+fn lanes_that_go_the_same_way_by_a_word_take_it_for_unwritten() {
+    let both = "@%p3 bra SAME;\n@!%p1 mbarrier.arrive.shared.b64 _, [%r1];\nbra NEXT;\nSAME:\n\
+                @!%p1 mbarrier.arrive.shared.b64 _, [%r1];\nbra NEXT;";
+    let text = compared(&kernel(INDEX, LOAD, &format!("{TEST}\n{both}")));
+    assert!(!text.contains("pattern"), "{text}");
+    assert!(
+        text.contains("are not written while the kernel runs"),
+        "{text}"
+    );
+}
+
+/// A byte that is cut out of a number wraps around, whatever is assumed of indices.
+#[test]
+fn indices_that_wrap_around_are_no_sums() {
+    let byte = "add.u32 %r8, %r5, %r6;\nand.b32 %r8, %r8, 255;";
+    let text = shown(&kernel(byte, LOAD, TEST));
+    assert!(text.starts_with("line "), "{text}");
+}
+
+/// What is written behind another parameter does not reach the words, as long as the two point to different memory.
+#[test]
+fn other_parameters_are_taken_to_point_elsewhere() {
+    let load = format!("st.global.u32 [%rd4+64], %r2;\n{LOAD}");
+    let text = compared(&kernel(INDEX, &load, TEST));
+    assert!(text.contains("pattern at_mask[n]"), "{text}");
+    assert!(
+        text.contains("pointers that are different parameters"),
+        "{text}"
+    );
+}

@@ -1,0 +1,75 @@
+//! Entries of matrices in memory that nobody writes: whether the word at a row and a column is other than 0.
+//!
+//! The word of the indices `a`, `b`, `c` is the one of number `(a * B + b) * C + c` in its memory, where `B` and `C` are the
+//! *widths*. An entry is made only where `b` is shown to lie in `0..B`, `c` in `0..C`, and `a` from 0 on. So two entries of one
+//! memory, which all have the same widths, are the same word exactly if their indices are equal.
+
+use super::number::Atomic;
+use super::number::Number;
+
+/// 1 if a word is other than 0, and 0 if it is 0.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Entry {
+    /// The number of the memory among those of the inputs.
+    pub memory: u32,
+    /// The outermost first. There is one more than there are widths.
+    pub indices: Vec<Number>,
+    /// How many values the indices behind the first one have.
+    pub widths: Vec<Number>,
+}
+
+impl Entry {
+    /// The numbers that it is made of.
+    pub fn numbers(&self) -> impl Iterator<Item = &Number> {
+        self.indices.iter().chain(&self.widths)
+    }
+
+    pub fn replaced(&self, by: &dyn Fn(&Atomic) -> Option<Number>) -> Option<Self> {
+        let all = |numbers: &[Number]| -> Option<Vec<Number>> {
+            numbers.iter().map(|number| number.replaced(by)).collect()
+        };
+        Some(Self {
+            memory: self.memory,
+            indices: all(&self.indices)?,
+            widths: all(&self.widths)?,
+        })
+    }
+
+    /// The same entry at numbers.
+    pub fn fixed(&self, of: &dyn Fn(&Atomic) -> Option<i128>) -> Option<Self> {
+        let all = |numbers: &[Number]| -> Option<Vec<Number>> {
+            let value = |number: &Number| number.value(of).map(Number::constant);
+            numbers.iter().map(value).collect()
+        };
+        Some(Self {
+            memory: self.memory,
+            indices: all(&self.indices)?,
+            widths: all(&self.widths)?,
+        })
+    }
+
+    /// The number of its word in the memory, where its indices and widths are numbers.
+    pub fn place(&self) -> Option<i128> {
+        let (first, rest) = self.indices.split_first()?;
+        let mut place = first.as_constant()?;
+        for (index, width) in rest.iter().zip(&self.widths) {
+            place = place
+                .checked_mul(width.as_constant()?)?
+                .checked_add(index.as_constant()?)?;
+        }
+        Some(place)
+    }
+}
+
+/// Memory of which entries are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// Where in the parameter space the pointer is.
+    pub pointer: u32,
+    /// The name of the parameter.
+    pub name: String,
+    /// Of a word.
+    pub bytes: u32,
+    /// How many values the indices behind the first one have.
+    pub widths: Vec<Number>,
+}

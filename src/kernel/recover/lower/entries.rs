@@ -1,0 +1,365 @@
+//! Conditions on whether a word of memory is 0, where nobody writes it while the kernel runs: entries of a matrix.
+//!
+//! `mask[blockIdx.x * columns + m]` is the entry at `blockIdx.x` and `m` if `m` is known to lie in `0..columns`. An address is
+//! taken apart into a polynomial over what the launch gives and what loops count. What the launch multiplies by is tried
+//! as the number of columns; the rest of the division has to be less, or else two indices might be one word.
+//!
+//! - All words behind one pointer are read with the same width and have the same numbers of columns. Otherwise the entries
+//!   would not be free of each other, or one word would have two names.
+//! - An index that may be below 0 is refused, since it may be that of another row, or of other memory.
+//! - Sums and products that make an index in 32 bits are taken not to wrap around, which is an assumption.
+
+use std::collections::BTreeMap;
+
+use super::Lowerer;
+use crate::ir::Special;
+use crate::meaning::Binary;
+use crate::meaning::Relation;
+use crate::meaning::Word;
+use crate::recover::entry::Entry;
+use crate::recover::entry::Memory;
+use crate::recover::launch::is_launch;
+use crate::recover::launch::wide_parameter;
+use crate::recover::number::Atomic;
+use crate::recover::number::Condition;
+use crate::recover::number::Number;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::tree::LoopId;
+
+const UNWRAPPED: &str = "indices into memory that decides about synchronization do not wrap around";
+
+/// Why a word of memory is no entry.
+const NOT_FOLLOWED: &str = "memory at an address that is not a pointer and an index";
+const BETWEEN: &str = "memory that is not read at multiples of its words' size";
+const SHAPES: &str = "memory that is read in two widths, or with rows of two lengths";
+const OUTSIDE: &str =
+    "memory at an index that may lie before what the pointer points to, or beyond the end of a row";
+
+/// How many summands an index may have, and how many are multiplied.
+const MOST_TERMS: usize = 24;
+const MOST_FACTORS: usize = 4;
+
+/// The least width of what is taken not to wrap around: a byte that is cut out of a number is meant to.
+const INDEX_BITS: u16 = 32;
+
+/// What is multiplied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Factor {
+    Term(TermId),
+    /// The number of a round of a loop.
+    Round(LoopId),
+}
+
+/// A sum of products, each with its coefficient.
+type Sum = BTreeMap<Vec<Factor>, i128>;
+
+impl Lowerer<'_> {
+    /// Whether a word of memory that the rounds of loops decide about is 0, as a condition.
+    pub(super) fn entry_is_zero(
+        &mut self,
+        relation: Relation,
+        a: TermId,
+        b: TermId,
+    ) -> Option<Condition> {
+        let is =
+            |lowerer: &Self, term: TermId, number| lowerer.arena.terms.value(term) == Some(number);
+        // `w == 0`, and `0 < w` without sign.
+        let (word, zero) = match relation {
+            Relation::Equal if is(self, b, 0) => (a, true),
+            Relation::Equal if is(self, a, 0) => (b, true),
+            Relation::LessUnsigned if is(self, a, 0) => (b, false),
+            Relation::LessUnsigned if is(self, b, 1) => (a, true),
+            _ => return None,
+        };
+        let word = self.widened(word)?;
+        let entry = match self.entry(word) {
+            Ok(entry) => entry,
+            Err(reason) => {
+                self.not_entries.insert(word, reason);
+                return None;
+            }
+        };
+        let zeros = Condition::zero(Number::of(Atomic::Entry(Box::new(entry))));
+        if zero { Some(zeros) } else { zeros.negated() }
+    }
+
+    /// The word of memory that a term widens, which is 0 exactly where the term is.
+    fn widened(&self, term: TermId) -> Option<TermId> {
+        match *self.arena.terms.node(term) {
+            Node::Memory(_) => (!is_launch(term, &self.arena.terms)).then_some(term),
+            Node::Extend { term, .. } => self.widened(term),
+            _ => None,
+        }
+    }
+
+    /// The entry that a word is.
+    fn entry(&mut self, word: TermId) -> Result<Entry, &'static str> {
+        let Node::Memory(address) = *self.arena.terms.node(word) else {
+            return Err(NOT_FOLLOWED);
+        };
+        let bits = self.arena.terms.width_of(word);
+        let bytes = u32::from(bits / 8);
+        if !bits.is_multiple_of(8) || bytes == 0 {
+            return Err(BETWEEN);
+        }
+        let mut wraps = false;
+        let mut sum = self.sum_of(address, &mut wraps).ok_or(NOT_FOLLOWED)?;
+        let pointer = self.take_pointer(&mut sum).ok_or(NOT_FOLLOWED)?;
+        let size = i128::from(bytes);
+        if sum.values().any(|factor| factor % size != 0) {
+            return Err(BETWEEN);
+        }
+        sum.values_mut().for_each(|factor| *factor /= size);
+        let (indices, widths) = self.indices(&sum).ok_or(OUTSIDE)?;
+        let known = self.inputs.memories.iter();
+        let memory = match known.clone().position(|memory| memory.pointer == pointer) {
+            Some(at) => {
+                let other = &self.inputs.memories[at];
+                if other.bytes != bytes || other.widths != widths {
+                    return Err(SHAPES);
+                }
+                at
+            }
+            None => {
+                let name = self.parameter_at(pointer).ok_or(NOT_FOLLOWED)?;
+                self.inputs.memories.push(Memory {
+                    pointer,
+                    name,
+                    bytes,
+                    widths: widths.clone(),
+                });
+                self.inputs.memories.len() - 1
+            }
+        };
+        if wraps {
+            self.inputs.assumptions.insert(UNWRAPPED.to_owned());
+        }
+        Ok(Entry {
+            memory: u32::try_from(memory).map_err(|_| NOT_FOLLOWED)?,
+            indices,
+            widths,
+        })
+    }
+
+    /// The name of the parameter at a place, of which there is no other part.
+    fn parameter_at(&self, pointer: u32) -> Option<String> {
+        let parameter = self.kernel.parameters.iter().find(|parameter| {
+            (parameter.offset..parameter.offset.saturating_add(parameter.size)).contains(&pointer)
+        })?;
+        Some(match pointer - parameter.offset {
+            0 => parameter.name.clone(),
+            at => format!("{}_at_{at}", parameter.name),
+        })
+    }
+
+    /// Takes the one pointer out of an address.
+    fn take_pointer(&self, sum: &mut Sum) -> Option<u32> {
+        let mut found = None;
+        for (factors, coefficient) in &*sum {
+            let pointers = factors.iter().filter_map(|factor| match factor {
+                Factor::Term(term) => wide_parameter(*term, &self.arena.terms),
+                Factor::Round(_) => None,
+            });
+            let pointers: Vec<u32> = pointers.collect();
+            match (&pointers[..], factors.len(), coefficient) {
+                ([], ..) => {}
+                ([pointer], 1, 1) if found.is_none() => found = Some((*pointer, factors.clone())),
+                _ => return None,
+            }
+        }
+        let (pointer, factors) = found?;
+        sum.remove(&factors);
+        self.arena
+            .unwritten
+            .pointers
+            .contains(&pointer)
+            .then_some(pointer)
+    }
+
+    /// A term as a sum of products. `wraps` says whether that takes for granted that nothing wraps around.
+    fn sum_of(&mut self, term: TermId, wraps: &mut bool) -> Option<Sum> {
+        let width = self.arena.terms.width_of(term);
+        let one = |factor: Factor| Sum::from([(vec![factor], 1)]);
+        match self.arena.terms.node(term).clone() {
+            Node::Constant(bits) => {
+                Some(Sum::from([(Vec::new(), Word::new(bits, width).signed())]))
+            }
+            Node::Sum { constant, parts } if width >= INDEX_BITS => {
+                let mut all = Sum::from([(Vec::new(), Word::new(constant, width).signed())]);
+                for (part, factor) in parts {
+                    let factor = Word::new(factor, width).signed();
+                    for (factors, coefficient) in self.sum_of(part, wraps)? {
+                        add(&mut all, factors, coefficient.checked_mul(factor)?)?;
+                    }
+                }
+                all.retain(|_, coefficient| *coefficient != 0);
+                (all.len() <= MOST_TERMS).then_some(all)
+            }
+            Node::Binary(Binary::Multiply, a, b) if width >= INDEX_BITS => {
+                let (a, b) = (self.sum_of(a, wraps)?, self.sum_of(b, wraps)?);
+                let mut all = Sum::new();
+                for (some, x) in &a {
+                    for (others, y) in &b {
+                        let mut factors = [some.as_slice(), others].concat();
+                        factors.sort_unstable();
+                        if factors.len() > MOST_FACTORS {
+                            return None;
+                        }
+                        add(&mut all, factors, x.checked_mul(*y)?)?;
+                    }
+                }
+                all.retain(|_, coefficient| *coefficient != 0);
+                (all.len() <= MOST_TERMS).then_some(all)
+            }
+            Node::Extend {
+                term: inner,
+                signed,
+            } => {
+                let sum = self.sum_of(inner, wraps)?;
+                let single = sum.len() == 1
+                    && sum
+                        .iter()
+                        .all(|(factors, by)| factors.len() <= 1 && *by == 1);
+                *wraps |= !single;
+                // What is below 0 is another number without a sign.
+                (signed || self.adds_up_to_naturals(&sum)).then_some(sum)
+            }
+            // A pointer that a loop moves on by a step that does not change.
+            Node::Atom(Atom::Phi(phi)) if width == 64 => {
+                let (_, first, step) = self.linear_phi(phi)?;
+                let in_loop = self.arena.phis.get(phi as usize)?.in_loop;
+                if !self.inside.iter().any(|(id, _)| *id == in_loop) {
+                    return None;
+                }
+                let mut all = self.sum_of(first, wraps)?;
+                for (mut factors, coefficient) in self.sum_of(step, wraps)? {
+                    factors.push(Factor::Round(in_loop));
+                    factors.sort_unstable();
+                    add(&mut all, factors, coefficient)?;
+                }
+                all.retain(|_, coefficient| *coefficient != 0);
+                (all.len() <= MOST_TERMS).then_some(all)
+            }
+            _ => Some(one(Factor::Term(term))),
+        }
+    }
+
+    fn factor(&mut self, factor: Factor) -> Option<Number> {
+        match factor {
+            Factor::Term(term) => self.number_or_state(term),
+            Factor::Round(index) => Some(Number::of(Atomic::Index(index))),
+        }
+    }
+
+    /// Whether all that a sum adds up is 0 or more, or the sum as a number is.
+    fn adds_up_to_naturals(&mut self, sum: &Sum) -> bool {
+        let each = sum.iter().all(|(factors, coefficient)| {
+            *coefficient >= 0
+                && factors.iter().all(|factor| {
+                    let number = self.factor(*factor);
+                    number.is_some_and(|number| self.is_natural(&number))
+                })
+        });
+        each || self
+            .plain(sum)
+            .is_some_and(|number| self.is_natural(&number))
+    }
+
+    /// A sum without products as a number.
+    fn plain(&mut self, sum: &Sum) -> Option<Number> {
+        let mut all = Number::default();
+        for (factors, coefficient) in sum {
+            let number = match factors[..] {
+                [] => Number::constant(1),
+                [factor] => self.factor(factor)?,
+                _ => return None,
+            };
+            all = all.plus(&number.times(*coefficient)?)?;
+        }
+        Some(all)
+    }
+
+    /// The indices of the word of a number, the outermost first, and how many values those behind the first one have.
+    fn indices(&mut self, sum: &Sum) -> Option<(Vec<Number>, Vec<Number>)> {
+        if sum.keys().all(|factors| factors.len() <= 1) {
+            let index = self.plain(sum)?;
+            return self.is_natural(&index).then(|| (vec![index], Vec::new()));
+        }
+        let mut tried = Vec::new();
+        let products = sum.keys().filter(|factors| factors.len() > 1);
+        for width in products.flatten().copied().collect::<Vec<_>>() {
+            let Factor::Term(term) = width else { continue };
+            if tried.contains(&width) || !is_launch(term, &self.arena.terms) {
+                continue;
+            }
+            tried.push(width);
+            let (mut rows, mut rest) = (Sum::new(), Sum::new());
+            for (factors, coefficient) in sum {
+                match factors.iter().position(|factor| *factor == width) {
+                    Some(at) => {
+                        let mut others = factors.clone();
+                        others.remove(at);
+                        add(&mut rows, others, *coefficient)?;
+                    }
+                    None => add(&mut rest, factors.clone(), *coefficient)?,
+                }
+            }
+            let (Some(index), Some(width)) = (self.plain(&rest), self.number(term)) else {
+                continue;
+            };
+            // What is before the beginning of a row is at the end of the one before.
+            for back in [0, 1] {
+                let index = index.plus(&width.times(back)?)?;
+                if !self.is_natural(&index) || !self.is_below(&index, &width) {
+                    continue;
+                }
+                add(&mut rows, Vec::new(), -back)?;
+                let mut rows = rows.clone();
+                rows.retain(|_, coefficient| *coefficient != 0);
+                if let Some((mut indices, mut widths)) = self.indices(&rows) {
+                    indices.push(index);
+                    widths.push(width);
+                    return Some((indices, widths));
+                }
+                break;
+            }
+        }
+        None
+    }
+
+    /// Whether a number is known to be less than another one.
+    fn is_below(&self, index: &Number, width: &Number) -> bool {
+        let left = width
+            .minus(index)
+            .and_then(|left| left.minus(&Number::constant(1)));
+        if left.is_some_and(|left| self.is_natural(&left)) {
+            return true;
+        }
+        // The index of a CTA in the grid.
+        let special = |number: &Number| {
+            let parts: Vec<_> = number.parts.iter().collect();
+            let [(Atomic::Input(input), 1)] = parts[..] else {
+                return None;
+            };
+            let super::Origin::Term(term) = self.inputs.origins[*input as usize] else {
+                return None;
+            };
+            match *self.arena.terms.node(term) {
+                Node::Atom(Atom::Special(special)) if number.constant == 0 => Some(special),
+                _ => None,
+            }
+        };
+        matches!(
+            (special(index), special(width)),
+            (Some(Special::CtaIndex(one)), Some(Special::GridCtas(other))) if one == other
+        )
+    }
+}
+
+fn add(sum: &mut Sum, factors: Vec<Factor>, coefficient: i128) -> Option<()> {
+    let slot = sum.entry(factors).or_default();
+    *slot = slot.checked_add(coefficient)?;
+    Some(())
+}
