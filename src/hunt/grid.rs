@@ -6,6 +6,7 @@ use itertools::Itertools;
 
 use crate::protocol::Domain;
 use crate::protocol::Protocol;
+use crate::semantics::error::Fault;
 use crate::semantics::unfold;
 
 /// For every parameter the values up to some position.
@@ -74,6 +75,12 @@ impl Region {
         protocol: &'p Protocol,
         order: &[usize],
     ) -> impl Iterator<Item = Vec<i64>> + use<'p> {
+        self.all(order)
+            .filter(|point| unfold::check_params(protocol, point).is_ok())
+    }
+
+    /// All its points, in the same order.
+    fn all(&self, order: &[usize]) -> impl Iterator<Item = Vec<i64>> + use<> {
         // The product of nothing is nothing here, and the only point of no parameters is one.
         let single = order.is_empty().then(Vec::new);
         let product = order
@@ -92,7 +99,6 @@ impl Region {
                 }
                 point
             })
-            .filter(|point| unfold::check_params(protocol, point).is_ok())
     }
 
     /// Whether a point is in it.
@@ -118,15 +124,28 @@ impl Region {
     }
 }
 
-/// The points whose greatest position is exactly `radius`, in the order of the declarations. There may be far too many to be
-/// listed.
+/// The points whose greatest position is exactly `radius`, in the order of the declarations, that no assumption excludes. There may
+/// be far too many to be listed.
+///
+/// A point at which an assumption is undefined, as `10 / N > 0` is at `N = 0`, is among them: the protocol is not well defined
+/// there, and whoever runs it there finds out.
 pub fn points(protocol: &Protocol, radius: i64) -> impl Iterator<Item = Vec<i64>> + use<'_> {
     let order: Vec<usize> = (0..protocol.params.len()).collect();
     let region = Region::of_radius(protocol, radius);
     let inner = Region::of_radius(protocol, radius - 1);
     let several = !order.is_empty();
     let fresh = move |point: &Vec<i64>| radius == 0 || (several && !inner.contains(point));
-    region.points(protocol, &order).filter(fresh)
+    let possible = |point: &Vec<i64>| match unfold::check_params(protocol, point) {
+        Ok(()) => true,
+        Err(error) => !matches!(
+            error.fault,
+            Fault::OutsideDomain { .. } | Fault::AssumptionViolated(_)
+        ),
+    };
+    region
+        .all(&order)
+        .filter(fresh)
+        .filter(move |point| possible(point))
 }
 
 /// Whether no parameter has values beyond this position.
@@ -166,6 +185,17 @@ mod tests {
         assert_eq!(points(2), [[3, 2], [3, 5]]);
         assert!(!covers_domain(&protocol, 9));
         assert_eq!(describe(&protocol, 1), "for T in 1..=2, K in {2, 5}");
+    }
+
+    #[test]
+    fn points_at_which_an_assumption_is_undefined_are_not_passed_over() {
+        let protocol = protocol("param T in 0.. param K in 0..=1 assume 4 / T > 1 && K == 0");
+        let points: Vec<Vec<i64>> = (0..4)
+            .flat_map(|radius| points(&protocol, radius))
+            .collect();
+        assert_eq!(points, [[0, 0], [0, 1], [1, 0], [2, 0]]);
+        let region = Region::of_radius(&protocol, 3);
+        assert_eq!(region.points(&protocol, &[0, 1]).count(), 2);
     }
 
     #[test]

@@ -237,3 +237,30 @@ role load {
         "not well defined at N = 0: arrival count 0: it must be at least 1"
     );
 }
+
+/// An input at which an assumption is undefined is no input to pass over.
+#[test]
+fn an_assumption_that_is_undefined_somewhere_is_no_bound() {
+    let deadlock = |assumptions: &str, domain: &str| {
+        let source = format!(
+            "protocol divided\nparam M in {domain}\n{assumptions}\nmbarrier full {{ arrivals: 1 }}\n\
+             role a {{\n    for i in 0..M {{\n        arrive full\n        wait full i % 2\n    }}\n}}\n"
+        );
+        let protocol = text::load(source.as_bytes()).unwrap();
+        let decision = agreement::decide(&protocol, &Narrowing::default(), PINNED_TIME).unwrap();
+        match decision.verdict {
+            Verdict::Unknown { reason, .. } => reason,
+            verdict => verdict.word().to_owned(),
+        }
+    };
+    let undefined = "not well defined at M = 0: division by 0: a divisor must be positive";
+    for domain in ["0..=5", "0.."] {
+        assert_eq!(deadlock("assume 10 / M >= 0", domain), undefined);
+        // What comes before says whether it is evaluated.
+        assert_eq!(deadlock("assume M == 0 || 10 / M >= 0", domain), "PROVED");
+        assert_eq!(
+            deadlock("assume M > 0\nassume 10 / M >= 0", domain),
+            "PROVED"
+        );
+    }
+}
