@@ -33,6 +33,7 @@ use crate::recover::parity;
 use crate::recover::parted::part;
 use crate::recover::pointers::wide_sizes;
 use crate::recover::quotients::quotients;
+use crate::recover::reductions::refuse_mixed;
 use crate::recover::rejoined::rejoin;
 use crate::recover::remote;
 use crate::recover::reroll::reroll;
@@ -133,6 +134,7 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<
         found => found?,
     };
     let graph = Graph::new(kernel);
+    refuse_mixed(kernel, &graph)?;
     ends::refuse_unchanging(kernel, &graph)?;
     refuse_unordered(kernel)?;
     let slice = Slice::new(kernel, &graph);
@@ -226,6 +228,7 @@ fn roles_with(
     refuse_misplaced_copies(kernel)?;
     let elsewhere = refuse_stores(kernel)?;
     let graph = Graph::new(kernel);
+    refuse_mixed(kernel, &graph)?;
     if !graph.is_reducible() {
         return Err(refuse("the control flow has a loop with several entries"));
     }

@@ -63,6 +63,7 @@ mod ready;
 mod rebased;
 pub mod recurrence;
 mod recycled;
+mod reductions;
 mod registers;
 mod rejoined;
 mod remote;
