@@ -212,16 +212,23 @@ impl Machine<'_, '_> {
             return Some(Condition::about(difference, true));
         }
         // What is certain comes before what would have to be assumed.
-        let surely = self.sure;
-        for sure in [true, surely] {
-            self.sure = sure;
-            let found = self.ordered(a, b, signed, bits, state, at);
-            self.sure = surely;
-            if found.is_some() {
-                return found;
-            }
+        let surely = std::mem::replace(&mut self.sure, true);
+        let found = self.ordered(a, b, signed, bits, state, at);
+        self.sure = surely;
+        if found.is_some() || surely {
+            return found;
         }
-        None
+        let before = (self.assumptions.clone(), state.facts.clone());
+        let found = self.ordered(a, b, signed, bits, state, at)?;
+        // A signed comparison with a constant that is decided by what would be assumed looks for just what that excludes:
+        // `n + m < 0` holds where the sum wraps around.
+        let by_constant = a.constants().is_some() || b.constants().is_some();
+        let assumed = *self.assumptions != before.0;
+        if signed && by_constant && assumed && state.facts.decide(&found).is_some() {
+            (*self.assumptions, state.facts) = before;
+            return None;
+        }
+        Some(found)
     }
 
     /// Whether one number is below another.

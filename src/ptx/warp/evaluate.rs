@@ -26,6 +26,7 @@ use super::term::Sum;
 use super::term::Unknown;
 use super::value::Integer;
 use super::value::Value;
+use super::widened::low_bits;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
@@ -627,7 +628,13 @@ impl Machine<'_, '_> {
             ("cvt", [a]) => {
                 let from = kind_of(parts.last()?)?;
                 let to = kind_of(parts.get(parts.len().checked_sub(2)?)?)?;
-                if to.1 > from.1 {
+                if to.1 > from.1 && from.1 < 32 && self.is_of_launch(a) {
+                    // Who takes the low bits of a size wants those. That there are no others is not assumed.
+                    let surely = std::mem::replace(&mut self.sure, true);
+                    let read = self.read(a, from.0, from.1, state, at);
+                    self.sure = surely;
+                    read.or_else(|| low_bits(a, from, state))
+                } else if to.1 > from.1 {
                     self.read(a, from.0, from.1, state, at)
                         .or_else(|| self.around(a, from, state))
                 } else if to.1 == 8 && from.1 > 8 {

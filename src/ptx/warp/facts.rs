@@ -143,6 +143,19 @@ impl Facts {
         }
     }
 
+    /// Whether an unknown of a sum could have no more than two values if the sum were 0 or more, and can have more.
+    pub fn leaves_two(&self, sum: &Sum) -> bool {
+        sum.terms.iter().any(|(atom, coefficient)| {
+            let (Atom::Unknown(unknown), ..0) = (atom, *coefficient) else {
+                return false;
+            };
+            let (low, high) = *self.bounds.get(unknown).unwrap_or(&(-FAR, FAR));
+            let rest = sum.plus_times(&Sum::unknown(*unknown), -coefficient);
+            let most = self.range(&rest).1.div_euclid(-coefficient);
+            high - low > 1 && most - low <= 1
+        })
+    }
+
     /// Between which bounds a sum lies.
     pub fn range(&self, sum: &Sum) -> (i128, i128) {
         self.range_within(sum, DEPTH)

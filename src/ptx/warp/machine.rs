@@ -631,9 +631,12 @@ impl Machine<'_, '_> {
             }
             return true;
         }
-        // What holds nowhere, or at one value only, is no assumption to make.
-        let hardly =
-            |sum: &Sum| state.facts.range(sum).1 <= 0 || state.facts.is_positive(&sum.scaled(-1));
+        // What holds nowhere, or at one value only, is no assumption to make, nor what leaves a parameter two of its values.
+        let hardly = |sum: &Sum| {
+            state.facts.range(sum).1 <= 0
+                || state.facts.is_positive(&sum.scaled(-1))
+                || state.facts.leaves_two(sum)
+        };
         if missing.iter().any(hardly) || !missing.is_empty() && !self.may_assume(at) {
             return false;
         }

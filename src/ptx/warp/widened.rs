@@ -23,10 +23,33 @@ impl Machine<'_, '_> {
         if value.lanes.is_some() || !below_zero && !value.sum.mentions(&shared) {
             return None;
         }
-        let full = 1i128 << bits;
-        let below = if signed { full / 2 } else { 0 };
-        let moved = value.sum.plus_constant(below);
-        let rest = state.facts.modulo(&moved, &Sum::of(full))?;
-        Some(Integer::same(rest.plus_constant(-below)))
+        low_bits(value, (signed, bits), state)
     }
+
+    /// Whether a number is made of what the launch gives only.
+    pub(super) fn is_of_launch(&self, value: &Integer) -> bool {
+        let other = |u| {
+            !matches!(
+                self.unknowns.meaning(u),
+                Some(Meaning::Parameter(..) | Meaning::Blocks(_))
+            )
+        };
+        !value.sum.mentions(&other) && !value.sum.reads_memory()
+    }
+}
+
+/// What the low bits of a number mean with this sign, written out as a remainder.
+pub(super) fn low_bits(
+    value: &Integer,
+    (signed, bits): (bool, u32),
+    state: &State,
+) -> Option<Integer> {
+    if value.lanes.is_some() {
+        return None;
+    }
+    let full = 1i128 << bits;
+    let below = if signed { full / 2 } else { 0 };
+    let moved = value.sum.plus_constant(below);
+    let rest = state.facts.modulo(&moved, &Sum::of(full))?;
+    Some(Integer::same(rest.plus_constant(-below)))
 }
