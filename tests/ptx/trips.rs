@@ -1,6 +1,7 @@
 //! How often loops run: strides over the grid, loops written out by hand, first rounds before a loop and last ones behind
 //! it, and barriers that some come to less often than others.
 
+use super::graph_misuse::verdict;
 use crate::support::program::Folder;
 
 fn hand_written(directives: &str, threads: u32, code: &str) -> String {
@@ -442,4 +443,48 @@ fn rounds_by_the_bits_of_a_number() {
     kernel.ptx: deadlock: REFUTED at n_over_64_up = 3: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 43): 5 warps come in all, 2 for each completion, and warp0 and warp1 completed 2 before
     --- stderr
     ");
+}
+
+/// A ring of two stages, `min(n, 3)` rounds, that begins at a stage of each side. The consumer does four rounds at once where there
+/// are as many, which is never.
+fn never_four(producer: u32, consumer: u32) -> String {
+    let round = |name: &str| {
+        format!(
+            "shl.b32 %r16, %r11, 3;\nadd.u32 %r16, %r16, %r8;\n\
+             {name}:\nmbarrier.try_wait.parity.shared.b64 %p9, [%r16], %r12;\n@!%p9 bra {name};\n\
+             @%p14 mbarrier.arrive.shared.b64 _, [%r16+16];\nadd.u32 %r11, %r11, 1;\nsetp.ne.u32 %p8, %r11, 2;\n\
+             @%p8 bra {name}_N;\nmov.u32 %r11, 0;\nxor.b32 %r12, %r12, 1;\n{name}_N:\n"
+        )
+    };
+    let four: String = ["A", "B", "C", "D"].map(round).concat();
+    let last = round("E");
+    format!(
+        "setp.ne.u32 %p15, %r1, 0;\n@%p15 bra I;\nmbarrier.init.shared.b64 [bar], 1;\n\
+         mbarrier.init.shared.b64 [bar+8], 1;\nmbarrier.init.shared.b64 [bar+16], 1;\n\
+         mbarrier.init.shared.b64 [bar+24], 1;\nI:\nbar.sync 0;\nmov.u32 %r8, bar;\nsetp.eq.u32 %p14, %r31, 0;\n\
+         setp.lt.s32 %p7, %r2, 3;\nselp.b32 %r3, %r2, 3, %p7;\nsetp.ge.u32 %p13, %r1, 32;\n@%p13 bra CONSUMER;\n\
+         mov.u32 %r4, {producer};\nadd.u32 %r5, %r3, {producer};\n\
+         P:\nsetp.ge.s32 %p1, %r4, %r5;\n@%p1 bra END;\nand.b32 %r6, %r4, 1;\nshl.b32 %r6, %r6, 3;\n\
+         add.u32 %r7, %r6, %r8;\nshr.u32 %r9, %r4, 1;\nnot.b32 %r10, %r9;\nand.b32 %r10, %r10, 1;\n\
+         PW:\nmbarrier.try_wait.parity.shared.b64 %p9, [%r7+16], %r10;\n@!%p9 bra PW;\n\
+         @%p14 mbarrier.arrive.shared.b64 _, [%r7];\nadd.u32 %r4, %r4, 1;\nbra P;\n\
+         CONSUMER:\nmov.u32 %r11, {consumer};\nmov.u32 %r12, 0;\nmov.u32 %r13, 0;\nsetp.lt.s32 %p1, %r3, 1;\n\
+         @%p1 bra END;\nand.b32 %r14, %r3, 3;\nsub.s32 %r15, %r3, %r14;\nsetp.lt.s32 %p1, %r3, 4;\n@%p1 bra REST;\n\
+         M:\n{four}add.u32 %r13, %r13, 4;\nsetp.ne.u32 %p1, %r13, %r15;\n@%p1 bra M;\n\
+         REST:\nsetp.eq.u32 %p1, %r14, 0;\n@%p1 bra END;\nR:\n{last}add.s32 %r14, %r14, -1;\n\
+         setp.ne.u32 %p1, %r14, 0;\n@%p1 bra R;\nEND:"
+    )
+}
+
+/// A stage that begins in a loop that is never entered begins where that stands.
+#[test]
+fn what_a_loop_that_never_runs_begins_is_begun() {
+    assert_eq!(
+        verdict(64, &never_four(0, 0)),
+        "PROVED for every n in 0..=1073741823 and schedule"
+    );
+    for (producer, consumer) in [(0, 1), (1, 0)] {
+        let said = verdict(64, &never_four(producer, consumer));
+        assert!(said.starts_with("REFUTED at n = 1: "), "{said}");
+    }
 }

@@ -71,7 +71,8 @@ impl Lowerer<'_> {
                 }
                 let number = self.variable(Carrier::Machine(machine));
                 if assigned.insert(machine, ()).is_none() {
-                    if is_root {
+                    // Where the loop that would begin it is never entered, it is here what that would have begun with.
+                    if self.declared.insert(machine) || is_root {
                         let Some(value) = self.begun_with(&data.begins_with) else {
                             // Nor is any other variable of the machine known.
                             unknown.insert(machine);

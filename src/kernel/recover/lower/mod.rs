@@ -210,6 +210,8 @@ pub struct Lowerer<'a> {
     left: Vec<Left>,
     /// The variable of the role for a counter or a machine.
     variables: BTreeMap<Carrier, u32>,
+    /// The machines whose variables have been declared.
+    declared: BTreeSet<usize>,
     next_variable: u32,
     /// The loop whose counters are taken not to wrap around, while its trip count is guessed.
     unwrapped: Option<u32>,
@@ -363,6 +365,7 @@ impl<'a> Lowerer<'a> {
             indexed: BTreeMap::new(),
             left: Vec::new(),
             variables: BTreeMap::new(),
+            declared: BTreeSet::new(),
             next_variable: 0,
             unwrapped: None,
             narrows: false,
