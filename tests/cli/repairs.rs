@@ -129,9 +129,9 @@ const KERNELS: &[Case] = &[
     Case { file: "varlen.ptx:varlen_rounds_down", published: "the number of tiles rounded up", good: &["127) / 128"], quick: false },
     Case { file: "visited.ptx:in_turns_skips_a_turn", published: "everybody takes its turn", good: &["count(k in 0..ctaid_x where at_param_0[k, i])", "without the condition `at_param_0"], quick: false },
     Case { file: "visited.ptx:listed_arrives_at_another", published: "the stage that was filled", good: &["stages and parities go by `i`, not by `i + 1`"], quick: false },
-    Case { file: "visited.ptx:visited_keeps_the_phase", published: "the parity of the round", good: &["follows the round: v / 2 % 2"], quick: false },
-    Case { file: "visited.ptx:visited_other_row", published: "the row of this CTA", good: &["the loop is over row ctaid_x, not ctaid_x + 1"], quick: false },
-    Case { file: "visited.ptx:visited_waits_for_all", published: "tiles that are not visited are passed over", good: &["the loop runs over row(at_param_0, ctaid_x) ascending"], quick: false },
+    Case { file: "visited.ptx:visited_keeps_the_phase", published: "the parity of the round", good: &["follows the round: rounds0 / 2 % 2"], quick: false },
+    Case { file: "visited.ptx:visited_other_row", published: "the row of this CTA", good: &["the loop is over row 0, not 1"], quick: false },
+    Case { file: "visited.ptx:visited_waits_for_all", published: "tiles that are not visited are passed over", good: &["the loop runs over row(at_param_0) ascending"], quick: false },
     Case { file: "wide_sizes.ptx:packed_producer", published: "the number of tiles rounded up", good: &["+ 15) / 16"], quick: false },
     Case { file: "wide_sizes.ptx:uneven_producer", published: "the number of tiles rounded up", good: &["+ 15) / 16"], quick: false },
 ];
