@@ -149,6 +149,23 @@ fn a_spelling_costs_no_proof() {
     );
 }
 
+/// Files with a parameter that says how often loops go around.
+const ROUNDS: [(&str, &str); 2] = [("mbarrier/jacobi.wlk", "N"), ("pipeline/ring.wlk", "N")];
+
+/// A number of iterations that is too large to follow one after the other costs no proof.
+#[test]
+fn a_fixed_number_of_iterations_costs_no_proof() {
+    for (file, param) in ROUNDS {
+        let mut lines = encoding(file);
+        let declared = format!("param {param} in ");
+        let line = lines.iter_mut().find(|line| line.starts_with(&declared));
+        *line.unwrap() = format!("param {param} in {{300}}");
+        let text = lines.join("\n");
+        let after = said(&text, Duration::from_secs(60));
+        assert_eq!(after.word, "PROVED", "{file}\n{text}");
+    }
+}
+
 /// What every member does, one operation after the other.
 fn done(instance: &Instance) -> Vec<Vec<(CellId, OpKind)>> {
     let members = instance.members.iter();

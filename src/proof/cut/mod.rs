@@ -29,6 +29,7 @@ use samples::Traced;
 use samples::sample;
 use samples::traced;
 use samples::traced_below;
+use samples::traced_shorter;
 use splitting::split;
 
 use crate::certificate::argument::Argument;
@@ -242,15 +243,21 @@ fn runs(
         return traced(classes, copies::numbered(ordered, points));
     }
     let total = points.len();
-    let within = traced(classes, points);
-    // Where the domain begins with many iterations, fewer tell as much.
-    if 4 * within.len() < 3 * total {
-        let shorter = traced_below(protocol, classes, fixed);
-        if shorter.len() > within.len() {
-            return shorter;
-        }
+    let within = traced(classes, points.clone());
+    if 4 * within.len() >= 3 * total {
+        return within;
     }
-    within
+    // Where the domain begins with many iterations, or a loop has many, fewer tell as much.
+    let below = traced_below(protocol, classes, fixed);
+    let found = if below.len() > within.len() {
+        below
+    } else {
+        within
+    };
+    match found.is_empty() {
+        true => traced_shorter(classes, &points),
+        false => found,
+    }
 }
 
 /// The cuts for operations that were found before for a case, if these are the same operations.

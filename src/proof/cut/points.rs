@@ -18,7 +18,7 @@ use crate::semantics::unfold;
 const SAMPLES: usize = 64;
 
 /// How small the least value of a parameter is made: more than the stages of most rings.
-const LOW: i64 = 14;
+pub(super) const LOW: i64 = 14;
 
 /// Parameter values in the domain: all small ones first, then random larger ones.
 pub(in crate::proof) fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Vec<Vec<i64>> {

@@ -25,6 +25,12 @@ use crate::protocol::Protocol;
 /// Operations of one member, and of all classes together, at which a sample is too large.
 pub(super) const MAX_OPS: usize = 400;
 
+/// Iterations of loops that are made shorter to guess from: more than the stages of most rings, even and odd.
+const SHORT: [i64; 4] = [12, 15, 20, 23];
+
+/// Of how many parameter values.
+const POINTS: usize = 16;
+
 /// A case at one concrete choice of parameters.
 pub(super) struct Sample {
     pub(super) params: Vec<i64>,
@@ -80,6 +86,34 @@ pub(super) fn traced_below(
 ) -> Traced {
     let points = points::draw(&points::lowered(protocol), fixed);
     traced(classes, points)
+}
+
+/// The same where loops have fewer iterations than the protocol says: a parameter that is fixed is a number by now, and such
+/// a number may be too large to follow. Equal numbers stay equal, and the others in proportion.
+///
+/// What is guessed there is nothing but a guess: the proof is about the real numbers.
+pub(super) fn traced_shorter(classes: &[Class], points: &[Vec<i64>]) -> Traced {
+    let none = HashMap::new();
+    let number = |trips: &Expr| trace::value(trips, &[], &none).filter(|n| *n > points::LOW);
+    let loops = || classes.iter().flat_map(|class| &class.flow.loops);
+    let Some(least) = loops().filter_map(|l| number(&l.trips)).min() else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for short in SHORT {
+        let mut shorter = classes.to_vec();
+        for this in shorter.iter_mut().flat_map(|class| &mut class.flow.loops) {
+            if let Some(trips) = number(&this.trips)
+                && let Some(product) = trips.checked_mul(short)
+            {
+                this.trips = Expr::Int(product / least);
+            }
+        }
+        // Few of each: what differs between them is the numbers of iterations.
+        let points = points.iter().take(POINTS).cloned().collect();
+        found.extend(traced(&shorter, points));
+    }
+    found
 }
 
 pub(super) fn sample(
