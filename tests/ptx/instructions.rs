@@ -420,6 +420,7 @@ fn any_number_of_threads() {
     //! Recovered from the entry `kernel` of a PTX 8.0 text for sm_90.
     //! (32 * warps) x 1 x 1 threads per CTA.
     //! Recovered for 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 warps, each number by itself.
+    //! Assumed: lanes of a warp that take different ways meet again behind them
     protocol kernel
 
     param warps in 2..=16

@@ -32,6 +32,7 @@ mod parted;
 mod pipelines;
 mod prefetched;
 mod raced;
+mod reconverged;
 mod reductions;
 mod restarts;
 mod robust;

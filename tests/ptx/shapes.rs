@@ -232,6 +232,7 @@ fn the_protocol_of_a_gemm() {
     //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
     //! Of the requests for work of CTAs that have not been launched, `granted` are granted.
     //! Assumed: answers to requests for work are read in turn, each once it has landed and before the next one lands there
+    //! Assumed: lanes of a warp that take different ways meet again behind them
     protocol takeover_kernel
 
     param granted in 0..=1073741823

@@ -171,7 +171,7 @@ fn tainted(
 
 /// The registers that hold 32 times something that is the same for all lanes of a warp, plus the number of the lane: the number of
 /// the thread, and what differs from it by whole warps.
-fn numbers(kernel: &Kernel) -> BTreeSet<RegisterId> {
+pub fn numbers(kernel: &Kernel) -> BTreeSet<RegisterId> {
     let definitions = definitions(kernel);
     let mut numbers: BTreeSet<RegisterId> = BTreeSet::new();
     loop {

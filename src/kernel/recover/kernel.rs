@@ -33,6 +33,7 @@ use crate::recover::parity;
 use crate::recover::parted::part;
 use crate::recover::pointers::wide_sizes;
 use crate::recover::quotients::quotients;
+use crate::recover::reconverged;
 use crate::recover::reductions::refuse_mixed;
 use crate::recover::rejoined::rejoin;
 use crate::recover::remote;
@@ -146,7 +147,12 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<
     };
     let elected = elected::assumption(kernel, &graph, &slice, linear);
     let remote = remote::assumptions(kernel).iter().copied();
-    let fixed = elsewhere.into_iter().chain(elected).chain(remote);
+    let meet = reconverged::assumption(kernel, &graph, linear);
+    let fixed = elsewhere
+        .into_iter()
+        .chain(elected)
+        .chain(remote)
+        .chain(meet);
     let fixed = fixed.map(str::to_owned);
     Ok(fixed.chain(ends).collect())
 }

@@ -61,6 +61,7 @@ mod pointers;
 mod quotients;
 mod ready;
 mod rebased;
+mod reconverged;
 pub mod recurrence;
 mod recycled;
 mod reductions;

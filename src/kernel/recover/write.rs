@@ -21,6 +21,7 @@ use crate::recover::number::Number;
 use crate::recover::number::Range;
 use crate::recover::patterns::Patterns;
 use crate::recover::ready::are_ready;
+use crate::recover::reconverged::MEET;
 use crate::recover::registers::Counted;
 use crate::recover::registers::Registers;
 use crate::recover::rewrite::without;
@@ -274,10 +275,7 @@ impl Writer<'_> {
             let _ = writeln!(self.text, "//! Assumed: {assumption}");
         }
         self.registers();
-        let _ = writeln!(
-            self.text,
-            "//! Assumed: lanes of a warp that take different ways meet again behind them"
-        );
+        let _ = writeln!(self.text, "//! Assumed: {MEET}");
         let _ = writeln!(self.text, "protocol {}\n", identifier(&name));
         let grid = self.names.grid;
         let turn = grid.and_then(|grid| grid.turn);
