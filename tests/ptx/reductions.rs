@@ -30,6 +30,8 @@ fn reductions_that_meet_other_barriers() {
             "@%p2 bra D;\nbar.red.popc.u32 %r3, 0, %p2;\nbra O;\nD:\nbar.sync 0;",
             "bar.red.popc.u32 %r3, 0, %p2;",
         ),
+        // Behind it there is nothing but a trap, which is no end that all ways lead to.
+        by_warp("bar.sync 0;\nret;", "bra D;\nD:\nbar.red.popc.u32 %r3, 0, %p2;\ntrap;"),
         // The reduction of each warp by itself says how often it comes.
         "setp.lt.u32 %p2, %r1, 7;\nh:\nbar.red.or.pred %p3, 1, 32, %p2;\nsetp.lt.u32 %p2, %r1, 0;\nbar.sync 0;\n\
          @%p3 bra h;\nbar.red.or.pred %p3, 0, %p2;"

@@ -2,6 +2,7 @@
 
 use crate::data::entry;
 use crate::data::run;
+use crate::graph_misuse::verdict_by;
 
 /// The verdict on a property of an entry, without what comes behind it.
 fn verdict(property: &str, threads: u32, arrivals: u32, code: &str, recovery: &str) -> String {
@@ -232,5 +233,39 @@ fn arrivals_behind_copies_do_not_wait_for_bulk_copies() {
             shown.contains("which comes first is not told apart"),
             "{recovery}: {shown}"
         );
+    }
+}
+
+/// Some lanes test the second phase while another one waits for the first: their test may say what was before.
+#[test]
+fn lanes_that_test_while_another_one_waits() {
+    let lanes = |consumer: &str| {
+        format!(
+            "setp.ne.u32 %p1, %r1, 0;\nsetp.gt.u32 %p2, %r1, 31;\nand.b32 %r3, %r1, 31;\nsetp.eq.u32 %p3, %r3, 0;\n\
+             @!%p1 mbarrier.init.shared.b64 [bar], 1;\n@!%p1 mbarrier.init.shared.b64 [bar+8], 1;\n\
+             @!%p1 mbarrier.init.shared.b64 [bar+16], 1;\nbar.sync 0;\n@%p2 bra C;\n\
+             @!%p1 mbarrier.arrive.shared.b64 _, [bar];\nA:\nmbarrier.try_wait.parity.shared.b64 %p4, [bar+8], 0;\n@!%p4 bra A;\n\
+             B:\nmbarrier.try_wait.parity.shared.b64 %p4, [bar+16], 1;\n@!%p4 bra B;\n\
+             @!%p1 mbarrier.arrive.shared.b64 _, [bar];\nbra E;\nC:\n{consumer}\n\
+             @%p5 bra D;\nW:\nmbarrier.try_wait.parity.shared.b64 %p4, [bar], 1;\n@!%p4 bra W;\n\
+             D:\n@%p3 mbarrier.arrive.shared.b64 _, [bar+16];\nE:\n"
+        )
+    };
+    let apart = lanes(
+        "mov.pred %p5, 0;\n@%p3 bra O;\nmbarrier.try_wait.parity.shared.b64 %p5, [bar], 1;\nbra J;\nO:\n\
+         mbarrier.try_wait.parity.shared.b64 %p4, [bar], 0;\n@!%p4 bra O;\nmbarrier.arrive.shared.b64 _, [bar+8];\n\
+         J:\nselp.b32 %r4, 1, 0, %p5;\nshfl.sync.idx.b32 %r5, %r4, 1, 31, -1;\nsetp.ne.u32 %p5, %r5, 0;",
+    );
+    let said = verdict_by("auto", 64, &apart);
+    assert!(said.starts_with("UNKNOWN"), "{said}");
+    // One lane may look before a phase is complete and another one behind it.
+    let agree = lanes(
+        "Q:\nmbarrier.try_wait.parity.shared.b64 %p4, [bar], 0;\n@!%p4 bra Q;\n@%p3 mbarrier.arrive.shared.b64 _, [bar+8];\n\
+         mbarrier.try_wait.parity.shared.b64 %p5, [bar], 1;\nvote.sync.uni.pred %p6, %p5, -1;\n@%p6 bra S;\nR:\n\
+         mbarrier.try_wait.parity.shared.b64 %p4, [bar+8], 1;\n@!%p4 bra R;\nS:\nmov.pred %p5, 0;",
+    );
+    for recovery in ["graph", "auto"] {
+        let said = verdict_by(recovery, 64, &agree);
+        assert!(said.starts_with("UNKNOWN"), "{said}");
     }
 }

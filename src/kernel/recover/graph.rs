@@ -98,6 +98,13 @@ impl Graph {
         self.edges.region(from, join)
     }
 
+    /// Whether a thread can come from this block to its end, other than by a trap.
+    pub fn leads_to_end(&self, from: BlockId) -> bool {
+        let behind = self.edges.region(from, None);
+        let mut from_here = behind.into_iter().chain([from]);
+        from_here.any(|at| self.successors(at).is_empty() && !self.edges.traps(at))
+    }
+
     /// Where the sides of a branch meet; `None` is the end of the thread.
     pub fn join(&self, of: BlockId) -> Option<BlockId> {
         self.postdominators.immediate(of)

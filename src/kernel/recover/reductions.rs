@@ -135,6 +135,10 @@ fn comes_alike(kernel: &Kernel, graph: &Graph, barrier: &Operand) -> bool {
         }
     }
     let last: BTreeSet<BlockId> = work.iter().copied().collect();
+    // What decides about blocks that lead to no end, but to a trap or round and round, is not known.
+    if !last.iter().all(|at| graph.leads_to_end(*at)) {
+        return false;
+    }
     while let Some(at) = work.pop() {
         if ahead.insert(at) {
             work.extend(graph.predecessors(at));

@@ -334,7 +334,7 @@ impl Awaited {
 pub struct Test {
     pub awaited: Awaited,
     pub location: Location,
-    /// How many events there were before it.
+    /// How many events there were before it, and how often lanes had met.
     pub events: u64,
 }
 

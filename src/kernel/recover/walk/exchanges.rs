@@ -15,6 +15,7 @@ use crate::ir::Synchronization;
 use crate::ir::VoteMode;
 use crate::meaning::Domain;
 use crate::meaning::shuffled;
+use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 
 impl Walker<'_> {
@@ -133,7 +134,11 @@ impl Walker<'_> {
             }
             (Some(_), VoteMode::Uniform) => self.terms.constant(u128::from(same), 1),
             (None, VoteMode::All | VoteMode::Any) if same && !terms.is_empty() => terms[0],
-            (None, VoteMode::Uniform) if same => self.terms.constant(1, 1),
+            // One lane may look at an mbarrier before it completes and another one behind it: then `.all` and `.any` are still what some
+            // lane found, but the lanes do not agree.
+            (None, VoteMode::Uniform) if same && !self.is_tested(&terms) => {
+                self.terms.constant(1, 1)
+            }
             (None, VoteMode::Ballot) if same && !terms.is_empty() => {
                 let all = self.terms.constant(u128::from(mask), 32);
                 let none = self.terms.constant(0, 32);
@@ -142,5 +147,13 @@ impl Walker<'_> {
             _ => self.unknown(result),
         };
         self.set(result, Value::Uniform(term), mask, path);
+    }
+
+    /// Whether terms depend on tests of mbarriers.
+    fn is_tested(&self, terms: &[TermId]) -> bool {
+        let mut atoms = terms
+            .iter()
+            .flat_map(|term| self.terms.atoms(*term).to_vec());
+        atoms.any(|atom| matches!(atom, Atom::Test(_)))
     }
 }

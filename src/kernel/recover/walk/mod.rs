@@ -167,7 +167,8 @@ struct Walker<'a> {
     opaque: &'a mut u32,
     loaded: &'a mut BTreeMap<u32, Location>,
     responses: &'a mut u32,
-    /// How many events there were, and whether a test spares a wait that comes behind others.
+    /// How many events there were, and how often lanes that had gone different ways met. Whether a test spares a wait that comes
+    /// behind others.
     events: &'a mut u64,
     decided_by: &'a mut BTreeSet<TermId>,
     looked_ahead: &'a mut bool,
@@ -620,7 +621,11 @@ impl Walker<'_> {
             out.push(Statement::Return);
         }
         let merged = match (one, two) {
-            (Some(one), Some(two)) => Some(self.united(&before, one, two)),
+            (Some(one), Some(two)) => {
+                // These lanes went on at the same time: a test on one side may come before what is written in front of it.
+                *self.events += 1;
+                Some(self.united(&before, one, two))
+            }
             (one, two) => one.or(two),
         };
         let (Some(path), Some(join)) = (merged, join) else {
