@@ -1,24 +1,26 @@
-//! Proof by exhaustive search: every parameter point, every input, every schedule, by the reference semantics.
+//! Proof by exhaustive search: every combination of parameter values, every input, every schedule, by the reference
+//! semantics.
 //!
-//! At concrete values a program is a straight line, or a graph without cycles, and a protocol has finitely many states. Where the domain
-//! has finitely many points and nothing of an input is unbounded, a property is decided by looking at
-//! all of them. So this rule has no obligations and needs no solver. Its artefact says how much was
-//! searched; whoever checks it searches again and compares.
+//! At concrete values the program of a member is an acyclic graph, so a protocol has finitely many states. If there are
+//! finitely many inputs as well, a search of all states of all inputs decides a property. So this rule has no
+//! obligations and needs no solver. Its artefact has the numbers of parameter points, inputs and states. The checker
+//! searches again and compares them.
 //!
-//! **Complete** means all of this, and anything else is a refusal:
+//! The rule accepts a search only if it is **complete**. That means:
 //!
-//! 1. Every parameter has a least and a greatest value, by its domain and plain assumptions, and there are at
-//!    most [`MOST_POINTS`] combinations. Each is searched, or an assumption excludes it. If an
-//!    assumption is undefined at a combination, the rule refuses. At least one combination is left.
-//! 2. Every semaphore has a fixed start value; none may start at an arbitrary one. Entries of open patterns,
-//!    orders of rows and orders of launches are finitely many, and all of them are gone through ([`crate::semantics::inputs`]).
-//! 3. Every search went to its end: it met no limit on states, memory, size or time.
-//! 4. No run does anything undefined, even if another property would report it: the search does not go on past it.
-//! 5. The property is violated by no state, no run and no pair of runs. The states show every access that the
-//!    property is about.
+//! 1. Every parameter has a least and a greatest value, by its domain and simple assumptions. There are at most
+//!    [`MOST_POINTS`] combinations of values. Each combination is searched, unless an assumption excludes it. If an
+//!    assumption is undefined at a combination, the rule refuses. At least one combination is searched.
+//! 2. Every semaphore has a fixed start value. The entries of open patterns, the orders of rows and the launch orders are
+//!    enumerated ([`crate::semantics::inputs`]).
+//! 3. No search reached a limit on states, memory, size or time.
+//! 4. No run does anything undefined, even if this is the subject of another property. The search stops there, so it
+//!    would miss what follows.
+//! 5. No state, no run and no pair of runs violates the property. Every access that the property is about is part of
+//!    some state.
 //!
-//! Members that are interchangeable are searched up to renaming ([`crate::semantics::symmetry`] says
-//! why that leaves nothing out).
+//! The search is up to symmetry: states that differ by a permutation of interchangeable members count as one
+//! ([`crate::semantics::symmetry`] says why this is sound).
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -43,30 +45,30 @@ use crate::semantics::unfold::Limits;
 
 use super::program::Unsupported;
 
-/// How many combinations of parameter values there may be.
+/// The most combinations of parameter values.
 pub const MOST_POINTS: u64 = 1 << 16;
 
-/// How many states are searched at one point, and how much memory they may take.
+/// The most states at one combination of parameter values, and the most bytes that they may take.
 const MOST_STATES: u64 = 2_000_000;
 const MOST_BYTES: usize = 1 << 30;
 
-/// How many expressions and statements are evaluated to make one input, which is not interrupted.
+/// The most expressions and statements that are evaluated to unfold one input. Unfolding cannot be interrupted.
 const MOST_WORK: u64 = 100_000_000;
 
-/// How much was searched.
+/// The extent of a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exhaustive {
     /// Combinations of parameter values that satisfy the domain and the assumptions.
     pub points: u64,
-    /// Inputs at these: entries of patterns and orders of rows.
+    /// Inputs at these points. An input also fixes the entries of patterns and the orders of rows and launches.
     pub inputs: u64,
-    /// States, those that differ by interchangeable members counted once.
+    /// States, up to permutations of interchangeable members.
     pub states: u64,
 }
 
 impl Exhaustive {
-    /// The same and another point with so many inputs and states, if the counts fit.
+    /// This extent plus one more point with so many inputs and states. `None` if a count overflows.
     pub fn and(self, inputs: u64, states: u64) -> Option<Exhaustive> {
         Some(Exhaustive {
             points: self.points.checked_add(1)?,
@@ -75,7 +77,7 @@ impl Exhaustive {
         })
     }
 
-    /// How much that is, in words.
+    /// The extent in words.
     pub fn extent(&self) -> String {
         let counted = |count: u64, what: &str| match count {
             1 => format!("1 {what}"),
@@ -86,7 +88,7 @@ impl Exhaustive {
     }
 }
 
-/// What a search may use.
+/// The limits on the search at one point.
 pub fn limits() -> Options<'static> {
     Options {
         max_states: MOST_STATES,
@@ -95,7 +97,8 @@ pub fn limits() -> Options<'static> {
     }
 }
 
-/// The inputs of a point. Nothing that is searched in time is larger: a run has a state for each operation.
+/// The limits on the inputs of a point. A run has a state for each operation, so a larger input would not be searched in
+/// time anyway.
 fn bounds() -> Bounds {
     Bounds {
         limits: Limits {
@@ -137,7 +140,7 @@ pub fn explored(
     Ok(all)
 }
 
-/// Searches every run at one point; how many inputs and states there are if nothing is wrong.
+/// Searches every run at one point. Returns the numbers of inputs and states if no run violates the property.
 fn clear(
     protocol: &Protocol,
     property: Property,
@@ -204,7 +207,7 @@ fn fault(error: RunError) -> Unsupported {
 ///
 /// # Errors
 ///
-/// There is none, there are too many, or something else of an input is unbounded.
+/// There is no combination, there are too many, or another part of an input is unbounded.
 pub fn points(protocol: &Protocol) -> Result<Vec<Vec<i64>>, Unsupported> {
     let open = ObjectKind::Semaphore(Initial::Any);
     if let Some(object) = protocol.objects.iter().find(|object| object.kind == open) {
@@ -213,7 +216,7 @@ pub fn points(protocol: &Protocol) -> Result<Vec<Vec<i64>>, Unsupported> {
             "a semaphore of any start value",
         ));
     }
-    // What plain assumptions exclude is excluded below, too: they only make it finite.
+    // Simple assumptions only make the domains finite here. All assumptions are evaluated below.
     let tight = protocol.tightened();
     let mut all = vec![Vec::new()];
     for param in &tight.params {
@@ -273,7 +276,7 @@ fn too_large() -> Unsupported {
     Unsupported::whole("more parameter values than are searched one by one")
 }
 
-/// What is taken for granted of launches: that CTAs start as declared.
+/// The assumptions about launches: CTAs start in the declared order.
 pub(super) fn launch_assumptions(protocol: &Protocol) -> Vec<String> {
     let launches = || {
         protocol

@@ -1,9 +1,10 @@
-//! Whether a role's work on declared data is visibly within the extents: `partial[b, i]` of `buffer partial[B, S]`, where `b`
-//! is an index of the role in `0..B` and `i` runs over `0..S`.
+//! A syntactic bounds check of a role's accesses to declared data. For example, `partial[b, i]` is within the extents of
+//! `buffer partial[B, S]` if `b` is an index of the role in `0..B` and `i` is the variable of a loop over `0..S`.
 //!
-//! In a role that goes on with the result of an atomic operation, an index outside its extent is undefined for every
-//! property. Who takes such operations out of a protocol (`arriver`, `normal/drawn.rs`) asks here, since no other check would see
-//! such an index then. Whatever is not visibly within the extents is refused.
+//! If control flow of a role depends on the result of an atomic operation, an index outside its extent is undefined for
+//! every property. `arriver` and `normal/drawn.rs` remove such atomic operations from a protocol. After that no other
+//! check would find such an index. So they check here first, and refuse an access that is not within the extents in this
+//! syntactic sense.
 
 use std::collections::HashMap;
 
@@ -18,7 +19,7 @@ use crate::protocol::Touch;
 use crate::protocol::VarId;
 use crate::protocol::Work;
 
-/// The first statement of a role whose work on declared data is not plainly defined.
+/// The first statement of a role with an access that this check does not find within the extents.
 pub fn doubtful<'p>(protocol: &Protocol, role: &'p Role) -> Option<&'p Stmt> {
     let indices = role.indices.iter();
     let extents = indices.map(|index| (index.var, index.extent.clone()));
@@ -33,7 +34,7 @@ pub fn doubtful<'p>(protocol: &Protocol, role: &'p Role) -> Option<&'p Stmt> {
 struct Walk<'a> {
     protocol: &'a Protocol,
     changed: Vec<VarId>,
-    /// The variables that run from 0 to below this.
+    /// For each variable that counts from 0, its upper bound, which is excluded.
     extents: HashMap<VarId, Expr>,
 }
 

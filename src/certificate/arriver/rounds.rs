@@ -1,29 +1,34 @@
-//! Counting once in each round of a loop, at the same element.
+//! The arriver rule for counters that are used once in each iteration of a loop, such as a reusable grid barrier.
 //!
 //! ```text
 //! for e in 0..E { let t = fetch_add(c, 1) if t == N - 1 { c = 0 gate += 1 } wait gate >= e + 1 }
 //! ```
 //!
-//! Here `c` may be an element for each of several groups of members, and so may `gate`. The new role is
+//! Members count at `c`. The last one of a round resets `c` and opens the `gate` to the next round. `c` and `gate` may
+//! be arrays with one element for each of several groups of members. The new role is
 //!
 //! ```text
 //! for e in 0..E { wait c >= (e + 1) * N  gate += 1 }
 //! ```
 //!
-//! where `c` is never set back. Without `c = 0` the condition may be `t == (e + 1) * N - 1`. Wanted are
+//! where `c` is never reset. If the protocol has no `c = 0`, the condition is `t == (e + 1) * N - 1`. Let `X` be the body
+//! of the branch. The rule requires:
 //!
-//! 1. the loop and the operation stand at the top of the program and of the loop, which nobody leaves early; `E` looks at
-//!    nothing but parameters and the names of the element;
-//! 2. at most `N` members count at an element, from 0, and `N` is at least 1; nobody else looks at it;
-//! 3. `gate` has the same indices as `c` and is 0 at the start. Its only change is `gate += 1`, at the top of `X` and behind `c = 0`;
-//! 4. at the top of the loop stands `wait gate` for `e` or more in front of the operation, or for `e + 1` or more behind.
+//! 1. The loop is at the top level of the program, and the operation at the top level of the loop. No statement leaves
+//!    the loop or the program early. `E` depends on nothing but parameters and the indices of the element.
+//! 2. At most `N >= 1` members count at an element. It starts at 0, and no other statement uses it.
+//! 3. `gate` has the same indices as `c` and starts at 0. Its only change is `gate += 1`, at the top level of `X` and
+//!    after `c = 0`.
+//! 4. At the top level of the loop there is a wait until `gate` is at least `e`, before the operation, or at least
+//!    `e + 1`, after it.
 //!
-//! **Why.** Say that `r` rounds are over if `gate += 1` was done `r` times at an element. A member counts in iteration `e` only after
-//! `e` rounds are over, by 4. So it has counted at most `r + 1` times, and all together at most `(r + 1) * N` times. Suppose that
-//! `c` was set back once in each of these rounds, where all had counted `N` times since the last one. Then the next operation that
-//! returns `N - 1` is the one with which all have counted `(r + 1) * N` times. Then each of `N` members has counted `r + 1` times, so
-//! this one is in iteration `r`, and nobody counts again before `gate += 1`, so `c = 0` takes nothing away. This is where
-//! `wait c >= (r + 1) * N` passes in the new role, if `c` is not set back, and `X` does there what it does here, with `r` for `e`.
+//! **Why this is sound.** Say that `r` rounds are over when `gate += 1` has been executed `r` times at an element. By 4, a
+//! member counts in iteration `e` only after `e` rounds are over. So while `r` rounds are over, each member has counted at
+//! most `r + 1` times, and all members together at most `(r + 1) * N` times. Suppose, by induction, that `c` has been reset
+//! once in each of the `r` rounds, each time after `N` counts. Then the next operation that returns `N - 1` makes count
+//! number `(r + 1) * N`. By then each of `N` members has counted `r + 1` times. So this member is in iteration `r`, and no
+//! member counts again before `gate += 1`. So `c = 0` loses no count. In the new role, where `c` is not reset,
+//! `wait c >= (r + 1) * N` passes at this moment. `X` does the same there as here, with `r` for `e`.
 
 use std::collections::HashSet;
 
@@ -48,25 +53,25 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 
-/// The rounds in which members count.
+/// The loop in whose iterations members count.
 pub(super) struct Rounds {
-    /// The variable of the loop.
+    /// The induction variable.
     pub var: VarId,
-    /// How many there are.
+    /// The trip count.
     pub trips: Expr,
-    /// How often is counted in each.
+    /// The number of counts in each iteration.
     number: Expr,
 }
 
 impl Rounds {
-    /// How often has been counted at the end of a round.
+    /// The number of counts by the end of the current iteration.
     pub fn counted(&self) -> Expr {
         let round = algebra::add(Expr::Var(self.var), Expr::Int(1));
         algebra::mul(round, self.number.clone())
     }
 }
 
-/// The rounds in which an operation counts; `most` is how many members may count at one element.
+/// The loop in whose iterations an operation counts. `most` is the most members that count at one element.
 pub(super) fn found(whole: &Protocol, role: &Role, last: &Last, most: &Expr) -> Option<Rounds> {
     let original = whole.roles.iter().find(|other| other.name == role.name)?;
     let mut loops = original.body.iter().filter_map(|stmt| match &stmt.kind {
@@ -134,13 +139,13 @@ pub(super) fn found(whole: &Protocol, role: &Role, last: &Last, most: &Expr) -> 
     };
     let fits = match last.sets_back() {
         true => at_least(most.clone()),
-        // The new role waits for the same number in another form, which says nothing of what this one divides by.
+        // The new role waits for the same number in another form. It does not evaluate the divisions of this form.
         false => same(&counted, &rounds.counted()) && evident(whole, &last.value),
     };
     (fits && at_least(Expr::Int(1))).then_some(rounds)
 }
 
-/// The element that lets everybody go on to the next round.
+/// The element that all members wait for between two rounds.
 fn gate(whole: &Protocol, last: &Last) -> Option<Cell> {
     let back = last.then.iter().position(|stmt| match &stmt.kind {
         StmtKind::Set { cell, value } => *cell == last.cell && *value == Expr::Int(0),
@@ -165,7 +170,7 @@ fn gate(whole: &Protocol, last: &Last) -> Option<Cell> {
     gates.find(|gate| changed_once(whole, gate.object)).cloned()
 }
 
-/// Whether a semaphore is 0 at the start and one statement alone changes it.
+/// Whether a semaphore starts at 0 and exactly one statement changes it.
 fn changed_once(whole: &Protocol, object: ObjectId) -> bool {
     let mut uses = Vec::new();
     for role in &whole.roles {
@@ -182,7 +187,7 @@ fn starts_at_0(whole: &Protocol, object: ObjectId) -> bool {
         .is_some_and(|object| object.kind == ObjectKind::Semaphore(Initial::Value(Expr::Int(0))))
 }
 
-/// Whether two expressions are the same sum.
+/// Whether two expressions are equal as polynomials.
 fn same(a: &Expr, b: &Expr) -> bool {
     let left = Polynomial::of(&algebra::sub(a.clone(), b.clone()));
     left.to_expr() == Some(Expr::Int(0))

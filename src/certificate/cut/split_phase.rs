@@ -1,9 +1,10 @@
-//! Loops that begin with the wait for an arrival made before them and end with the next arrival.
+//! Loop rotation for split-phase barriers: a loop may begin with the wait for an arrival before the loop, and end with
+//! the next arrival.
 //!
-//! With `S` an arrival at a split-phase barrier, `S; for i { W; P; S }; W` does one operation after the
-//! other exactly as `for i { S; W; P }; S; W` does: the sequence begins with `S`, goes on with `W P S` as often as the
-//! loop goes around, and ends with `W`. In the second form the wait follows its arrival in one block, as the rule asks.
-//! So an arrival is moved past what follows it: `S; X` and `Y; S` are the same sequence for these `X` and `Y`.
+//! Let `S` be an arrival at a split-phase barrier, and `W` its wait. The rule requires that a wait follows its arrival in
+//! the same block. `S; for i { W; P; S }; W` does not have this form, and `for i { S; W; P }; S; W` has it. Both are the
+//! same sequence of operations: `S`, then `W P S` once for each iteration, then `W`. So this module moves an arrival past
+//! the statement that follows it. `S; X` and `Y; S` are the same sequence for these `X` and `Y`:
 //!
 //! | `X` | `Y` |
 //! |---|---|
@@ -13,13 +14,13 @@
 //! | `for i { A }` | the same with the body rewritten |
 //! | several of these | one after the other |
 //!
-//! The last three follow from the parts: each branch, each iteration and each statement is rewritten by itself. The `S`
-//! that has come to the end of one stands in front of the next.
+//! The last three rows follow by induction. Each branch, each iteration and each statement is rewritten by itself. After
+//! that the `S` at the end of one part is before the next part.
 //!
 //! # Side conditions
 //!
-//! `S` works on one element throughout: its index is the same to the letter, and names no variable that the rewritten
-//! statement changes or goes through. Nothing in it leaves a loop or the program.
+//! All occurrences of `S` use the same element: their indices are syntactically equal, and mention no variable that the
+//! rewritten statement assigns or uses as a loop variable. No statement in it leaves a loop or the program.
 
 use super::algebra;
 use super::leave;
@@ -28,8 +29,8 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 
-/// What the two first statements do, as two others of which the second is the arrival; `None` where they are
-/// not an arrival and a loop or branch that it can be moved past.
+/// The first two statements, rewritten so that the arrival is the second one. `None` if they are not an arrival and a loop
+/// or branch that it can be moved past.
 pub fn moved(body: &[Stmt]) -> Option<[Stmt; 2]> {
     let [first, second, ..] = body else {
         return None;
@@ -51,7 +52,7 @@ pub fn moved(body: &[Stmt]) -> Option<[Stmt; 2]> {
     Some([past(cell, second)?, first.clone()])
 }
 
-/// A loop or branch behind an arrival, with the arrivals before what they followed.
+/// A loop or branch that follows an arrival, rewritten as `Y` in the table above.
 fn past(cell: &Cell, stmt: &Stmt) -> Option<Stmt> {
     let kind = match &stmt.kind {
         StmtKind::For { var, over, body } => StmtKind::For {
@@ -97,7 +98,7 @@ fn breaks(body: &[Stmt]) -> bool {
     })
 }
 
-/// The variables that loops go through.
+/// The variables of loops, at any depth.
 fn variables(body: &[Stmt], all: &mut Vec<VarId>) {
     for stmt in body {
         match &stmt.kind {

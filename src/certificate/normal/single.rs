@@ -1,8 +1,9 @@
-//! Parameters that have one value, for example those of a case.
+//! Constant propagation for parameters that have one value, for example in a case of the case rule.
 //!
-//! Where the domain and plain assumptions leave one value of a parameter, the parameter is that number in every run. So it is
-//! replaced by the number wherever it stands: in extents, which some rules know as numbers alone, in counts, and in programs.
-//! An operation on two numbers becomes its value where it has one. Nothing else is left out, so nothing is defined that was not.
+//! If the domain and simple assumptions leave one value of a parameter, the parameter has this value in every run. So it
+//! is replaced by the number in extents, counts and programs. Some rules require extents that are numbers.
+//! An operation on two numbers is folded if its value is defined. Nothing else is simplified. So an expression that was
+//! undefined stays undefined.
 
 use crate::certificate::cut::algebra;
 use crate::certificate::cut::statements;
@@ -20,7 +21,7 @@ use crate::protocol::StmtKind;
 
 type Visit<'v> = &'v mut dyn FnMut(&mut Expr);
 
-/// The same protocol with numbers for parameters that have one value.
+/// The protocol with each parameter that has one value replaced by this value.
 pub(super) fn replaced(protocol: &Protocol) -> Protocol {
     let tight = protocol.tightened();
     let single = |param: ParamId| match &tight.params.get(param.0)?.domain {
@@ -63,7 +64,7 @@ fn with_numbers(expr: &Expr, single: &dyn Fn(ParamId) -> Option<Expr>) -> Expr {
     }
 }
 
-/// Every expression but for assumptions, which say themselves which values there are.
+/// Visits every expression except for assumptions: these define the values that are left.
 fn every_expr(protocol: &mut Protocol, visit: Visit<'_>) {
     for pattern in &mut protocol.patterns {
         pattern.extents.iter_mut().for_each(&mut *visit);

@@ -1,10 +1,11 @@
-//! Inequalities between polynomials and how they are shown: exactly, without a solver.
+//! Proofs of inequalities between polynomials over the integers, checked exactly and without a solver.
 //!
-//! Integers that satisfy hypotheses `h >= 0` satisfy `g >= 0` too if assuming the contrary,
-//! `-g - 1 >= 0`, leads to a sum of products of what is assumed, each at least 0, that is a number
-//! below 0. The multipliers of such a sum are all there is to check: Farkas' lemma where the
-//! products have one factor, and Handelman's representation where they have two. What has been
-//! shown so may be used in the next step.
+//! A proof shows that hypotheses `h >= 0` imply a goal `g >= 0`. It is by contradiction. Assume the
+//! negated goal, `-g - 1 >= 0`. Multiply hypotheses and the negated goal with each other, and add the
+//! products with positive multipliers. The sum is at least 0. If it is a negative number, the
+//! assumption was false. So a proof consists of the multipliers. Where the products have one factor,
+//! this is Farkas' lemma. Where they have two, it is Handelman's representation. A proof may have
+//! several steps, and a step may use the results of earlier steps as hypotheses.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -12,29 +13,28 @@ use serde::Serialize;
 use super::polynomial::Polynomial;
 use super::polynomial::TooLarge;
 
-/// What follows from what: all of these are at least 0, whatever integers the unknowns are.
+/// A claim: the hypotheses imply the goal, for all integer values of the unknowns.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Sequent {
-    /// What is assumed to be at least 0.
+    /// Polynomials that are assumed to be at least 0.
     pub hypotheses: Vec<Polynomial>,
-    /// What has to be at least 0 then.
+    /// The polynomial that has to be at least 0 then.
     pub goal: Polynomial,
 }
 
-/// Why a goal follows: a few steps, the last of which shows the goal.
+/// A proof of a sequent: steps, the last of which shows the goal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Proof(pub Vec<Step>);
 
-/// One thing that follows from the hypotheses and the steps before.
+/// One consequence of the hypotheses and of the earlier steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// What it shows to be at least 0, as the difference of two unknowns plus a number; the goal
-    /// if there is none.
+    /// The inequality that the step shows. Without a lemma it shows the goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lemma: Option<Lemma>,
-    /// The sum.
+    /// The sum of products that contradicts the negated inequality.
     pub sum: Vec<Multiple>,
 }
 
@@ -50,8 +50,8 @@ pub struct Lemma {
     pub plus: i64,
 }
 
-/// A positive integer times a product of one or two facts. Facts are numbered: the hypotheses in
-/// their order, what earlier steps show, and last the contrary of what this step shows.
+/// A positive integer times a product of at most two facts. Facts are numbered: first the hypotheses
+/// in their order, then the results of earlier steps, and last the negation of what this step shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Multiple {
@@ -62,7 +62,7 @@ pub struct Multiple {
 }
 
 impl Lemma {
-    /// What it claims to be at least 0.
+    /// The polynomial that the lemma claims to be at least 0.
     pub fn claim(&self) -> Result<Polynomial, TooLarge> {
         use super::polynomial::Unknown::Iteration;
         Polynomial::number(i128::from(self.plus))
@@ -71,7 +71,7 @@ impl Lemma {
     }
 }
 
-/// What contradicts a claim that something is at least 0: it is at most -1.
+/// The negation of a claim `p >= 0` over the integers, as a polynomial that is at least 0: `-p - 1`.
 pub fn contrary(claim: &Polynomial) -> Result<Polynomial, TooLarge> {
     Polynomial::number(-1).plus(-1, claim)
 }
@@ -80,7 +80,7 @@ pub fn contrary(claim: &Polynomial) -> Result<Polynomial, TooLarge> {
 ///
 /// # Errors
 ///
-/// Says as a lowercase fragment what is wrong with it.
+/// What is wrong with the proof, as a lowercase fragment.
 pub fn check(sequent: &Sequent, proof: &Proof) -> Result<(), String> {
     let large = |_: TooLarge| "a number in it is too large".to_owned();
     let mut facts = sequent.hypotheses.clone();

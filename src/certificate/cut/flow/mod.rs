@@ -1,14 +1,16 @@
 //! The program of a class of identical members, with every local variable in closed form.
 //!
-//! A *class* is the members of a role that run the same program: index values that the program
-//! looks at are enumerated or split off by comparisons, the others only multiply the size. In a
-//! class's program every loop counts its iterations from 0 (short loops of known length are written
-//! out), and every expression is over
-//! parameters and iteration numbers only: a local variable is replaced by its closed form, whose
-//! correctness is a list of [`Claim`]s, proved by induction over iterations.
+//! A *class* is the set of all members of a role that run the same program. Indices that the program
+//! uses are enumerated, or split by the outcomes of comparisons. All other indices only multiply the
+//! size of the class.
 //!
-//! Refused, with the construct named: rows of a pattern, `break`, `return` inside a loop, and
-//! local variables whose change per iteration has no closed form here.
+//! In the program of a class every loop counts its iterations from 0, and short loops of known length
+//! are unrolled. Every expression is over parameters and iteration numbers only, because a local
+//! variable is replaced by its closed form. A list of [`Claim`]s states that the closed forms are
+//! right. It is proved by induction over the iterations.
+//!
+//! Refused, with the construct named: synchronization that depends on the entries of a row, exits from
+//! a loop that `leave.rs` does not rewrite, and local variables without a closed form.
 
 mod builder;
 mod closed_forms;
@@ -45,13 +47,13 @@ pub struct Flow {
     pub nodes: Vec<Node>,
     /// Its operations, in text order.
     pub sites: Vec<Site>,
-    /// What it does to data, in text order.
+    /// Its steps on data, in text order.
     pub points: Vec<Point>,
     /// Its loops.
     pub loops: Vec<Loop>,
-    /// What has to hold for the closed forms to be right.
+    /// Conditions under which the closed forms are right.
     pub claims: Vec<Claim>,
-    /// Everything the program evaluates.
+    /// Every expression that the program evaluates.
     pub evaluations: Vec<Claim>,
 }
 
@@ -78,9 +80,9 @@ pub enum Node {
 /// A loop.
 #[derive(Debug, Clone)]
 pub struct Loop {
-    /// The number of the iteration, from 0.
+    /// The induction variable: the number of the iteration, from 0.
     pub var: VarId,
-    /// How many iterations; never negative.
+    /// The trip count; never negative.
     pub trips: Expr,
     /// The program of one iteration.
     pub body: Vec<Node>,
@@ -88,7 +90,7 @@ pub struct Loop {
     pub outer: Vec<usize>,
 }
 
-/// Where something stands: the loops around it and what must hold to get there.
+/// A place in the program: the loops around it, and the conditions under which control reaches it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Path {
     /// The enclosing loops, outermost first.
@@ -97,22 +99,22 @@ pub struct Path {
     pub conditions: Vec<Expr>,
 }
 
-/// An expression about one place of the program: a truth that must hold whenever a run is there,
-/// or an expression that is evaluated there.
+/// An expression at one place of the program: a condition that must hold whenever a run is there, or
+/// an expression that is evaluated there.
 #[derive(Debug, Clone)]
 pub struct Claim {
-    /// Where.
+    /// The place.
     pub path: Path,
     /// The expression.
     pub expr: Expr,
-    /// What it is about.
+    /// The subject, in words.
     pub about: String,
     /// The statement it belongs to.
     pub span: Span,
 }
 
 impl Flow {
-    /// Whether a wait is preceded at once by a registration at its element, in the same place.
+    /// Whether a registration at the element of a wait directly precedes it, in the same place.
     pub fn follows_registration(&self, site: usize) -> bool {
         let at = &self.sites[site];
         let before = self.sites[..site].iter().rev().find(|s| s.may_meet(at));
@@ -121,9 +123,9 @@ impl Flow {
         })
     }
 
-    /// Whether every registration at elements that a registration may meet is followed at once by
-    /// a wait for it: of the same statement, or (split-phase) the next operation on that object,
-    /// in the same place and on the same element.
+    /// Whether every registration that may use the same element as this one is directly followed by a
+    /// wait for it. The wait is of the same statement. At a split-phase barrier it may also be the next
+    /// operation on that object, in the same place and on the same element.
     pub fn always_awaits(&self, site: usize) -> bool {
         let at = &self.sites[site];
         let related: Vec<&Site> = self.sites.iter().filter(|s| s.may_meet(at)).collect();
@@ -139,10 +141,13 @@ impl Flow {
     }
 }
 
-/// Derives the program of a class from a role's statements. `known` are the values of indices, and which
-/// of them numbers copies, which stays as it is where data is named; `fixed` those of parameters, `own` the
-/// variables that stand for semaphores. `any_length`: whether loops whose length depends on a loop around are
-/// as long as they may be.
+/// Derives the program of a class from the statements of a role.
+///
+/// - `known` has the values of indices. `number` is the index that numbers the copies, if there is one. It is not
+///   replaced by its value in the indices of data.
+/// - `fixed` has the values of parameters.
+/// - `own` has the variables that stand for semaphores.
+/// - `any_length`: treats the trip count of a loop as an unknown function if it depends on an enclosing loop.
 pub fn flow(
     protocol: &Protocol,
     body: &[Stmt],
@@ -176,7 +181,7 @@ pub fn flow(
     Ok(builder.flow)
 }
 
-/// An expression with parameters replaced by the values they are fixed at.
+/// An expression with the parameters in `fixed` replaced by their values.
 pub fn at_fixed(expr: &Expr, fixed: &[(ParamId, i64)]) -> Expr {
     algebra::rewrite(expr, &|_| None, &|id| {
         let value = fixed.iter().find(|(known, _)| *known == id)?;

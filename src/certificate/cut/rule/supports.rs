@@ -1,9 +1,12 @@
-//! Condition 4 by a support: somebody else waits for the generation before.
+//! Supports: one of the two ways to show condition 4 of the cut rule (*not behind*) for a registration.
 //!
-//! The certificate names the wait and its iteration. With the waiting member held there, this class has a stop
-//! that comes before its operation, by the cut for that wait. So whoever gets to the operation does so after
-//! that member has passed the wait, and the generation it waited for has completed. Where several supports
-//! are named, one of them has to fit, whatever the parameters and iterations.
+//! Condition 4 says: before a registration for generation `g`, generation `g - 1` has completed. Here another member
+//! waits for `g - 1`, and this class cannot reach the registration before that wait has passed.
+//!
+//! The certificate names the wait and its iteration. The cut for that wait holds the waiting member there, and has a
+//! stop of this class that comes before the registration. So a member that reaches the registration does so after the
+//! wait has passed, that is, after `g - 1` has completed. If the certificate names several supports, one of them has to
+//! fit for all values of parameters and iterations.
 
 use super::Held;
 use super::Rule;
@@ -16,8 +19,7 @@ use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
 
 impl<'a> Rule<'a> {
-    /// One of some other classes waits for the generation before, and while a member of it is held
-    /// at that wait, this class does not get here.
+    /// States the obligation that one of these supports fits, for all parameters and iterations.
     pub(super) fn supported(&mut self, supports: &[&Support]) -> Result<(), Unsupported> {
         let classes = self.classes;
         let (class, site) = (supports[0].class, supports[0].site);
@@ -48,7 +50,8 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// That a support fits.
+    /// The condition that a support fits: its wait is at the same element, in an iteration that exists, and for the
+    /// generation before; and a stop of this class comes before the operation.
     fn support(
         &self,
         setting: &mut Setting<'a>,
@@ -65,7 +68,7 @@ impl<'a> Rule<'a> {
         if support.by == class || wait.object != at.object || !wait.kind.blocks() {
             return Err(wrong());
         }
-        // Held before the wait, its registration done.
+        // The member is held before the wait. Its own registration has been done.
         let hold = self.held(support.by, support.wait).ok_or_else(wrong)?;
         let own = Held {
             class,
@@ -76,7 +79,7 @@ impl<'a> Rule<'a> {
         let end = setting.clock_end(by, support.wait)?;
         let (held, inside) = setting.iterations(by, &wait.path, "held")?;
         let held_clock = setting.clock(by, support.wait, &held)?;
-        // That iteration exists, so its numbers may be named.
+        // The iteration of the wait exists, so its iteration numbers have values.
         let exists = term::within(&term::int(0), &clock, &end);
         setting.facts.push(term::or([
             term::not(exists.clone()),
@@ -91,8 +94,8 @@ impl<'a> Rule<'a> {
         }
         let awaited = self.generation(setting, support.by, support.wait, &held)?;
         goals.push(term::eq(&awaited, &term::sub(generation, &term::int(1))));
-        // One of this class's stops exists and comes before the operation; it gets no further than
-        // the earliest.
+        // One of this class's stops exists and comes before the operation. The class gets no further than the earliest
+        // of its stops.
         let from = Held {
             class: support.by,
             place: Place::Site(support.wait),
