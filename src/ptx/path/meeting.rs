@@ -1,11 +1,16 @@
-//! Lanes of a warp that go different ways and arrive at one mbarrier on each: one of them expects bytes and starts a
-//! copy, as the others arrive only. Together that is one arrival of them all, as where they
-//! go the same way: the bytes are expected first, then all arrive.
+//! Divergent lanes of a warp that all arrive at one mbarrier.
 //!
-//! None of it waits, so on the machine the ways are gone in any order. Until the last of these lanes has arrived the phase is not
-//! complete, so nobody can tell when the bytes were expected in it, nor whether a copy that is started right
-//! behind an arrival landed before the arrivals of the other lanes. A phase that is complete without some of these lanes
-//! shows in the protocol as an arrival too many, as it does where they go the same way.
+//! ```text
+//! if (lane == 0) { arrive_expect_tx(bar, n); copy(bar); } else { arrive(bar); }
+//! ```
+//!
+//! The protocol has one arrival for all lanes, as if they did not diverge: first the bytes are expected, then all lanes
+//! arrive.
+//!
+//! No statement of the branches waits, so the machine may execute the branches in any order. The phase cannot complete
+//! before the last of these lanes has arrived. So no other thread can observe when in this phase the bytes were expected,
+//! or whether a copy that directly follows one arrival landed before the other arrivals. If a phase of the kernel can
+//! complete without some of these lanes, the protocol has an arrival too many, as it has for lanes that do not diverge.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +21,10 @@ use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::value::Value;
 
-/// One way: the lanes, what is known at its end, and what is done on it.
+/// One branch: its lanes, the state at its end, and its statements.
 pub(in crate::ptx) type Side = (u32, State, Vec<Statement>);
 
-/// The arrival of all who go these ways.
+/// The common arrival of the lanes of all branches.
 pub(in crate::ptx) struct Meeting {
     pub barrier: Sum,
     pub lanes: u32,
@@ -27,7 +32,8 @@ pub(in crate::ptx) struct Meeting {
 }
 
 impl Meeting {
-    /// Whether ways are no more than arrivals at one mbarrier, all with the same count.
+    /// The common arrival, if each branch has one arrival, all at one mbarrier and with the same count, and otherwise only
+    /// expects bytes or starts copies there. A branch without statements does not take part.
     pub fn of(sides: &[Side], came: &Came) -> Option<Meeting> {
         let mut counts = BTreeSet::new();
         let mut barrier: Option<&Sum> = None;
@@ -103,7 +109,7 @@ impl Meeting {
         })
     }
 
-    /// Gives the tokens of these arrivals one number, where each of the lanes holds its own.
+    /// Gives a register that holds the token of each lane's own arrival the number of the common arrival.
     pub fn one_token(&self, sides: &[Side], number: u32, merged: &mut State) {
         let came = sides.iter().filter(|(_, _, s)| !s.is_empty());
         for (index, slot) in merged.registers.iter_mut().enumerate() {

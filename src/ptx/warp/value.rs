@@ -9,7 +9,7 @@ use super::term::Sum;
 /// The lanes of a warp.
 pub(in crate::ptx) const LANES: usize = 32;
 
-/// How many groups of lanes may hold integers that have nothing in common.
+/// The most groups of lanes whose integers differ by more than a constant for each lane.
 const MOST_GROUPS: usize = 4;
 
 const DIFFERS: &str = "it differs between the lanes of a warp";
@@ -17,24 +17,24 @@ const DIFFERS: &str = "it differs between the lanes of a warp";
 /// The value of a register.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::ptx) enum Value {
-    /// An integer, congruent to the register's bits modulo two to the width of its use.
+    /// An integer. It is congruent to the register's bits modulo 2 to the power of the width at which it is used.
     Integer(Integer),
-    /// An integer for each of several groups of lanes that are no constant apart, and where they met. Of lanes in no group
-    /// nothing is known.
+    /// An integer for each of several groups of lanes, where the integers of two groups do not differ by a constant. The
+    /// first field is the instruction at which divergent lanes reconverged. The value in lanes of no group is unknown.
     Groups(usize, Rc<[(u32, Integer)]>),
-    /// A predicate with the same value in all lanes.
+    /// A predicate that is uniform: it has the same value in all lanes.
     Same(Condition),
-    /// A predicate that is known in each lane.
+    /// A predicate with a known constant in each lane.
     Mask(u32),
-    /// A predicate with a condition for each of several groups of lanes: every lane is in one.
+    /// A predicate with a condition for each of several groups of lanes. Every lane is in one group.
     Parted(Rc<[(u32, Condition)]>),
-    /// The phase of an mbarrier that an arrival took part in, by the number of the arrival.
+    /// The token that an arrival at an mbarrier returned, by the number of the arrival. It stands for the phase.
     Token(u32),
-    /// Nothing that is followed.
+    /// An unknown value.
     Lost(Rc<Loss>),
 }
 
-/// Where and why a value is not followed any more.
+/// Where and why a value became unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::ptx) struct Loss {
     pub at: usize,
@@ -53,7 +53,7 @@ impl Integer {
         Integer { sum, lanes: None }
     }
 
-    /// A constant per lane.
+    /// An integer that is a constant in each lane.
     pub fn lanes(lanes: [i128; LANES]) -> Integer {
         let first = lanes[0];
         if lanes.iter().all(|x| *x == first) {
@@ -174,7 +174,7 @@ impl Value {
         }
     }
 
-    /// Integers of groups of lanes. A group is told by its numbers in its own lanes.
+    /// The value of these groups, after groups with equal integers have been merged.
     fn grouped(groups: Vec<(u32, Integer)>, at: usize) -> Value {
         let mut merged: Vec<(u32, Integer)> = Vec::new();
         for (lanes, value) in groups.into_iter().filter(|(lanes, _)| *lanes != 0) {
@@ -207,7 +207,7 @@ impl Value {
         }
     }
 
-    /// The value as these lanes see it: one integer, if they are all in one group.
+    /// The value restricted to these lanes: one integer, if they are all in one group.
     pub fn read(&self, lanes: u32) -> Value {
         let Value::Groups(_, groups) = self else {
             return self.clone();
@@ -238,7 +238,7 @@ impl Value {
         }
     }
 
-    /// The value that is one where a condition holds and another elsewhere.
+    /// The value `condition ? yes : no`.
     pub fn choice(
         condition: &Condition,
         yes: &Value,
@@ -314,7 +314,7 @@ impl Value {
         }
     }
 
-    /// The value where it has to be the same in all lanes, but for a constant in each of them.
+    /// The value for a use that requires the same integer in all lanes, up to a constant in each lane. Groups become unknown.
     pub fn together(self) -> Value {
         match self {
             Value::Groups(at, _) => Value::lost(at, DIFFERS),
@@ -347,7 +347,7 @@ impl Value {
         }
     }
 
-    /// Two predicates put together, group by group.
+    /// Two predicates combined by a function, group by group.
     pub fn combined(
         &self,
         other: &Value,
@@ -362,7 +362,7 @@ impl Value {
         Some(Value::parted(all))
     }
 
-    /// The predicate as these lanes see it, with what is certain decided.
+    /// The predicate restricted to these lanes. Conditions that the facts decide become constants.
     pub fn seen(&self, lanes: u32, facts: &Facts) -> Value {
         let Some(parts) = self.parts() else {
             return self.clone();
@@ -372,7 +372,7 @@ impl Value {
             let known = facts.decide(&condition).map(Condition::Constant);
             seen.push((group & lanes, known.unwrap_or(condition)));
         }
-        // Lanes that do not look are counted to the first group.
+        // Every lane has to be in a group. All other lanes go to the first one.
         if let Some((group, _)) = seen.first_mut() {
             *group |= !lanes;
         }

@@ -1,4 +1,5 @@
-//! Barriers of the whole grid in memory: that nothing else is done to their words, and that as many arrive as they count.
+//! Grid barriers in global memory. They are declared only if no other operation uses their words, and if the number of
+//! CTAs that arrive is the number that the barrier counts.
 
 use std::fmt::Write as _;
 
@@ -13,7 +14,8 @@ use crate::ptx::warp::term::Condition;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
 
-/// A barrier: the word that counts, another one that lets the others go on, and how many arrive.
+/// A barrier: the word that counts arrivals, the word that releases the waiting CTAs if it is another one, and the number
+/// of arrivals.
 #[derive(Debug, PartialEq, Eq)]
 struct Met {
     word: Sum,
@@ -23,7 +25,7 @@ struct Met {
 }
 
 impl Writer<'_, '_> {
-    /// Whether this arrives at a barrier of the grid and waits there at once.
+    /// Whether this arrives at a grid barrier, and the next statement waits there.
     pub fn meets_grid(statement: &Statement, rest: &[Statement]) -> bool {
         match (&statement.action, rest.first().map(|s| &s.action)) {
             (Action::GridArrive(a, found, _), Some(Action::GridWait(b, waited))) => {
@@ -45,7 +47,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// An arrival or a wait that stands by itself.
+    /// Why an arrival without its wait, or a wait without its arrival, is refused.
     pub fn halves(statement: &Statement) -> Obstacle {
         let reason = match statement.action {
             Action::GridArrive(..) => {
@@ -59,7 +61,7 @@ impl Writer<'_, '_> {
         Obstacle::new(statement.at, reason)
     }
 
-    /// The barriers of the grid, in the order in which programs come to them.
+    /// The grid barriers, in the order in which the programs use them.
     fn meetings(&self) -> Vec<Met> {
         let mut all: Vec<Met> = Vec::new();
         for program in &self.followed.programs {
@@ -88,7 +90,7 @@ impl Writer<'_, '_> {
         all
     }
 
-    /// The declarations of the grid's barriers. Nothing else may be done to their words.
+    /// The declarations of the grid barriers. Refuses if another operation may use their words.
     pub fn grid_barriers(&mut self) -> Result<String, Obstacle> {
         let all = self.meetings();
         if all.is_empty() {
@@ -141,8 +143,7 @@ impl Writer<'_, '_> {
         Ok(text)
     }
 
-    /// Refuses where something else may be done to the words of these barriers, or where CTAs or rounds have words of their
-    /// own.
+    /// Refuses if another operation may use the words of these barriers, or if each CTA or each iteration has its own words.
     fn words_apart(&self, all: &[Met]) -> Result<(), Obstacle> {
         let unknowns = &self.followed.unknowns;
         let reason = "a word by which the whole grid meets may be used in another way here, or CTAs \
@@ -158,7 +159,7 @@ impl Writer<'_, '_> {
             for word in [Some(&met.word), met.turn.as_ref()].into_iter().flatten() {
                 let apart = |other: &&Sum| {
                     let bytes = word.minus(other).as_constant();
-                    // Behind two parameters is two places.
+                    // Two pointer parameters point to different memory.
                     match (based(word, unknowns), based(other, unknowns)) {
                         (Some((a, _)), Some((b, _))) if a != b => true,
                         _ => bytes.is_some_and(|bytes| bytes.abs() >= 4),

@@ -46,28 +46,28 @@ pub(in crate::ptx) struct Writer<'w, 'a> {
     pub symbolic: bool,
     pub followed: &'w Followed,
     pub families: &'w [Family],
-    /// What is read and written, where that is followed.
+    /// The data that the kernel reads and writes, if accesses are recovered.
     pub buffers: Option<&'w [Buffer]>,
-    /// Which copies fill what mbarriers expect.
+    /// Which copies deliver the bytes that mbarriers expect.
     pub boxes: &'w Boxes,
-    /// Whether warps take registers that others have certainly given back.
+    /// Whether warps take registers that other warps have certainly released.
     pub covered: bool,
-    /// Whether warps that have left go on coming to a barrier.
+    /// Whether warps that have exited continue to arrive at a barrier in the protocol.
     pub left: bool,
-    /// Whether lives of mbarriers end to which copies go.
+    /// Whether an mbarrier that copies complete is invalidated.
     pub ended: bool,
-    /// How many bytes tensor copies are taken to deliver, in words, by the mbarriers that they complete.
+    /// The assumed numbers of bytes of tensor copies, in words, by the mbarriers that they complete.
     pub delivered: BTreeMap<String, BTreeSet<String>>,
     /// Whether lanes arrive one by one when their copies have landed.
     pub landed: bool,
     pub out: String,
     pub loops: Vec<Unknown>,
-    /// How often each of these loops runs.
+    /// The trip count of each of these loops.
     pub times: Vec<Sum>,
-    /// What holds here, by the branches around.
+    /// The conditions of the enclosing branches.
     pub conditions: Vec<Condition>,
     pub memory: Memory,
-    /// Local variables, with what they stand for here.
+    /// The local variables in scope, with the terms that they stand for.
     pub counted: Vec<(Atom, String)>,
     /// How many local variables have been declared in this role.
     pub declared: usize,
@@ -77,7 +77,7 @@ pub(in crate::ptx) struct Writer<'w, 'a> {
 
 const PHASES: &str = "more lanes arrive here at once than a phase takes, which is undefined";
 
-/// What is taken for granted of arrivals of several lanes that come when copies have landed.
+/// The assumption for arrivals of several lanes that come when copies have landed.
 pub(in crate::ptx) const LANDED: &str =
     "lanes that arrive at an mbarrier at once when their copies have landed do so in one phase";
 
@@ -92,7 +92,7 @@ impl Writer<'_, '_> {
         self.programs(&|_| true)
     }
 
-    /// A role for each program, with these of its actions.
+    /// A role for each program, restricted to the actions that `keep` accepts.
     pub fn programs(&mut self, keep: &dyn Fn(&Action) -> bool) -> Result<String, Obstacle> {
         let all = &self.followed.programs;
         for (number, program) in all.iter().enumerate() {
@@ -135,7 +135,7 @@ impl Writer<'_, '_> {
         Ok(std::mem::take(&mut self.out))
     }
 
-    /// Something that each CTA has of its own, with these indices behind those of the CTA.
+    /// An object that each CTA has of its own. The indices of the CTA come before these indices.
     fn of_cta(&self, name: &str, rank: u32, indices: &[&str]) -> String {
         let mut all = self.own(rank);
         all.extend(indices.iter().map(|index| (*index).to_owned()));
@@ -147,7 +147,7 @@ impl Writer<'_, '_> {
         marked(&source, self.module.line_of(at))
     }
 
-    /// Writes a block; around one of a branch are the statements that it stands among, and its number there.
+    /// Writes a block. For the block of a branch, `around` has the statements around the branch and its position there.
     pub fn statements(
         &mut self,
         statements: &[Statement],
@@ -168,7 +168,7 @@ impl Writer<'_, '_> {
         let mut index = range.start;
         while let Some(statement) = statements.get(index).filter(|_| index < range.end) {
             let rest = statements.get(index + 1..).unwrap_or_default();
-            // `arrive` and `wait` of a cluster are one `sync` where nothing lies between.
+            // `arrive` and `wait` of a cluster are one `sync` if nothing is between them.
             if statement.action == Action::ClusterArrive
                 && statement.memory.is_empty()
                 && rest
@@ -234,7 +234,7 @@ impl Writer<'_, '_> {
                 }
                 format!("init {element}")
             }
-            // What these mean has been written otherwise, or refused.
+            // The effect of these has been written in other statements, or the kernel was refused.
             Action::Inval(_) | Action::ArrivePart(..) | Action::Drop(_) => return Ok(()),
             Action::Arrive(a, n) | Action::Commit(a, n) => {
                 let verb = if matches!(statement.action, Action::Arrive(..)) {
@@ -244,7 +244,7 @@ impl Writer<'_, '_> {
                 };
                 let (family, element) = self.element(a, rank, at)?;
                 let times = n / family.group;
-                // Of arrivals when copies have landed, each is one of its own below.
+                // Arrivals of copies that have landed are separate statements, see below.
                 let lands = matches!(statement.action, Action::Commit(..));
                 if times > family.arrivals && (lands || self.followed.came.of(at, *n).parts) {
                     return Err(Obstacle::new(at, PHASES));
@@ -253,8 +253,8 @@ impl Writer<'_, '_> {
                 if times == 1 {
                     format!("{verb} {element}")
                 } else if !lands {
-                    // Together, as they are arrivals of one instruction: they do not go beyond the phase, or the kernel is
-                    // undefined. That holds for those of several lanes, too: on hardware such a launch fails.
+                    // One statement, because these are arrivals of one instruction. If they exceeded the phase, the kernel
+                    // would be undefined. This also holds for arrivals of several lanes: such a launch fails on hardware.
                     format!("{verb} {element} {times}")
                 } else {
                     self.landed = true;
@@ -404,7 +404,7 @@ impl Writer<'_, '_> {
                 let group = group.to_string();
                 format!("wait {}", self.of_cta("warpgroup_bar", rank, &[&group]))
             }
-            // What is left of these is written as phases, or not needed.
+            // The effect of these is written as phases, or not needed.
             Action::InFlight(..) | Action::Grouped(_) => return Ok(()),
             Action::Issued(group, place, _) => {
                 let (group, place) = (group.to_string(), self.sum(place, at)?);
@@ -437,7 +437,7 @@ impl Writer<'_, '_> {
                     self.of_cta(name, rank, &[]),
                     self.sum(n, at)?
                 );
-                // What a warp has at launch nobody takes from it before it starts.
+                // A warp has its registers from the launch on. No other warp takes them before it starts.
                 if *pool == Pool::Registers && at == self.function.at.start {
                     let launched = format!("sync {}", self.of_cta("all_launched", rank, &[]));
                     self.lines(&[words, launched], statement);
@@ -468,7 +468,7 @@ impl Writer<'_, '_> {
                         self.goes_on(place);
                     }
                     self.out.push_str("}\n");
-                    // Behind the loop nothing is called by that name.
+                    // After the loop the name is out of scope.
                     if let Some((count, _)) = self.counted.get_mut(place) {
                         *count = Atom::Product(Vec::new());
                     }
@@ -523,7 +523,7 @@ pub(in crate::ptx) fn bracketed(name: &str, indices: &[String]) -> String {
     }
 }
 
-/// How an arrival orders memory: at a split-phase barrier without a scope.
+/// The memory order and scope of an arrival. At a split-phase barrier it has no scope.
 fn suffix(memory: &'static str, family: &Family) -> &'static str {
     match memory {
         memory if !family.split => memory,
