@@ -1,4 +1,4 @@
-//! Traces as text.
+//! Prints traces. Warps with equal traces are printed together, and repeated parts as loops.
 
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ use super::value::Lanes;
 use crate::ir::GroupKind;
 use crate::ir::Kernel;
 
-/// A trace as text: warps that do the same together, repeats folded into loops.
+/// A trace as text.
 pub fn text(kernel: &Kernel, launch: &Launch, trace: &Trace) -> String {
     let mut printer = Printer {
         kernel,
@@ -109,7 +109,8 @@ impl Printer<'_> {
         }
     }
 
-    /// The events by the numbers of their lines. Two warps with the same numbers do the same.
+    /// The trace of a warp as a list of numbers, one for each event. Equal lines of text have equal numbers, so two warps
+    /// with the same list have the same trace.
     fn numbered(&mut self, warp: &WarpTrace, cta: u32) -> Vec<u32> {
         let events = warp.events.iter();
         events
@@ -158,13 +159,13 @@ impl Printer<'_> {
         number
     }
 
-    /// Which bytes are read or written.
+    /// The bytes that an access reads or writes.
     fn access(&self, access: Access, region: Option<&Region>, cta: u32) -> String {
         let mut text = access.to_string();
         let ranges = region.map_or(&[][..], |region| &region.ranges);
         let mut rest = ranges;
         while let Some((at, from, to)) = rest.first() {
-            // Ranges as long as the first, at equal distances.
+            // Ranges of equal length at equal distances are printed as one.
             let step = rest
                 .get(1)
                 .map_or(0, |(_, next, _)| next.saturating_sub(*from));

@@ -1,4 +1,4 @@
-//! Other registers for those of an operation.
+//! Substitution of the registers of an operation.
 
 use crate::ir::BarrierReduction;
 use crate::ir::Completion;
@@ -12,7 +12,7 @@ use crate::ir::Synchronization;
 use crate::ir::Token;
 
 impl Operation {
-    /// Changes every register of the operation: its guard, what it reads, and what it writes.
+    /// Applies `change` to every register of the operation: its guard, its operands and its results.
     pub fn rename(&mut self, change: &mut dyn FnMut(&mut RegisterId)) {
         if let Some(guard) = &mut self.guard {
             change(&mut guard.predicate);

@@ -1,4 +1,4 @@
-//! Errors: why a text is refused.
+//! Parse errors of the MLIR reader.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,9 +7,9 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     pub message: String,
-    /// What to do about it, where that is known.
+    /// What to do about it, if that is known.
     pub hint: Option<String>,
-    /// Bytes of the text.
+    /// The range of bytes in the text.
     pub span: Range<usize>,
     /// From 1 on.
     pub line: u32,
@@ -44,7 +44,7 @@ impl<'a> Lines<'a> {
         Self { text, starts }
     }
 
-    /// The line of a byte, from 1 on.
+    /// The line of a byte offset, from 1 on.
     pub fn line(&self, at: usize) -> u32 {
         u32::try_from(self.starts.partition_point(|start| *start <= at)).unwrap_or(u32::MAX)
     }

@@ -1,5 +1,6 @@
-//! What is passed to functions that are written out. It is memory in PTX; where every access is of
-//! whole pieces that do not overlap, each piece is a register instead.
+//! Promotes `.param` variables to registers (scalar replacement). Inlined functions get their
+//! arguments and return their results in such variables, which are memory in PTX. A variable is
+//! promoted if every access is to one of several pieces that do not overlap: each piece is a register.
 
 use rustc_hash::FxHashMap;
 use rustc_hash::FxHashSet;
@@ -15,7 +16,7 @@ use super::resolved::Operand;
 use super::resolved::visit_operand;
 use super::tree::VariableSpace;
 
-/// The width in bits of each piece, by variable and offset. Variables that are not here are memory.
+/// The width in bits of each piece, by variable and offset. Variables that are not listed stay in memory.
 pub type Pieces = FxHashMap<usize, FxHashMap<i64, u16>>;
 
 pub fn pieces(body: &Body<'_>) -> Pieces {
@@ -46,7 +47,7 @@ pub fn pieces(body: &Body<'_>) -> Pieces {
             }
             continue;
         }
-        // Unknown functions are passed all of a variable, and look into none.
+        // A call that is not inlined passes whole variables. It accesses no part of one.
         if instruction.opcode == "call" && called_lists(instruction).is_some() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The interpreter's events as acts.
+//! Translates the events of the interpreter to acts, the form in which they are compared with a protocol.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::interpret::Region;
 use crate::interpret::WarpTrace;
 use crate::ir::Kernel;
 
-/// What a warp did, or why that is not certain.
+/// The acts of a warp, or why they are not certain.
 pub fn observe(kernel: &Kernel, launch: &Launch, warp: &WarpTrace) -> Result<Vec<Act>, String> {
     let line = |place: crate::interpret::Place| place.location(kernel).map_or(0, |at| at.line);
     if let Some(decision) = warp.decisions.first() {
@@ -67,14 +67,14 @@ fn target(event: &Event) -> Option<Target> {
     }
 }
 
-/// The places of a target in every CTA of a mask.
+/// The target in each CTA of a multicast mask.
 fn targets(target: Target, mask: Option<u16>, pair: bool) -> Vec<Target> {
     match mask {
         None => vec![target],
         Some(mask) => (0..16)
             .filter(|rank| mask >> rank & 1 == 1)
             .map(|rank| Target {
-                // Of a pair of CTAs, the one with the parity of the mbarrier's is told.
+                // In a pair of CTAs, the one whose rank has the same parity as that of the mbarrier gets the signal.
                 rank: if pair {
                     rank & !1 | target.rank & 1
                 } else {
@@ -86,7 +86,7 @@ fn targets(target: Target, mask: Option<u16>, pair: bool) -> Vec<Target> {
     }
 }
 
-/// How often each lane has arrived at an mbarrier.
+/// The number of arrivals of each lane, for each mbarrier.
 type Arrived = BTreeMap<Target, [u32; 32]>;
 
 fn lanes_of(event: &Event) -> impl Iterator<Item = usize> {
@@ -94,7 +94,7 @@ fn lanes_of(event: &Event) -> impl Iterator<Item = usize> {
     (0..32).filter(move |lane| lanes >> lane & 1 == 1)
 }
 
-/// What an event is; `false` where it cannot be compared.
+/// Appends the acts of an event. Returns `false` if the event cannot be compared.
 fn kinds_of(
     event: &Event,
     (threads, ctas): (u32, u32),
@@ -125,7 +125,6 @@ fn kinds_of(
             count: count.into(),
             increase,
         }),
-        // These order memory or hold resources; a protocol does not have them.
         EventKind::CommitGroup(_) if accesses => {
             out.push(Kind::CommitGroup);
         }
@@ -135,6 +134,7 @@ fn kinds_of(
             pending: pending.into(),
             read_only,
         }),
+        // Not compared: these order memory or hold resources.
         EventKind::CommitGroup(_)
         | EventKind::WaitGroup { .. }
         | EventKind::TensorAllocate { .. }
@@ -204,7 +204,7 @@ fn kinds_of(
                     parity: Some(parity),
                     ..
                 } => out.push(Kind::Wait(at, parity.into())),
-                // By a state: that of the last arrival.
+                // A wait by token: the token of the lane's last arrival.
                 EventKind::Wait { parity: None, .. } => {
                     let counts = arrived.get(&at).copied().unwrap_or_default();
                     let mut counts = lanes_of(event).map(|lane| counts[lane]);
