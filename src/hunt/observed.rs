@@ -1,9 +1,10 @@
-//! Hunting for one stuck state: the one that somebody has seen.
+//! Searches for a run to a stuck state that a user has observed, for example in a debugger.
 //!
-//! Parameter values are tried in shells around their least ones, for what happened at a large size mostly
-//! happens at a small one, where it can be read. At each input every schedule is explored while that is
-//! cheap, so that the run is a shortest one; the adversarial schedules follow where it is not. Hits are
-//! runs of [`crate::semantics::step`]; finding none means something only where all was explored.
+//! Parameter values are tried in order of their distance from the least values. A hang that was observed at a large size
+//! mostly occurs at a small size, too, where the run is short enough to read. At each input the search explores every
+//! schedule as long as that is cheap, so that it finds a shortest run. If it is not cheap, it tries adversarial schedules.
+//! Runs are those of [`crate::semantics::step`]. If the search finds nothing, that means something only if it was
+//! complete.
 
 use std::ops::RangeInclusive;
 
@@ -22,45 +23,46 @@ use crate::semantics::explore::Accepts;
 use crate::semantics::explore::SearchEnd;
 use crate::semantics::inputs::Inputs;
 
-/// The states that are explored at one input.
+/// The most states that are explored at one input.
 const STATES: u64 = 30_000;
 
-/// How far from their least values parameters are tried before anything else.
+/// The distance from the least parameter values up to which this search runs before any other.
 pub const NEAR: i64 = 2;
 
-/// And how far in the end.
+/// The distance at which the search ends.
 pub const FAR: i64 = 12;
 
-/// As a divisor of the work: the schedules of one input are worth so much less than where any hang counts.
+/// Divides the work for adversarial schedules at one input. This search looks for one stuck state, so it spends less on an
+/// input than a search for any deadlock.
 const SHARE: u64 = 8;
 
 /// Which stuck states count.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
-    /// Says it of a state.
+    /// Whether a stuck state counts.
     pub accepts: Accepts<'a>,
-    /// Whether it tells interchangeable members apart.
+    /// Whether this depends on which of several interchangeable members are blocked. Then there is no symmetry reduction.
     pub tells_apart: bool,
 }
 
-/// What a search came to.
+/// The result of a search so far.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
-    /// A run to such a state.
+    /// A run to a stuck state that counts.
     pub reached: Option<Hang>,
     /// The first run to another stuck state.
     pub other: Option<Hang>,
-    /// Up to which distance from the least values everything was tried; none where not even that was.
+    /// The largest distance from the least values up to which all values were tried. `None` if there is none.
     pub radius: Option<i64>,
     /// Whether every schedule of every input in the domain was explored.
     pub complete: bool,
-    /// Whether all values have been tried.
+    /// Whether all values of the domain have been tried.
     pub over: bool,
-    /// Whether something was not explored through.
+    /// Whether the schedules of some input were not explored completely.
     partly: bool,
 }
 
-/// Looks for a run to a stuck state that counts, at values this far from the least ones.
+/// Searches for a run to a stuck state that counts, at the values at these distances from the least ones.
 pub fn search(
     protocol: &Protocol,
     wanted: Wanted<'_>,
@@ -82,7 +84,7 @@ pub fn search(
         }
         found.radius = Some(radius);
         if grid::covers_domain(protocol, radius) {
-            // Memory that is not cleared may hold more than what is tried.
+            // Memory that is not cleared may hold larger values than those that are tried.
             found.complete = !found.partly && !protocol.has_open_starts();
             found.over = true;
             return;
@@ -90,7 +92,7 @@ pub fn search(
     }
 }
 
-/// Tries one point; whether all of it was explored.
+/// Tries one combination of parameter values. Returns whether all of its inputs and schedules were explored.
 fn point(
     protocol: &Protocol,
     params: &[i64],
@@ -126,7 +128,7 @@ fn point(
         if through && found.other.is_some() {
             continue;
         }
-        // Also where all was explored, for another hang.
+        // If all schedules were explored, this only looks for another stuck state.
         let work = if through {
             WORK / SHARE / SHARE
         } else {

@@ -1,4 +1,4 @@
-//! Small values of the parameters, and what members do there.
+//! Runs of members at small parameter values. The search fits invariants and ranks to them.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -18,17 +18,17 @@ use crate::trusted::certificate::Weight;
 use crate::trusted::system::Range;
 use crate::trusted::system::System;
 
-/// Inputs that are drawn: their values are small.
+/// The number of random inputs with small values.
 const DRAWN_INSTANCES: usize = 15;
 
-/// Scattered points that are tried, and how far apart their values are.
+/// The number of scattered points that are tried, and the range of their distances from the least values.
 const DRAWN: i64 = 40;
 const SPREAD: i64 = 7;
 
-/// How many are looked at.
+/// The most points that are used.
 const SAMPLES: usize = 20;
 
-/// How many steps of members are looked at in all. The more are needed, the larger the protocol is.
+/// The most steps of members over all runs. A large protocol needs many.
 const MAX_STEPS: usize = 200_000;
 
 /// One past the greatest value of an index.
@@ -37,7 +37,7 @@ pub fn end(range: &Range, value: &dyn Fn(&Expr) -> Option<i64>) -> Option<i64> {
     Some(range.hi.map_or(extent, |hi| hi.min(extent)))
 }
 
-/// Some point of the domain, scattered, with values that tell sizes and numbers of iterations apart.
+/// A pseudo-random point of the domain. Its values differ, so that sizes and trip counts are not equal by accident.
 fn point(protocol: &Protocol, nth: i64) -> Option<Vec<i64>> {
     let step = |at: usize| {
         let mixed = (nth as u64 * 64 + at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -46,7 +46,7 @@ fn point(protocol: &Protocol, nth: i64) -> Option<Vec<i64>> {
     steps(protocol, &step)
 }
 
-/// Points at which one parameter is larger than this, or as small as it may be, and the others are small.
+/// Points at which one parameter is larger than `than` or has its least value, and the others are small.
 pub fn far(protocol: &Protocol, than: i64) -> Vec<Vec<i64>> {
     let mut all = Vec::new();
     for (own, other) in [than + 1, 0].into_iter().cartesian_product([2, 3]) {
@@ -58,7 +58,7 @@ pub fn far(protocol: &Protocol, than: i64) -> Vec<Vec<i64>> {
     all
 }
 
-/// The point of the domain whose values are so much beyond the least ones.
+/// The point of the domain whose values are `step` above the least ones.
 fn steps(protocol: &Protocol, step: &dyn Fn(usize) -> i64) -> Option<Vec<i64>> {
     let numbered = protocol.params.iter().enumerate();
     let values = numbered.map(|(at, param)| match &param.domain {
@@ -74,7 +74,7 @@ fn steps(protocol: &Protocol, step: &dyn Fn(usize) -> i64) -> Option<Vec<i64>> {
         .then_some(values)
 }
 
-/// Values of the parameters that are looked at.
+/// The parameter values at which members are run.
 pub fn points(protocol: &Protocol) -> Vec<Vec<i64>> {
     let mut points: Vec<Vec<i64>> = Vec::new();
     let mut note = |point: Vec<i64>, most: usize| {
@@ -104,7 +104,7 @@ pub fn samples(
     let mut left = MAX_STEPS;
     let neighbours = splits::neighbours(system);
     for params in points {
-        // A point counts only where every class is seen there.
+        // No new point once the work or the time is used up.
         if left == 0 || over(deadline) {
             break;
         }

@@ -1,4 +1,5 @@
-//! Scopes, memory orders, fences, and how much of what is in flight a wait waits for.
+//! Edits that strengthen memory ordering: a wider scope, a stronger memory order, one more fence, or a `wait_group` that
+//! leaves fewer groups in flight.
 
 use crate::protocol::Span;
 use crate::text::ast::StmtKind;
@@ -9,7 +10,7 @@ use super::guards::indentation;
 
 const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
 
-/// What stands between what threads write and asynchronous work that reads it.
+/// The fence between a thread's write and asynchronous work that reads the data.
 const FENCE: &str = "fence.proxy.async";
 
 pub(super) fn add(found: &mut Found<'_>) {
@@ -50,7 +51,7 @@ pub(super) fn add(found: &mut Found<'_>) {
     fences(found);
 }
 
-/// Only where there is asynchronous work that reads.
+/// A fence before any statement, if the protocol has asynchronous work that reads data.
 fn fences(found: &mut Found<'_>) {
     let reads =
         |kind: &StmtKind| matches!(kind, StmtKind::Async { reads, .. } if !reads.is_empty());

@@ -1,8 +1,9 @@
-//! What some roles do at a line of a kernel, and others leave out that come to the line before it.
+//! Edits that add an arrival to the roles that lack it.
 //!
-//! Recovery writes one program for each kind of warp. Where a condition keeps some of them away from an arrival, its line is
-//! missing in their roles. The edit gives it to all of them: for the element as it is written, or for a peer of it, which is
-//! called the same but for numbers in the name (`bar_cta0`, `bar_cta1`).
+//! Recovery writes one role for each kind of warp. If a condition of the kernel excludes some warps from an arrival, their
+//! roles do not have its line, but they have the line before it. The edit inserts the arrival after that line, in all
+//! such roles. It arrives at the same object, or at a *peer* of it: an object whose name differs only in numbers
+//! (`bar_cta0`, `bar_cta1`).
 
 use crate::protocol::Span;
 use crate::text::ast::ItemKind;
@@ -61,13 +62,13 @@ pub(super) fn add(found: &mut Found<'_>) {
     }
 }
 
-/// The line of the statement before one in its block.
+/// The kernel line of the statement that precedes this one in its block.
 fn before<'s>(found: &Found<'s>, place: &Place<'s>) -> Option<&'s str> {
     let stmt = place.block.stmts.get(place.at.checked_sub(1)?)?;
     origin(found.source, stmt.span)
 }
 
-/// In each role that never comes to a line, the last statement of the line before, if that has no blocks.
+/// For each role without a statement of `line`: its last statement of the line `before`, if that statement has no blocks.
 fn lacking<'s>(found: &Found<'s>, line: &str, before: &str, roles: usize) -> Vec<Place<'s>> {
     let of = |role: usize, line: &str| {
         let places = found.places.iter().filter(|place| place.role == role);
@@ -81,7 +82,7 @@ fn lacking<'s>(found: &Found<'s>, line: &str, before: &str, roles: usize) -> Vec
         .collect()
 }
 
-/// Other objects that are called the same but for numbers.
+/// Other objects whose names differ from this one only in digits.
 pub(super) fn peers(found: &Found<'_>, name: &str) -> Vec<String> {
     let objects = found.file.items.iter().filter_map(|item| match &item.kind {
         ItemKind::Object(object) => Some(object.name.text.as_str()),

@@ -1,7 +1,8 @@
-//! Statements that stem from one line of a kernel.
+//! Edits of one kernel line that several roles contain.
 //!
-//! Recovery writes what several warps do once for each role, and names the line of the source behind each statement. Whoever
-//! changes that line changes all of them. So an edit of one is an edit of all that stem from its line and read alike.
+//! Recovery writes a kernel line once for each role that executes it. A comment after each statement names the line. A
+//! change of the kernel line changes all of these statements. So an edit of one statement is applied to all statements of
+//! the same kernel line that have the same text at that place.
 
 use crate::protocol::Span;
 
@@ -10,8 +11,8 @@ use super::Found;
 use super::order::whole_line;
 use super::walk::Place;
 
-/// The same edits, each at all statements of a line. What is new may be meant for one role alone: such an edit is there in
-/// both ways.
+/// The edits, each applied to all statements of its kernel line. An insertion may be meant for one role only, so such an edit
+/// is also returned as it was.
 pub(super) fn everywhere<'f>(
     found: &'f Found<'_>,
     edits: Vec<Edit>,
@@ -22,7 +23,7 @@ pub(super) fn everywhere<'f>(
             let Some(place) = owner(found, *span) else {
                 continue;
             };
-            // What the edit changes already it changes in its own way.
+            // A range that the edit already changes keeps that change.
             for twin in others(found, &place, *span) {
                 let apart = |(known, _): &(Span, String)| {
                     known.end <= twin.start && known.start < twin.start
@@ -43,7 +44,7 @@ pub(super) fn everywhere<'f>(
     })
 }
 
-/// The innermost statement on the line of which a range stands.
+/// The innermost statement whose line contains a range.
 fn owner<'s>(found: &Found<'s>, span: Span) -> Option<Place<'s>> {
     let line = |place: &&Place<'s>| {
         let line = whole(found.source, place.stmt.span);
@@ -52,7 +53,7 @@ fn owner<'s>(found: &Found<'s>, span: Span) -> Option<Place<'s>> {
     found.places.iter().rfind(line).copied()
 }
 
-/// The corresponding ranges of the other statements.
+/// The corresponding ranges in the other statements of the same kernel line.
 fn others(found: &Found<'_>, place: &Place<'_>, span: Span) -> Vec<Span> {
     let Some(origin) = origin(found.source, place.stmt.span) else {
         return Vec::new();
@@ -73,7 +74,7 @@ fn others(found: &Found<'_>, place: &Place<'_>, span: Span) -> Vec<Span> {
             }
             continue;
         }
-        // As far from the beginning, or else from the end.
+        // At the same offset from the beginning of the statement, or else from its end.
         let from_start = span.start.checked_sub(here.start).map(|offset| {
             let start = there.start + offset;
             Span {
@@ -96,7 +97,7 @@ fn others(found: &Found<'_>, place: &Place<'_>, span: Span) -> Vec<Span> {
     all
 }
 
-/// The line of a kernel that a comment behind a statement names.
+/// The kernel line that the comment after a statement names.
 pub(super) fn origin(source: &str, span: Span) -> Option<&str> {
     let line = source.get(span.end..)?.lines().next()?;
     let place = line.rsplit_once("// ")?.1.trim();
@@ -104,7 +105,7 @@ pub(super) fn origin(source: &str, span: Span) -> Option<&str> {
     (file.contains('.') && number.parse::<usize>().is_ok()).then_some(place)
 }
 
-/// The line of the beginning of a statement.
+/// The line on which a statement begins.
 fn whole(source: &str, span: Span) -> Span {
     let start = source[..span.start].rfind('\n').map_or(0, |at| at + 1);
     let end = source[span.start..]
