@@ -1,7 +1,8 @@
 //! GPU architectures, and the newest one that a source file asks for.
 //!
-//! A file asks by name (`sm_90a`, `__CUDA_ARCH__ >= 900`, `cutlass::arch::Sm90`), or by instructions
-//! that older architectures lack. Instructions that one family alone has outweigh names.
+//! A file asks for an architecture by name (`sm_90a`, `__CUDA_ARCH__ >= 900`, `cutlass::arch::Sm90`),
+//! or by instructions that older architectures lack. If it uses instructions of one family only, this
+//! has precedence over names.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,7 +16,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Arch {
     number: u32,
-    /// `a` or `f` if instructions of this generation alone may be used.
+    /// `a` or `f`, if code may use instructions that only this generation has.
     suffix: Option<char>,
 }
 
@@ -40,10 +41,10 @@ impl Arch {
     }
 }
 
-/// What is taken where nothing is asked for: the oldest with all barriers of today.
+/// The architecture for a file that asks for none: the oldest one with all current barriers.
 pub const USUAL: Arch = Arch::plain(90);
 
-/// Architectures that a text may name: other numbers are something else.
+/// The numbers that count as architectures.
 const KNOWN: std::ops::RangeInclusive<u32> = 50..=139;
 
 impl fmt::Display for Arch {
@@ -83,13 +84,13 @@ fn named(text: &str) -> Option<(Arch, &str)> {
         .then_some((Arch { number, suffix }, rest))
 }
 
-/// How many files a source file may include, directly or not, that are looked at.
+/// The most files that are read: the source file, and the files that it includes, directly or not.
 const MOST_FILES: usize = 64;
 
-/// How much of each is looked at.
+/// The most bytes that are read of each file.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The newest architecture that a file and what it includes from beside it ask for.
+/// The newest architecture that is asked for in a file or in the files that it includes in quotes.
 pub fn asked(path: &Path) -> Option<Arch> {
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
     let mut open = vec![path.to_owned()];
@@ -113,7 +114,7 @@ pub fn asked(path: &Path) -> Option<Arch> {
     asks.newest()
 }
 
-/// What a text includes in quotes.
+/// The files that a text includes in quotes.
 fn included(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
         let rest = line.trim_start().strip_prefix('#')?.trim_start();
@@ -122,16 +123,16 @@ fn included(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What texts ask for.
+/// The requirements found in the texts.
 #[derive(Default)]
 struct Asks {
-    /// By name.
+    /// The newest architecture that is named.
     names: Option<Arch>,
-    /// The oldest that has the instructions.
+    /// The oldest architecture that has all instructions.
     least: Option<Arch>,
-    /// Hopper alone has the instructions.
+    /// Whether there are instructions that only Hopper has.
     hopper: bool,
-    /// Blackwell's data centre parts alone have the instructions.
+    /// Whether there are instructions that only Blackwell's data centre GPUs have.
     blackwell: bool,
 }
 
@@ -180,7 +181,7 @@ fn names(text: &str) -> Vec<Arch> {
     for prefix in ["sm_", "compute_"] {
         all.extend(after(text, prefix).filter_map(|rest| Some(named(rest)?.0)));
     }
-    // Features of one generation: `__CUDA_ARCH_FEAT_SM90_ALL`, and the tags of CUTLASS.
+    // Macros and tags for one generation: `__CUDA_ARCH_FEAT_SM90_ALL`, and the tags of CUTLASS.
     for prefix in ["__CUDA_ARCH_FEAT_SM", "arch::Sm"] {
         let numbers = after(text, prefix).filter_map(number);
         all.extend(numbers.map(Arch::specific));
@@ -207,7 +208,7 @@ fn number(text: &str) -> Option<u32> {
         .filter(|n| KNOWN.contains(n))
 }
 
-/// What follows each occurrence of something that a word begins with.
+/// The text after each occurrence of `beginning` at the start of a word.
 fn after<'t>(text: &'t str, beginning: &'t str) -> impl Iterator<Item = &'t str> {
     text.match_indices(beginning).filter_map(move |(at, _)| {
         let before = text.get(..at)?.chars().next_back();

@@ -1,7 +1,7 @@
 //! PTX inside binaries: executables, shared objects, objects, archives, fat binaries and cubins.
 //!
-//! The host's binary has sections of fat binaries ([`fatbin`]). A cubin has no PTX, but one that
-//! was compiled with line information or for debugging carries the text in a section of its own.
+//! A host binary has its fat binaries in sections ([`fatbin`]). A cubin has no PTX, except if it was
+//! compiled with line information or for debugging. Then it has the PTX in a debug section.
 
 pub mod fatbin;
 
@@ -39,10 +39,10 @@ pub enum Error {
     /// The file.
     #[error("{0}")]
     Read(#[from] io::Error),
-    /// It is cut off, or says something impossible.
+    /// It is truncated or inconsistent.
     #[error("it is damaged or cut off: {0}")]
     Damaged(String),
-    /// It is larger than what is read.
+    /// It is larger than the limit.
     #[error("it holds more than {0} MiB of GPU code, the most that is read")]
     Large(usize),
 }
@@ -52,21 +52,21 @@ pub enum Error {
 pub struct Embedded {
     /// The PTX, each text once.
     pub texts: Vec<Text>,
-    /// Architectures of which there is machine code without PTX.
+    /// Architectures for which there is machine code but no PTX.
     pub closed: Vec<u32>,
 }
 
 /// A PTX text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// The number of the architecture it is for, as the binary says.
+    /// The number of its target architecture, as the binary says.
     pub arch: u32,
     /// Its text.
     pub bytes: Vec<u8>,
 }
 
 impl Text {
-    /// What it is for, as it says itself: `sm_90` and `sm_90a` have one number.
+    /// Its `.target`, as the text says. The number alone does not distinguish `sm_90` and `sm_90a`.
     pub fn target(&self) -> String {
         let mut lines = self.bytes.split(|byte| *byte == b'\n').take(HEAD);
         let target = lines.find_map(|line| {
@@ -78,7 +78,7 @@ impl Text {
     }
 }
 
-/// In how many lines of a text its target is looked for.
+/// The number of lines in which `.target` is searched for.
 const HEAD: usize = 100;
 
 impl Embedded {
@@ -112,7 +112,7 @@ pub fn is_binary(head: &[u8]) -> bool {
 const ELF: [u8; 4] = [0x7f, b'E', b'L', b'F'];
 const ARCHIVE: &[u8] = b"!<arch>\n";
 
-/// The GPU code of a binary. What the file is follows from its content.
+/// The GPU code of a binary. The content of the file, not its name, determines its format.
 pub fn read(file: impl Read + Seek) -> Result<Embedded, Error> {
     let cache = ReadCache::new(file);
     let length =
@@ -142,7 +142,7 @@ pub fn read(file: impl Read + Seek) -> Result<Embedded, Error> {
     elf(&cache)
 }
 
-/// All of something, unless it is too large.
+/// The first `length` bytes of the data, unless these are too many.
 fn part<'d>(data: impl ReadRef<'d>, length: u64) -> Result<&'d [u8], Error> {
     if length > MAX_PART {
         return Err(Error::Large(
@@ -160,7 +160,7 @@ fn elf<'d>(data: impl ReadRef<'d>) -> Result<Embedded, Error> {
     }
     let mut all = Embedded::default();
     for section in file.sections() {
-        // Sections that are not ours may have any name.
+        // A section with an invalid name is not one of these.
         let Ok(name) = section.name() else { continue };
         if SECTIONS.contains(&name) {
             all.add(fatbin::read(content(&section)?)?)?;
@@ -169,7 +169,7 @@ fn elf<'d>(data: impl ReadRef<'d>) -> Result<Embedded, Error> {
     Ok(all)
 }
 
-/// What a cubin in memory carries of the PTX it was made from; nothing if it is none.
+/// The PTX in a cubin in memory, if it is a cubin and has its PTX.
 fn of_cubin(bytes: &[u8]) -> Embedded {
     if machine(bytes) != Some(EM_CUDA) {
         return Embedded::default();
@@ -184,7 +184,7 @@ fn machine<'d>(data: impl ReadRef<'d>) -> Option<u16> {
     Some(u16::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// What a cubin carries of the PTX it was made from.
+/// The PTX in a cubin, if it has its PTX.
 fn cubin<'d, R: ReadRef<'d>>(file: &object::File<'d, R>) -> Result<Embedded, Error> {
     let arch = match file.flags() {
         object::FileFlags::Elf { e_flags, .. } => architecture(e_flags),

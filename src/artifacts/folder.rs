@@ -1,7 +1,8 @@
-//! Dump folders and caches: the compiled kernels below a folder, each content once.
+//! Collects the compiled kernels below a dump folder or a compiler cache. Equal contents are collected
+//! once.
 //!
-//! Compilers keep several forms of a kernel under one name. Of these the PTX is taken, else the
-//! MLIR, else MLIR without source lines, else what a binary carries.
+//! Compilers store several forms of a kernel under one name. The order of preference is: PTX, MLIR,
+//! MLIR without source lines, PTX inside a binary.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,10 +20,10 @@ use crate::embedded::Text;
 use crate::launch;
 use crate::launch::Facts;
 
-/// How deep folders are searched.
+/// The most nested folders.
 const DEPTH: usize = 64;
 
-/// What a kernel's content is told by.
+/// The digest of a kernel's content.
 pub type Sum = [u8; 32];
 
 /// A compiled kernel file, or a part of one.
@@ -30,20 +31,20 @@ pub type Sum = [u8; 32];
 pub struct Kernel {
     /// The file.
     pub path: PathBuf,
-    /// What of it.
+    /// Which part of the file.
     pub content: Content,
-    /// What is known of its launch.
+    /// Known facts about its launch.
     pub facts: Facts,
     /// How many files hold it.
     pub copies: usize,
 }
 
-/// What is to be read.
+/// The part of a file that is the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// The whole file, which had this sum.
+    /// The whole file. It had this digest.
     File(Sum),
-    /// PTX out of a binary.
+    /// PTX from a binary.
     Text(Text),
     /// Machine code for these architectures without PTX.
     Closed(Vec<u32>),
@@ -52,18 +53,18 @@ pub enum Content {
 /// Why a folder or one of its files could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file system.
+    /// An error of the file system.
     #[error("{0}")]
     Read(#[from] io::Error),
-    /// A binary.
+    /// An error in a binary.
     #[error("{0}")]
     Binary(#[from] embedded::Error),
-    /// Somebody wrote it at the same time.
+    /// Another process wrote the file during the read.
     #[error("it changes while it is read")]
     Changing,
 }
 
-/// What is below a folder.
+/// The kernels below a folder.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// The kernels, in the order of their paths.
@@ -77,7 +78,7 @@ pub struct Collected {
 enum Form {
     Ptx,
     Mlir,
-    /// What CuTe DSL calls clean: without source lines. Some versions keep this one alone.
+    /// MLIR without source lines, which CuTe DSL calls clean. Some versions keep only this form.
     CleanMlir,
     Binary,
 }
@@ -121,7 +122,7 @@ pub fn collect(folder: &Path) -> Result<Collected, (PathBuf, Error)> {
         };
         let facts = launch::beside(&path);
         for (sum, content) in found {
-            // The same text with another launch is another kernel.
+            // The same text with different launch facts is a different kernel.
             if let Some(first) = seen.get(&(sum, unsigned(&facts))) {
                 if let Some(first) = all.kernels.get_mut(*first) {
                     first.copies = first.copies.saturating_add(1);
@@ -140,8 +141,8 @@ pub fn collect(folder: &Path) -> Result<Collected, (PathBuf, Error)> {
     Ok(all)
 }
 
-/// What the forms of one kernel have in common: the path without ending. CuTe DSL writes
-/// `cute_dsl_NAME_clean.mlir` for `NAME.sm_90a.ptx`.
+/// The common part of the paths of all forms of a kernel: the path without its endings. CuTe DSL
+/// writes `cute_dsl_NAME_clean.mlir` for `NAME.sm_90a.ptx`.
 fn stem(path: &Path) -> PathBuf {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let name = name.split_once(".sm_").map_or(&*name, |(name, _)| name);
@@ -149,7 +150,7 @@ fn stem(path: &Path) -> PathBuf {
     path.with_file_name(bare.strip_prefix("cute_dsl_").unwrap_or(bare))
 }
 
-/// Facts, whoever says them.
+/// The facts without their origin.
 fn unsigned(facts: &Facts) -> Facts {
     Facts {
         source: String::new(),
@@ -179,7 +180,7 @@ fn below(
                 }
             }
         } else if let Some(form) = form(&path)
-            // Opening a pipe would wait for whoever writes it.
+            // To open a pipe would block until another process writes to it.
             && fs::metadata(&path).is_ok_and(|found| found.is_file())
         {
             into.push((path, form));
@@ -190,7 +191,7 @@ fn below(
 
 type Found = Vec<(Sum, Content)>;
 
-/// What is read from a file that nobody writes meanwhile.
+/// The result of `read` on a file that no other process writes meanwhile.
 fn stable(
     path: &Path,
     read: impl FnOnce(&mut File) -> Result<Found, Error>,
@@ -222,7 +223,7 @@ fn whole(file: &mut File) -> Result<(Sum, Content), Error> {
     Ok((sum, Content::File(sum)))
 }
 
-/// The sum of a text.
+/// The digest of a text.
 pub fn sum(bytes: &[u8]) -> Sum {
     Sha256::digest(bytes).into()
 }
@@ -232,7 +233,7 @@ fn binary(path: &Path) -> Result<Found, Error> {
         let mut head = [0; 8];
         let count = file.read(&mut head)?;
         if !head.get(..count).is_some_and(embedded::is_binary) {
-            // Some other file with such an ending.
+            // Another kind of file with the same ending.
             return Ok(Found::new());
         }
         let found = embedded::read(file)?;

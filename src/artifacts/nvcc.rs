@@ -1,4 +1,4 @@
-//! CUDA's compiler: where it is, and how it is called.
+//! Finds nvcc, and builds its command line.
 
 use std::ffi::OsStr;
 use std::ffi::OsString;
@@ -10,11 +10,11 @@ use crate::arch::Arch;
 use crate::files::starting;
 use crate::pip;
 
-/// The variable by which a program in Python says which Python it is run by.
+/// The environment variable with the path of the Python interpreter. A Python program that starts Warplock sets it.
 pub const PYTHON: &str = "WARPLOCK_PYTHON";
 
-/// What installs the compiler, as a person would type it. Beside an installed CUDA runtime, as torch brings it, the
-/// compiler has to be of the runtime's version.
+/// The command that installs the compiler. If a CUDA runtime is installed, for example with torch, the compiler has to have
+/// the version of that runtime.
 pub fn install(variable: &dyn Fn(&str) -> Option<OsString>) -> String {
     let path = variable("PATH").unwrap_or_default();
     let packages = prefixes(&path, variable);
@@ -30,7 +30,7 @@ pub fn install(variable: &dyn Fn(&str) -> Option<OsString>) -> String {
         Some(version) => format!("'nvidia-cuda-nvcc=={version}.*' nvidia-cuda-cccl"),
         None => "nvidia-cuda-nvcc nvidia-cuda-cccl".to_owned(),
     };
-    // In an environment `pip` is that of the environment.
+    // In a virtual environment, the command `pip` is the pip of the environment.
     let inside = ["VIRTUAL_ENV", "CONDA_PREFIX"]
         .into_iter()
         .any(|name| variable(name).is_some_and(|root| !root.is_empty()));
@@ -42,7 +42,7 @@ pub fn install(variable: &dyn Fn(&str) -> Option<OsString>) -> String {
     pip::install(&python.unwrap_or_default(), "pip", &packages)
 }
 
-/// The Python that `python3` is, or `python` where there is none.
+/// The interpreter that the command `python3` runs, or `python` if there is no `python3`.
 fn first_python(path: &OsStr) -> Option<PathBuf> {
     let folders = || std::env::split_paths(path);
     let mut all = ["python3", "python"]
@@ -51,7 +51,7 @@ fn first_python(path: &OsStr) -> Option<PathBuf> {
     all.find(|python| is_program(python))
 }
 
-/// Whether the compiler says that the headers are of another version than itself.
+/// Whether a message of the compiler says that the headers have another version than the compiler.
 pub fn misfit(said: &str) -> bool {
     said.contains("CUDA compiler and CUDA toolkit headers are incompatible")
 }
@@ -73,7 +73,7 @@ pub fn find(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         .or_else(|| wheel(&path, variable))
 }
 
-/// The compiler of an installed wheel. Python is not run: its folders lie at fixed places beside it.
+/// The compiler of an installed wheel. Python is not run, because its folders are at fixed places relative to it.
 fn wheel(path: &OsStr, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     prefixes(path, variable).iter().find_map(|prefix| {
         let mut found: Vec<PathBuf> = Vec::new();
@@ -83,15 +83,15 @@ fn wheel(path: &OsStr, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<Pa
             }
         }
         found.retain(|program| is_program(program));
-        // Several generations may be installed: the newest reads the most.
+        // Several major versions may be installed. The newest one compiles the most files.
         found.sort();
         found.pop()
     })
 }
 
-/// Where Pythons have their packages, that of the Python at hand first.
+/// The prefixes below which Pythons have their packages. The prefix of the current Python is the first.
 fn prefixes(path: &OsStr, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
-    // A folder of programs lies beside that of the libraries.
+    // The folders `bin` and `lib` have the same parent.
     let beside = |program: &Path| Some(program.parent()?.parent()?.to_owned());
     let mut prefixes: Vec<PathBuf> = Vec::new();
     prefixes.extend(variable(PYTHON).and_then(|python| beside(Path::new(&python))));
@@ -103,7 +103,7 @@ fn prefixes(path: &OsStr, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Pa
                 continue;
             }
             prefixes.extend(beside(&python));
-            // A link in /usr/local/bin leads to where the packages are.
+            // `/usr/local/bin/python3` may be a link into the prefix that has the packages.
             prefixes.extend(fs::canonicalize(&python).ok().as_deref().and_then(beside));
         }
     }
@@ -111,7 +111,7 @@ fn prefixes(path: &OsStr, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Pa
     prefixes
 }
 
-/// The folders of packages of the Pythons of a prefix.
+/// The package folders of all Pythons below a prefix.
 fn packages_of(prefix: &Path) -> Vec<PathBuf> {
     let versions = starting(&prefix.join("lib"), "python3");
     let folders = versions

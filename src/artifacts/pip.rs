@@ -1,13 +1,13 @@
-//! How a Python package is installed, as a person would type it.
+//! The command that installs a Python package, for hints in messages.
 
 use std::path::Path;
 
 use crate::files::starting;
 
-/// A command that installs packages for a Python. `pip` is how this Python calls its own.
+/// A command that installs packages for a Python. `pip` is the command that runs the pip of this Python.
 ///
-/// Distributions keep their Python to themselves: pip refuses to install there, and makes no exception that is safe.
-/// An environment of one's own is the way that their message proposes.
+/// pip refuses to install into a Python that a Linux distribution manages, and its override is not safe. So the command
+/// creates a virtual environment first, as the message of pip proposes.
 pub fn install(python: &Path, pip: &str, packages: &str) -> String {
     match is_managed(python) {
         true => format!(
@@ -18,8 +18,8 @@ pub fn install(python: &Path, pip: &str, packages: &str) -> String {
     }
 }
 
-/// Whether a distribution keeps this Python's packages to itself (PEP 668). A Python of a virtual environment has a
-/// library of its own, without the file that says so.
+/// Whether the packages of this Python are externally managed (PEP 668). The Python of a virtual environment has its own
+/// library folder, without the marker file.
 fn is_managed(python: &Path) -> bool {
     let Some(prefix) = python.parent().and_then(Path::parent) else {
         return false;
