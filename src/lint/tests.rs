@@ -2,7 +2,7 @@ use crate::text;
 
 use super::*;
 
-/// The rules that a protocol breaks, in order of its lines.
+/// The lint rules that a protocol violates, in the order of its lines.
 fn rules(text: &str) -> Vec<&'static str> {
     let protocol = text::load(text.as_bytes()).expect("a valid protocol");
     lint(&protocol).iter().map(|lint| lint.rule).collect()
@@ -124,7 +124,7 @@ role w[i in 0..3] { sync bar[1] 128 }
     assert_eq!(rules(pool), ["capacity"]);
 }
 
-/// A wait for an arrival of one's own that comes behind it, and the same the other way around.
+/// A member that waits for its own later arrival, and one that arrives before its wait.
 #[test]
 fn own_arrivals() {
     let text = "protocol p\nmbarrier b { arrivals: 2 }\nrole t[i in 0..2] { if i == 0 { wait b 0 }  arrive b }\n";
@@ -133,7 +133,7 @@ fn own_arrivals() {
     assert!(rules(&right).is_empty());
 }
 
-/// Whoever uses an mbarrier has to have waited for its initialisation.
+/// A member has to wait for the initialisation of an mbarrier before it uses it.
 #[test]
 fn initialisations() {
     let text = "\
@@ -172,7 +172,7 @@ role w[i in 0..2] {
     );
 }
 
-/// Each rule has a text, here or among those of kernels.
+/// Each rule has a text, either here or in the lint rules for kernels.
 #[test]
 fn each_rule_is_explained() {
     let here: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();

@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use super::finding::Word;
 
-/// One finding, on one line.
+/// The workflow command for a finding, on one line.
 pub fn line(finding: &Finding) -> String {
     let met = finding.expectation.as_ref().map(|expected| expected.met);
     let level = match (met, finding.verdict) {
@@ -27,7 +27,7 @@ pub fn line(finding: &Finding) -> String {
     )
 }
 
-/// What went wrong, on one line.
+/// The workflow command for an error, on one line.
 pub fn failure(text: &str) -> String {
     let text = text.trim_end();
     let text = text.strip_prefix("error: ").unwrap_or(text);

@@ -1,4 +1,4 @@
-//! A proof that the kernel checked, in words.
+//! Words a proof that the trusted kernel has checked.
 
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
@@ -223,7 +223,7 @@ impl Words<'_> {
         format!("it {}", links.join(", who "))
     }
 
-    /// The variables of loops, and where waits stand.
+    /// Collects the names of loop variables, and the places of waits.
     fn collect(&self, body: &[Node], loops: &mut [String], waits: &mut Vec<(Span, usize)>) {
         for node in body {
             match node {

@@ -1,6 +1,6 @@
-//! Names of many members in few words: `thread[0][0..128]`, as ranges are written in the language.
+//! Abbreviates the names of consecutive members as a range: `thread[0][0..128]`, in the syntax of the language.
 
-/// From how many on neighbours are put together.
+/// The fewest consecutive names that become a range.
 const MANY: usize = 3;
 
 /// A name without its last index, and that index.
@@ -9,7 +9,7 @@ fn parts(name: &str) -> Option<(&str, i64)> {
     Some((prefix, index.parse().ok()?))
 }
 
-/// Whether a name is the one after another: the same but for the last index, which is one more.
+/// Whether a name is the successor of another: the names are equal, except that the last index is one more.
 fn follows(name: &str, before: &str) -> bool {
     match (parts(before), parts(name)) {
         (Some((prefix, index)), Some((same, next))) => prefix == same && next == index + 1,
@@ -17,7 +17,7 @@ fn follows(name: &str, before: &str) -> bool {
     }
 }
 
-/// One name for neighbours, given the first and the last of them.
+/// The name of a range, given its first and its last name.
 fn range(first: &str, last: &str) -> String {
     match (parts(first), parts(last)) {
         (Some((prefix, from)), Some((_, to))) => format!("{prefix}[{from}..{}]", to + 1),
@@ -25,8 +25,8 @@ fn range(first: &str, last: &str) -> String {
     }
 }
 
-/// Neighbours put together, where they are many and go on like each other, and each of the others
-/// apart; all in their order.
+/// Groups consecutive items whose names follow each other and that are `alike`. A group of fewer than [`MANY`] items is
+/// split into single items. The order is kept.
 pub(super) fn together<T>(
     items: &[T],
     name: impl Fn(&T) -> &str,
@@ -44,7 +44,7 @@ pub(super) fn together<T>(
     named.collect()
 }
 
-/// The same names in the same order, where many neighbours are one.
+/// The names in their order, with consecutive ones as a range.
 pub(super) fn ranges(names: &[&str]) -> Vec<String> {
     let together = together(names, |name| name, |_, _| true);
     together.into_iter().map(|(name, _)| name).collect()

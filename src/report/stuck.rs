@@ -1,4 +1,4 @@
-//! A stuck state, explained: who waits for what, why in vain, and how it came to that.
+//! Explains a stuck state: which member waits for what, why that does not happen, and what led to it.
 
 use serde::Serialize;
 
@@ -24,45 +24,45 @@ use super::words;
 /// A stuck state, explained.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stuck {
-    /// Whether nobody can go on.
+    /// Whether no step is possible.
     #[serde(skip)]
     pub is_final: bool,
-    /// One sentence about what made it so.
+    /// One sentence about the cause.
     pub sentence: String,
-    /// What kind of cause that is; absent where somebody can go on, and of a hazard.
+    /// The kind of the cause. Absent for a hazard, and if a step is possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// The line of that wait, from 1.
+    /// The line of the wait in that sentence, from 1.
     pub line: Option<usize>,
     /// Every member that started and waits.
     pub blocked: Vec<Blocked>,
     /// The names of the members that never start.
     pub unstarted: Vec<String>,
-    /// Who waits for whom, one sentence each, up to the reason or around in a cycle.
+    /// The wait-for chain, one sentence for each edge. It ends at the cause or in a cycle.
     pub chain: Vec<String>,
-    /// The same of everybody who waits, as a graph.
+    /// The wait-for graph of all blocked members.
     #[serde(skip)]
     pub graph: Vec<Node>,
     /// Every element that is used.
     pub elements: Vec<Element>,
-    /// The same cause, for whoever words it anew.
+    /// The cause as data, from which [`Stuck::cite`] words the sentences again.
     #[serde(skip)]
     pub culprit: Option<Culprit>,
-    /// What a hazard is, for the same.
+    /// The hazard as data, for the same purpose.
     #[serde(skip)]
     pub told: Option<Sentence>,
 }
 
-/// What is said where nothing is wrong yet.
+/// The sentence for a state in which a step is possible.
 const GOES_ON: &str = "somebody can still go on";
 
-/// The same where nobody can.
+/// The sentence for a stuck state, and the reason of a blocked member, if no better one is known.
 const NOBODY: &str = "nobody can go on";
 
-/// How many waits are named where there is no reason to name.
+/// The most waits that are named if no cause is known.
 const MOST_WAITS: usize = 4;
 
-/// A member that waits in vain.
+/// A blocked member.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Blocked {
     /// Its name.
@@ -74,24 +74,24 @@ pub struct Blocked {
     pub kernel: Option<Cited>,
     /// The element it waits on.
     pub element: String,
-    /// What it waits for there.
+    /// The awaited value or phase.
     pub wants: String,
-    /// What there is instead.
+    /// The actual value or phase.
     pub value: String,
-    /// Why that does not change.
+    /// Why the awaited value is not reached.
     pub why: String,
 }
 
 impl Blocked {
-    /// Whether another member waits at the same place for the same, and finds the same.
+    /// Whether another member waits at the same line for the same value, and sees the same value.
     pub(super) fn is_like(&self, other: &Blocked) -> bool {
         let place = |b: &Blocked| (b.line, b.element.clone(), b.wants.clone(), b.value.clone());
         place(self) == place(other)
     }
 }
 
-/// Explains a state in which nobody can go on. In any other state it only lists who is blocked:
-/// there is no reason yet.
+/// Explains a stuck state. For any other state it only lists the blocked members, because there is no
+/// cause yet.
 pub fn explain(scene: Scene<'_>) -> Stuck {
     let straight = culprit::straight(scene.instance, scene.schedule, scene.state);
     let scene = Scene {
@@ -157,7 +157,7 @@ pub fn explain(scene: Scene<'_>) -> Stuck {
 }
 
 impl Stuck {
-    /// Words the sentences anew for a reader to whom the lines of the protocol's text are these.
+    /// Words the sentences again, with each line of the protocol's text cited as `cited` says.
     fn say(&mut self, cited: impl Fn(usize) -> Cited + Copy) {
         if let Some(told) = &self.told {
             self.sentence = told.say(cited);
@@ -172,7 +172,7 @@ impl Stuck {
         }
     }
 
-    /// Words everything anew for a reader of the kernel that the protocol was recovered from.
+    /// Words everything again, with lines of the kernel in place of lines of the recovered protocol.
     pub fn cite(&mut self, cited: impl Fn(usize) -> Cited + Copy) {
         self.say(cited);
         for blocked in &mut self.blocked {
@@ -184,7 +184,7 @@ impl Stuck {
     }
 }
 
-/// Explains what a replayed counterexample shows: the stuck state it ends in, or the hazard.
+/// Explains the result of a replayed counterexample: the stuck state at its end, or the hazard.
 pub fn shown(protocol: &Protocol, replayed: &Replayed) -> Stuck {
     let Some((found, data)) = &replayed.hazard else {
         return explain(Scene {

@@ -1,11 +1,11 @@
-//! Steps in words, as obligations name them.
+//! Words the steps of the Horn system.
 
 use super::steps::Origin;
 use super::system::System;
 use crate::certificate::exact;
 
 impl System<'_> {
-    /// What a step is, in words.
+    /// The step in words.
     pub fn origin_name(&self, origin: Origin, source: &str) -> String {
         match origin {
             Origin::Shift => "the move of the base".to_owned(),
@@ -16,7 +16,7 @@ impl System<'_> {
         }
     }
 
-    /// Where members stand, in words.
+    /// The location in words: the operation that a member executes next.
     pub fn location_name(&self, group: usize, location: usize, source: &str) -> String {
         let [before, round, _] = self.layout.groups[group];
         let members = &self.groups[group];

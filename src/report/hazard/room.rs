@@ -1,4 +1,5 @@
-//! Data without room, and pools that are not whole in the end.
+//! Words hazards of allocation: data that is used while it has no room in its pool, and pools that are not whole in the
+//! end.
 
 use crate::semantics::data::Data;
 use crate::semantics::data::Lifetime;
@@ -75,7 +76,7 @@ pub(super) fn tell(
     }
 }
 
-/// What is not given back, and by whom: the first one that takes more than it gives back.
+/// A pool that is not whole in the end. Names the first member that takes more than it gives back.
 fn kept(teller: &Teller<'_>, cell: CellId, amount: i64) -> Told {
     let name = teller.instance.cell_name(cell);
     let sentence = format!("{amount} of {name} are not given back when everybody has finished");
@@ -101,8 +102,8 @@ fn kept(teller: &Teller<'_>, cell: CellId, amount: i64) -> Told {
     whole(sentence)
 }
 
-/// Whose statement gives room to a slot or takes it: the last one that is done in a state, or else the
-/// first one.
+/// The member and the statement that begins (or ends) the room of a slot. Of several, it is the last one that has been
+/// executed in this state, or the first one if none has been executed.
 fn lifetime<'d>(
     data: Option<&'d Data>,
     state: &State,

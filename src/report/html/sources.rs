@@ -1,5 +1,5 @@
-//! The texts beside a run: the kernel's sources where they can be read, its compiled text where no line of a source is known,
-//! and the text of the protocol.
+//! The source panels beside a run in the HTML report: the kernel's source files, if they can be read; its compiled text, if
+//! a statement has no source line; and the text of the protocol.
 
 use std::collections::BTreeSet;
 
@@ -9,34 +9,34 @@ use maud::html;
 use super::super::finding::Finding;
 use super::super::text::visible;
 
-/// How many lines around those that matter are shown of a source.
+/// The number of lines of context around each line of a source file that the protocol refers to.
 const AROUND: usize = 6;
 
 /// The most lines of one text.
 const LINES: usize = 4000;
 
-/// Texts in the order in which they are shown.
+/// The panels, in the order in which they are shown.
 pub struct Panels {
     panels: Vec<Panel>,
 }
 
 struct Panel {
     title: String,
-    /// Its lines by number; numbers that are left out are not shown.
+    /// The lines that are shown, with their numbers.
     lines: Vec<(usize, String)>,
     what: What,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
-    /// A source, by the name that lines of the protocol have behind them.
+    /// A source file, by the name in the comments of the protocol.
     Source(String),
     Compiled,
     Protocol,
 }
 
 impl Panels {
-    /// The texts of a finding.
+    /// The panels of a finding.
     pub fn of(finding: &Finding) -> Panels {
         let mut panels = Vec::new();
         let count = finding.source.lines().count();
@@ -87,7 +87,7 @@ impl Panels {
         Panels { panels }
     }
 
-    /// Where a line of the protocol is shown first: the number of the text, and the line there.
+    /// The first panel that shows a line of the protocol or the kernel line for it: the number of the panel, and the line.
     pub fn place(&self, finding: &Finding, line: usize) -> Option<(usize, usize)> {
         let find = |what: &What, line: usize| {
             let at = self.panels.iter().position(|panel| panel.what == *what)?;
@@ -104,7 +104,7 @@ impl Panels {
             .or_else(|| find(&What::Protocol, line))
     }
 
-    /// The texts; these lines of the protocol are waited at.
+    /// The panels as HTML. `waits` are the lines of the protocol at which members wait.
     pub fn markup(&self, finding: &Finding, waits: &[usize]) -> Markup {
         let places: Vec<(usize, usize)> = waits
             .iter()
