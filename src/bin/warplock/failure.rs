@@ -1,4 +1,4 @@
-//! Why a command ended without doing what it was asked to.
+//! Failures: why a command ended early.
 
 use std::fmt;
 use std::path::Path;
@@ -12,25 +12,25 @@ use crate::exit::Exit;
 /// A failure, as shown on stderr.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// A mistake of the user's, or a file that cannot be read or written. A lowercase fragment.
+    /// A user error, or a file that cannot be read or written. A lowercase fragment.
     Input {
         /// What is wrong.
         message: String,
         /// What to do about it.
         hint: Option<String>,
     },
-    /// Findings about a text, already laid out.
+    /// Diagnostics of a protocol's text, already formatted.
     Text(String),
-    /// Evidence that does not hold. A lowercase fragment.
+    /// A certificate or a witness that the checker does not accept. A lowercase fragment.
     Refused(String),
-    /// A mistake of ours. A lowercase fragment.
+    /// A bug in Warplock. A lowercase fragment.
     Internal(String),
-    /// A signal; how far it got.
+    /// A signal ended the command. The text says what had been done by then.
     Interrupted(String),
 }
 
 impl Failure {
-    /// A mistake of the user's.
+    /// A user error.
     pub fn input(message: impl Into<String>) -> Failure {
         Failure::Input {
             message: message.into(),
@@ -38,7 +38,7 @@ impl Failure {
         }
     }
 
-    /// A file that something failed for.
+    /// An operation on a file failed.
     pub fn file(what: &str, path: &Path, error: impl fmt::Display) -> Failure {
         Failure::input(format!(
             "cannot {what} {}: {error}",
@@ -46,7 +46,7 @@ impl Failure {
         ))
     }
 
-    /// Says what to do about it.
+    /// Adds a hint.
     pub fn hint(self, advice: impl Into<String>) -> Failure {
         match self {
             Failure::Input { message, .. } => Failure::Input {
@@ -57,12 +57,12 @@ impl Failure {
         }
     }
 
-    /// Findings about a text.
+    /// Diagnostics of a protocol's text.
     pub fn text(findings: &[Diagnostic], name: &str, source: &str, style: Style) -> Failure {
         Failure::Text(warplock::text::render(findings, name, source, style.color))
     }
 
-    /// How the program ends because of it.
+    /// The exit code.
     pub fn exit(&self) -> Exit {
         match self {
             Failure::Input { .. } | Failure::Text(_) => Exit::Input,
@@ -71,7 +71,7 @@ impl Failure {
         }
     }
 
-    /// What is shown, ending with a line end.
+    /// The message, with a line end.
     pub fn rendered(&self, style: Style) -> String {
         let error = style.bad("error:");
         match self {

@@ -103,7 +103,7 @@ struct Work {
 }
 
 impl Work {
-    /// A failure means that there is nothing to accept or to reject.
+    /// Checks the certificate. A failure means that it could not be checked.
     fn check(self) -> Result<Result<Checked, Rejection>, Failure> {
         let manifest = if self.path.is_dir() {
             self.path.join(manifest::MANIFEST)
@@ -136,7 +136,7 @@ impl Work {
         let tell = |what: &str| self.progress.tell(self.number, what);
         patience::until(end, || {
             let checked = manifest::check(&certificate, &self.solver, self.time, &tell)?;
-            // Everything holds of no values at all.
+            // If no values satisfy the assumptions, every property holds.
             match verdict::nothing_to_decide(&manifest::protocol(&certificate)?) {
                 None => Ok(checked),
                 Some(reason) => Err(Rejection::Mismatch(reason.to_owned())),

@@ -1,4 +1,4 @@
-//! `--emit FORM -o PATH`: choosing the form and writing the file.
+//! `--emit FORM -o PATH`: selects the output format for tensors, and writes the file.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -32,8 +32,8 @@ fn form() -> impl TypedValueParser<Value = Emission> {
 }
 
 impl Target {
-    /// The form to write, if anything is to be written: the one given or, failing that, the one
-    /// that the file's name says.
+    /// The format to write, if there is anything to write. It is the one given by `--emit`, or else the
+    /// one of the file's extension.
     pub fn form(&self) -> Result<Option<Emission>, Failure> {
         let extension = self.output.as_deref().and_then(Path::extension);
         match (self.emit, &self.output, extension.and_then(|e| e.to_str())) {
@@ -51,7 +51,8 @@ impl Target {
         }
     }
 
-    /// Whether what is written leaves standard output to the report.
+    /// Whether standard output is free for the report, because the tensors go to a file or are not
+    /// written.
     pub fn leaves_stdout(&self) -> bool {
         self.output.is_some() || self.emit.is_none()
     }

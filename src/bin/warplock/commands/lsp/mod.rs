@@ -1,7 +1,7 @@
 //! `warplock lsp`: a language server for protocol files, over standard input and output.
 //!
-//! One loop takes what comes, in its order: messages of the client, and results of checks, which run in threads of
-//! their own. Only the loop writes.
+//! An event loop handles two kinds of events in the order of their arrival: messages of the client, and results of checks.
+//! Checks run in other threads. Only the loop writes to standard output.
 
 mod capabilities;
 mod document;
@@ -41,21 +41,21 @@ pub struct Arguments {
     pub stdio: bool,
 }
 
-/// Something that the loop takes.
+/// An event of the loop.
 enum Event {
     /// A message of the client.
     Message(Message),
-    /// Something of the client that is no message, and what is wrong with it.
+    /// Invalid input from the client, and what is wrong with it.
     Damaged(ErrorCode, String),
-    /// The client says nothing any more.
+    /// The client has closed its output.
     Closed,
-    /// What a check is doing.
+    /// The current stage of a check.
     Stage(u64, String),
-    /// What came of a check.
+    /// The result of a check.
     Decided(u64, Result<Vec<Finding>, Failure>),
 }
 
-/// Serves, until the client ends it.
+/// Runs the server until the client ends it.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
     let (sender, events) = mpsc::channel();
