@@ -56,7 +56,7 @@ pub struct Stuck {
 /// The sentence for a state in which a step is possible.
 const GOES_ON: &str = "somebody can still go on";
 
-/// The sentence for a stuck state, and the reason of a blocked member, if no better one is known.
+/// The reason of a blocked member of a stuck state, if no better one is known.
 const NOBODY: &str = "nobody can go on";
 
 /// The most waits that are named if no cause is known.
