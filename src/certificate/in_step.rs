@@ -2,7 +2,7 @@
 //!
 //! The semantics take an arrival for done when its instruction is. On hardware an arrival at another CTA lands later. Kernels
 //! say so by assumptions in their head, one of which begins with [`OUT_OF_STEP`]. A proof that everything is in step does not rest on
-//! that one, but only on this: an arrival lands at an mbarrier before anything passes or lands there that comes behind it *causally*,
+//! that one, but only on this: an arrival lands at an mbarrier before anything passes or lands there that comes after it *causally*,
 //! by the order of programs and by waits that have passed.
 //!
 //! # The condition
@@ -26,7 +26,7 @@
 //! - *Something lands too early.* In the run without delays the generations before its own are complete, by what `P` did. All of that has
 //!   landed. So they are complete here, too.
 //! - *Something lands too late.* Its own generation is complete without it. What completed it does not come causally
-//!   behind it, or it would have landed. So there is a run without delays that does this and what it needs first, and then `P`. In it, what
+//!   after it, or it would have landed. So there is a run without delays that does this and what it needs first, and then `P`. In it, what
 //!   lands is in a later generation.
 //!
 //! Each time there is a contradiction. So everything is in step. Now put each arrival where its instruction is. A wait then finds at

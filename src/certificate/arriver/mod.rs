@@ -1,7 +1,7 @@
 //! The arriver rule: whoever comes last does what is left, and does not wait there.
 //!
 //! Example: each CTA counts itself by `t = fetch_add(c, 1)`. The one that reads `N - 1` adds up what all have left. In general,
-//! let a semaphore be changed by one statement alone, `let t = fetch_add(c[e], 1)`, and let `t` be used behind it in
+//! let a semaphore be changed by one statement alone, `let t = fetch_add(c[e], 1)`, and let `t` be used after it in
 //! `if t == L { X }` alone, or in `if t != L { return } X` at the end of the program. Let `X` block nowhere, and depend on
 //! nothing but the element. The protocol is *taken apart*: `c[e] += 1` stands in place of the operation and of `X`, and another
 //! role has one member for each element, which does `wait c[e] >= L + 1` and then `X`.
@@ -9,7 +9,7 @@
 //! **Why the protocol does not get stuck if that one does not.** An element counts from no more than `L` on, one by one, so at
 //! most one operation returns `L`, the one after which the wait passes. Take a run of the protocol to a stuck state. Let the
 //! new members do the steps of `X` when others do them in that run. This is a run of the other protocol, for `X` is done where
-//! the wait has passed, all semaphores have the same values, and `X` orders nothing behind it that blocks. At its end nobody is
+//! the wait has passed, all semaphores have the same values, and `X` orders nothing after it that blocks. At its end nobody is
 //! inside `X`, as `X` does not block. So a new member has finished, or its element is at most `L` and it waits, and everybody
 //! else stands at the same statement as in the protocol. Nobody can go on in the other protocol either, and who has not
 //! finished is the same.

@@ -10,7 +10,7 @@
 //! 3. *(deliveries)* a member's `g`th delivery by one operation is made after generation `g - 1`
 //!    has completed; where all of a member's deliveries come directly after an arrival of its, and
 //!    equally many bytes each time, they are numbered with these arrivals instead. Operations that
-//!    deliver equally many bytes in the same place behind one arrival each, as in a loop and in front
+//!    deliver equally many bytes in the same place after one arrival each, as in a loop and in front
 //!    of it, are counted as one operation: what is shown of it is about all of them together. Where a
 //!    member delivers but never arrives, the certificate says which operations are counted as one
 //!    ([`Deliveries`](super::artefact::Deliveries)). Nothing but their equal bytes is asked of them, since
@@ -239,7 +239,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The operations of a class that deliver at an object: together those that are the first, the second and
-    /// so on behind an arrival that expects bytes, if there is one of each behind every such arrival and it
+    /// so on after an arrival that expects bytes, if there is one of each after every such arrival and it
     /// delivers equally many bytes; otherwise each by itself. Which ones are put together is the same wherever
     /// it is asked, since what is shown of them is about all together. Of a class that does not arrive there,
     /// the certificate says it.
@@ -298,7 +298,7 @@ impl<'a> Rule<'a> {
         Ok(visits.map(|all| all.into_iter().fold(Expr::Int(0), super::algebra::add)))
     }
 
-    /// These deliveries of a class that arrives at their object, by their places behind its arrivals.
+    /// These deliveries of a class that arrives at their object, by their places after its arrivals.
     fn behind_arrivals(&self, class: usize, object: ObjectId, all: &[usize]) -> Vec<Vec<usize>> {
         let sites = &self.classes[class].flow.sites;
         let at_object = |nth: &usize| sites[*nth].object == object;

@@ -244,7 +244,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The ways in which a place of another member may lie beyond a stop, or one of the same member
-    /// behind the wait, as long as an access lasts that such a wait ends.
+    /// after the wait, as long as an access lasts that such a wait ends.
     pub(super) fn over_by_deferred(
         &self,
         setting: &mut Setting<'a>,

@@ -19,7 +19,7 @@
 //! # Why that suffices
 //!
 //! By 2 an element gets room at most once in a run and loses it at most once, by 3 in this order. Held
-//! at the point right behind the `acquire`, a member has done it and nothing later; nobody comes to the
+//! at the point directly after the `acquire`, a member has done it and nothing later; nobody comes to the
 //! access by then, so nobody does while it stands further back either: the system in which it is held
 //! earlier lets nobody get further. So an access that is next or under way comes after the room begins.
 //! By 4, and the argument of `races.rs`, no state has an access that lasts and an end of room that has

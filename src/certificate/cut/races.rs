@@ -22,7 +22,7 @@
 //! never comes. In that system nobody ever gets beyond the stops, by the rule's point (a). What
 //! lies beyond a stop has not begun.
 //!
-//! *Withheld.* Commits of one member land in the order in which they are started and behind its
+//! *Withheld.* Commits of one member land in the order in which they are started and after its
 //! copies, so while one of these is in flight, no later commit has landed. Other copies
 //! may have. Nothing is withheld of somebody who does not get as far as the operation: every stop of
 //! the member itself comes after it.

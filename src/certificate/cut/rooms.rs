@@ -145,7 +145,7 @@ impl<'a> Rule<'a> {
         let (first, at) = (&flow.points[end.point].path, &flow.points[begin.point].path);
         let pairs = first.loops.iter().zip(&at.loops);
         let common = pairs.take_while(|(a, b)| a == b).count();
-        // With nothing to count up, it has to stand behind the end.
+        // With nothing to count up, it has to follow the end.
         let depths = (begin.point > end.point).then_some(None);
         for depth in depths.into_iter().chain((0..common).map(Some)) {
             let mut values = then.clone();

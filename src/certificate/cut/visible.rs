@@ -391,7 +391,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The waits of other iterations that end a write, each with the point from which on it is known:
-    /// the wait itself, or a fence behind it if the read goes past what a write is known to.
+    /// the wait itself, or a fence after it if the read goes past what a write is known to.
     fn shown_by_waits(&self, write: &Access, read: &Access) -> Vec<(usize, usize)> {
         let flow = &self.classes[write.class].flow;
         let waits = deferred::waits(flow, write.point).into_iter();

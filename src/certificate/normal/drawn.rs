@@ -42,7 +42,7 @@
 //!
 //! # What is refused
 //!
-//! In front of the operation, nothing but work on data may stand: nobody is held up there. Behind a result an index of declared data
+//! In front of the operation, nothing but work on data may stand: nobody is held up there. After a result an index of declared data
 //! outside its extents is undefined for every property, so it has to be plainly inside. All of this is about deadlock:
 //! no other property is proved of such a protocol ([`super::super::argument`]).
 

@@ -210,7 +210,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// The iterations of a loop, one behind the other. Rules tell statements apart by their numbers, so only the first iteration
+    /// The iterations of a loop, one after the other. Rules tell statements apart by their numbers, so only the first iteration
     /// keeps those that it has.
     fn unrolled(&self, stmt: &Stmt, this: &Loop<'_>, trips: i64) -> Vec<Stmt> {
         let mut order: Vec<i64> = (0..trips).collect();

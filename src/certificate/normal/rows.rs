@@ -6,7 +6,7 @@
 //! Inside `B` there may be loops `for k in 0..n`. They need no branch around them, so
 //! `if n > 0 { A for k in 0..n { C } D }` becomes `for j in 0..min(1, n) { A } for k in 0..n { C } for j in 0..min(1, n) { D }`.
 //!
-//! `B` neither changes what the condition looks at nor leaves a loop, so the condition is the same behind each part of it. It is
+//! `B` neither changes what the condition looks at nor leaves a loop, so the condition is the same after each part of it. It is
 //! evaluated more often than before, but only in iterations in which it was evaluated before, at the same values.
 //!
 //! Who knows branches and not such loops reads them back with [`once`].

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Let `B` change neither `x` nor what `e` looks at, and never leave the loop. Then `x` is `x0 + e * i` in iteration `i`, where
-//! `x0` is its value in front of the loop, and `x0 + e * max(b, 0)` behind the loop. A step in front of the branch has been done
+//! `x0` is its value in front of the loop, and `x0 + e * max(b, 0)` after the loop. A step in front of the branch has been done
 //! once more when `B` begins. So the loop is the same as
 //!
 //! ```text

@@ -6,14 +6,14 @@
 //!
 //! Here `x[t]` counts 0, 1, ... up to `S - 1`, and then 0 for another launch. That gets stuck only if `x[t] += 1` does in place of it.
 //!
-//! *In general.* Let a semaphore begin at 0, and let one role use it, by a wait for its index `s` that runs from 0 to below `S`, and behind
+//! *In general.* Let a semaphore begin at 0, and let one role use it, by a wait for its index `s` that runs from 0 to below `S`, and after
 //! it in the same block by a statement that executes at most one of these: `x[e] = (s + 1) % S`, `x[e] = s + 1`, `x[e] += 1`, and, where
 //! `s == S - 1`, `x[e] = 0`. Let the element `e` name every other index of the role and the variable of every loop around. So at most
 //! one execution of the wait at an element is for each `s`.
 //!
 //! *Why.* In the protocol with `x[e] += 1` an element has the value `v` once `v` executions have added 1. As long as it has, only the execution for
-//! `s = v` passes its wait, and no other one until it has added. So it adds where the value is `s`, and the value is `s + 1` behind
-//! it, as in the protocol with the assignment. They differ only behind the execution for `s = S - 1`. By then all `S` of them have added at this
+//! `s = v` passes its wait, and no other one until it has added. So it adds where the value is `s`, and the value is `s + 1` after
+//! it, as in the protocol with the assignment. They differ only after the execution for `s = S - 1`. By then all `S` of them have added at this
 //! element, so nobody waits there any more. Hence both have the same runs.
 //!
 //! *Memory.* An addition goes on with what was released before it, and an assignment does not. Here each wait acquires and each
@@ -224,7 +224,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// Whether a value is that of the next turn, or 0 behind the last one.
+    /// Whether a value is that of the next turn, or 0 after the last one.
     fn is_next(&self, value: &Expr, last: bool) -> bool {
         let next = |e: &Expr| {
             let apart = Polynomial::of(e).minus(&self.number);

@@ -64,7 +64,7 @@ pub struct Seat {
     pub lane: usize,
     /// The number of its first registration.
     pub first: i64,
-    /// Whether it takes part in no generation behind its last registration.
+    /// Whether it takes part in no generation after its last registration.
     pub ends: bool,
 }
 

@@ -64,7 +64,7 @@ impl Rule<'_> {
     }
 
     /// What has to hold for the links of a chain, whatever it is to show in the end. It holds of every part of a chain from its
-    /// beginning, so that a search need not go on behind a link of which it does not.
+    /// beginning, so that a search need not go on after a link of which it does not.
     pub fn linked(
         &self,
         about: About,

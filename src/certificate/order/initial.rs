@@ -6,7 +6,7 @@
 //!    member; all elements of a lane are initialised by the same class;
 //! 2. *(before)* a member that comes to a use of an element knows that all elements of its lane have been initialised
 //!    ([`super::artefact::About::Initialised`]): a chain, as those of the rule, leads to the member that initialises
-//!    them, at a place behind all of these operations. (Without links it is the member itself.)
+//!    them, at a place after all of these operations. (Without links it is the member itself.)
 //!
 //! *Why this is sound.* Leave out the operations that initialise, and let every mbarrier be there from the beginning. This protocol
 //! is free of deadlock by the rule, and its states are tidy. Take a run of the protocol, and the first step in it that

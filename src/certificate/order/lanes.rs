@@ -88,7 +88,7 @@ fn of(uses: &[(usize, usize)], class: usize) -> impl Iterator<Item = usize> {
 }
 
 /// The lanes of a protocol, and the classes that have a shadow (see `bytes.rs`). The first of these is numbered as if it came
-/// behind the last class. Registrations are those of classes; `again.rs` moves some to shadows.
+/// after the last class. Registrations are those of classes; `again.rs` moves some to shadows.
 ///
 /// # Errors
 ///
@@ -123,7 +123,7 @@ pub fn member(class: usize, classes: usize, shadows: &[usize]) -> usize {
 }
 
 /// Gives deliveries that are apart from their class's arrivals to shadows of the class: the first ones to its first shadow, what
-/// is delivered behind a barrier to its second, and so on. Of a class that does not arrive the first ones are its own. Any other
+/// is delivered after a barrier to its second, and so on. Of a class that does not arrive the first ones are its own. Any other
 /// way to share them out would be as sound.
 fn shadows(lanes: &mut [Lane], classes: &[Class]) -> Vec<usize> {
     let mut shadows: Vec<usize> = Vec::new();
@@ -140,7 +140,7 @@ fn shadows(lanes: &mut [Lane], classes: &[Class]) -> Vec<usize> {
                 continue;
             }
             let last = at_once.last().copied().unwrap_or(*site);
-            // Behind an arrival or a wait by parity another turn may have begun.
+            // After an arrival or a wait by parity another turn may have begun.
             let begins = |at: &usize| {
                 let waits = matches!(sites[*at].kind, Kind::WaitParity { .. });
                 waits || lane.arrivals.contains(&(*class, *at))

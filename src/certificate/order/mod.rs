@@ -34,7 +34,7 @@
 //!
 //! *Knows* is a chain ([`artefact::Chain`]): the member's own last wait at some lane was for some
 //! arrival of another class that has members; each of these made it after its own last wait at
-//! another lane, and so on, until a member has had the wait in question behind it.
+//! another lane, and so on, until a member has passed the wait in question.
 //!
 //! A rank is a sum over the loops of a class of a weight times the number of iterations completed
 //! over the whole run, plus a number of the operation; weights are polynomials over parameters.

@@ -60,7 +60,7 @@ struct Held<'f> {
 }
 
 impl Held<'_> {
-    /// What it holds behind a piece of its program, from what it holds before.
+    /// What it holds after a piece of its program, from what it holds before.
     fn through(&mut self, nodes: &[Node], before: i64) -> Result<i64, Unsupported> {
         let mut now = before;
         for node in nodes {

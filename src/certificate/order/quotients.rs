@@ -12,7 +12,7 @@
 //!
 //! # Elsewhere
 //!
-//! The same quotient may stand elsewhere, as in `wait full[e / d % 2] e / d / 2 % 2` behind the loop. There the parameter takes its place as
+//! The same quotient may stand elsewhere, as in `wait full[e / d % 2] e / d / 2 % 2` after the loop. There the parameter takes its place as
 //! well. It is the quotient where `e` is not negative. That is to be shown wherever an expression with such a quotient is evaluated
 //! ([`Rule::dividends`](super::rule::Rule)), of the protocol in which only bounds have their parameters.
 

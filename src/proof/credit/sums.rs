@@ -8,7 +8,7 @@ use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
 
-/// The first value of a place, and the one behind its last.
+/// The first value of a place, and the one after its last.
 pub(super) fn range(place: &Place, values: &[i64], params: &[i64]) -> (i64, i64) {
     match place {
         Place::At(one) => {

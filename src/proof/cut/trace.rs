@@ -312,7 +312,7 @@ pub struct Step {
     pub adds: Amounts,
     /// How much its element must have for it to pass; `None` if it does not block.
     pub needs: Option<Amounts>,
-    /// Whether it lands behind what was started before.
+    /// Whether it lands after what was started before.
     pub commit: bool,
     /// Whether its element is one that every copy has for itself.
     pub private: bool,

@@ -19,7 +19,7 @@ pub enum Without {
     Answer,
 }
 
-/// Unknowns, by position: those of the program, and behind these one for each inequality, which is how much its left side is
+/// Unknowns, by position: those of the program, and after these one for each inequality, which is how much its left side is
 /// greater than its right side.
 #[derive(Debug)]
 pub struct Least {

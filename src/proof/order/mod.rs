@@ -311,7 +311,7 @@ impl Search<'_> {
         let Some(mut proof) = self.shown(&few)? else {
             return Ok(None);
         };
-        // What steps show is numbered behind the hypotheses.
+        // What steps show is numbered after the hypotheses.
         let factors = proof.0.iter_mut().flat_map(|step| &mut step.sum);
         for at in factors.flat_map(|multiple| &mut multiple.of) {
             *at = match places.get(*at) {

@@ -509,7 +509,7 @@ impl<'m> Shape<'m> {
         for (at, times) in &plane.terms {
             all[*at] = *times;
         }
-        // A rise is one of all operations behind it.
+        // A rise is one of all operations after it.
         let neighbours: Vec<(usize, usize)> = self.neighbours().collect();
         for (at, next) in neighbours.into_iter().rev() {
             all[at] = all[at].checked_add(all[next])?;

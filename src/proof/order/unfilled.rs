@@ -1,4 +1,4 @@
-//! Which arrivals might be unfilled: those behind all loops that expect bytes and deliver none, where the same class arrives at
+//! Which arrivals might be unfilled: those after all loops that expect bytes and deliver none, where the same class arrives at
 //! the same elements before.
 
 use crate::certificate::cut::flow::Kind;
@@ -12,7 +12,7 @@ pub(super) fn candidates(rule: &Rule<'_>) -> Vec<(usize, usize)> {
         let sites = &this.flow.sites;
         let behind = |at: usize| sites[at..].iter().all(|site| site.path.loops.is_empty());
         for lane in rule.lanes.iter().filter(|lane| !lane.brings(class)) {
-            // Behind others at the same elements.
+            // After others at the same elements.
             let last = lane.arrivals_of(class).skip(1);
             let last = last.filter(|at| behind(*at));
             all.extend(last.filter(|at| open(sites, *at)).map(|at| (class, at)));
@@ -21,7 +21,7 @@ pub(super) fn candidates(rule: &Rule<'_>) -> Vec<(usize, usize)> {
     all
 }
 
-/// Whether bytes are expected with an arrival, and none delivered behind it at the same element.
+/// Whether bytes are expected with an arrival, and none delivered after it at the same element.
 fn open(sites: &[Site], at: usize) -> bool {
     let this = &sites[at];
     let same = |site: &&Site| site.object == this.object && site.index == this.index;
