@@ -1,5 +1,5 @@
-//! The recovered protocol as text of our language, with the source line of every statement behind
-//! it. What is checked is this text, read like any other.
+//! The recovered protocol as text of our language, with the source line of each statement in a comment
+//! after it. This text is what is checked. It is parsed like any other.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -93,7 +93,7 @@ impl From<Obstacle> for Failure {
     }
 }
 
-/// Recovers the protocol of an entry, as text with the lines of the PTX behind it.
+/// Recovers the protocol of an entry, as text, with the line of the PTX that each statement comes from.
 ///
 /// Fails if the launch bounds are missing, or if there is something in the kernel's
 /// synchronization that is not understood.

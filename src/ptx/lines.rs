@@ -1,7 +1,7 @@
-//! Which line of the PTX stands behind a line of the recovered protocol.
+//! Maps lines of a recovered protocol to lines of the PTX.
 //!
-//! The text says so of each statement at the end of its line, which formatting leaves there; it is taken off again before
-//! anybody sees the text.
+//! While the text is built, a mark at the end of each statement has the line of the PTX. Formatting keeps the mark there. It
+//! is removed before the text is returned.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const MARK: &str = " @ptx ";
 pub struct Lifted {
     /// Its text.
     pub text: String,
-    /// For each line of the text, the line of the PTX behind it, from 1, where it is a statement.
+    /// For each line of the text that is a statement, the line of the PTX that it comes from, from 1.
     pub lines: Vec<Option<usize>>,
     /// Whether every counterexample is one of a launch.
     pub exact: bool,
@@ -78,8 +78,8 @@ impl Lifted {
         self.lines.insert(at, None);
     }
 
-    /// A protocol that was recovered from the control-flow graph, laid out as this program lays texts out. `lines` says for
-    /// each line of the text which line of the kernel stands behind it; such a line ends with a comment.
+    /// A protocol that was recovered from the control-flow graph, formatted as by `warplock fmt`. `lines` has for each line of
+    /// the text the line of the kernel that it comes from. Such a line ends with a comment.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@
 //!
 //! What lanes do one by one is written as one arrival of them all. Between the first of them and the last, others may arrive. That
 //! cannot be told if all arrivals there have the same count, as what is pending is then a multiple of it until the phase is complete.
-//! With different counts, an arrival may be too many that is none before or behind the lanes: such mbarriers are refused.
+//! With different counts, an arrival may be too many that is none before or after the lanes: such mbarriers are refused.
 //! If all arrivals of a run together are no more than a phase takes, none is too many.
 
 use std::collections::BTreeMap;

@@ -162,7 +162,7 @@ impl Boxes {
     }
 
     /// How many bytes a copy can write before the place where the next tensor copy begins, wherever it
-    /// begins itself; nothing if none begins behind it.
+    /// begins itself; nothing if none begins after it.
     fn room(&self, range: &Range) -> Option<i128> {
         let begun = self.begun.get(&(range.rank, range.base.clone()))?;
         let room = |at: i128| Some(begun.range(at + 1..).next()? - at);

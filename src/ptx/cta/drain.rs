@@ -62,7 +62,7 @@ pub(in crate::ptx) fn drained(
     all
 }
 
-/// The wait for the stage that comes so many behind that of a wait.
+/// The wait for the stage that comes so many after that of a wait.
 fn general(wait: &Statement, behind: &Sum, facts: &Facts) -> Option<Action> {
     let Action::Wait(address, parity) = &wait.action else {
         return None;

@@ -20,7 +20,7 @@ use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Sum;
 
-/// Puts expectations into the arrivals behind them.
+/// Puts expectations into the arrivals after them.
 pub(in crate::ptx) fn put_into_arrivals(followed: &mut Followed, families: &[Family]) {
     let unknowns = &followed.unknowns;
     for program in &mut followed.programs {

@@ -15,7 +15,7 @@ use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
 
-/// What is done to the words behind a pointer: what they are set to, and whether they are nothing but flags.
+/// The uses of the words that a pointer points to: what they are set to, and whether all of them are flags.
 #[derive(Debug, Default)]
 struct Used {
     set: Option<i128>,

@@ -5,10 +5,10 @@
 //! The groups are numbered as they are made, and each is one phase of an mbarrier at which the four warps arrive
 //! when they have issued it. These mbarriers are a ring of as many as there are groups in flight at once, and more than
 //! `n`: when a group is issued, the one that had its place before has been waited for, so no phase is missed, and a wait
-//! looks at the phase of its group or at the one right behind it.
+//! looks at the phase of its group or at the one directly after it.
 //!
-//! What has been waited for before is not waited for again: behind `wait_group 0` all groups have landed, so a
-//! `wait_group 1` behind the first group of the next tile waits for nothing.
+//! What has been waited for before is not waited for again: after `wait_group 0` all groups have landed, so a
+//! `wait_group 1` after the first group of the next tile waits for nothing.
 //!
 //! The numbers are made once loops that the compiler has written out are rolled up, and what a parameter is divided by is
 //! in the parameter.

@@ -395,7 +395,7 @@ impl Round {
         Some(done)
     }
 
-    /// How many rounds are done behind a loop that runs a known number of times, each of them compared by itself: the
+    /// How many rounds are done after a loop that runs a known number of times, each of them compared by itself: the
     /// compiler may have written what it does as something that is the same for these few only.
     fn one_by_one(
         &self,
@@ -436,7 +436,7 @@ impl Round {
         left.is_some_and(<[Statement]>::is_empty)
     }
 
-    /// What is left of statements behind the round of this number, if they begin with it.
+    /// What is left of statements after the round of this number, if they begin with it.
     fn without<'s>(
         &self,
         statements: &'s [Statement],

@@ -36,7 +36,7 @@ struct Event<'s> {
     looped: bool,
 }
 
-/// Leaves the ends of lives out, or says what may come behind one. Returns whether there were some to which copies go.
+/// Leaves the ends of lives out, or says what may come after one. Returns whether there were some to which copies go.
 pub(in crate::ptx) fn end_lives(
     followed: &mut Followed,
     launch: &Launch,

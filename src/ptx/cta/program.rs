@@ -160,7 +160,7 @@ pub(in crate::ptx) fn follow(
                     }
                     Err(obstacle) => {
                         failed = failed.or(Some(obstacle));
-                        // Warps behind it may say where the tensor memory lies.
+                        // Warps after it may say where the tensor memory lies.
                         if !data || !tensors.is_empty() {
                             break 'all;
                         }
@@ -384,7 +384,7 @@ pub(in crate::ptx) fn of_all(action: &Action, launch: &Launch) -> bool {
     matches!(action, Action::Sync(_, threads, _) if threads.as_constant() == Some(all))
 }
 
-/// The barriers at which all threads of a CTA meet: who goes on behind one knows that everybody has come.
+/// The barriers at which all threads of a CTA meet: who goes on after one knows that everybody has come.
 ///
 /// A barrier at which somebody arrives and goes on is none. Every arrival counts, so a warp that arrives twice completes it in
 /// the place of another one. Where everybody waits each warp is there once, as a warp that waits does not come again.

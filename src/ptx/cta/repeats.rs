@@ -1,5 +1,5 @@
 //! The same several times in a row is written as a loop: a kernel whose loops the compiler has written out altogether, as
-//! a hundred barriers one behind the other, is as quickly decided as one with a loop. Nothing is guessed: what is put
+//! a hundred barriers one after the other, is as quickly decided as one with a loop. Nothing is guessed: what is put
 //! together is equal, statement by statement, and done as often as before. Bytes are left where they are: which copies
 //! share what is expected is told by their blocks (`boxes.rs`).
 
@@ -83,7 +83,7 @@ fn moves_bytes(action: &Action) -> bool {
 mod tests {
     use super::*;
 
-    /// Ten pairs behind one that differs, and three that are too few.
+    /// Ten pairs after one that differs, and three that are too few.
     #[test]
     fn pairs_in_a_row() {
         let mut unknowns = Unknowns::default();

@@ -1,5 +1,5 @@
 //! Loops that the compiler has written out several times over are rolled up again: a loop of `n` rounds
-//! whose body does for `4k`, `4k + 1`, `4k + 2` and `4k + 3` what the loop behind it does for the rest is
+//! whose body does for `4k`, `4k + 1`, `4k + 2` and `4k + 3` what the loop after it does for the rest is
 //! one loop. Nothing is guessed: every statement of the loop that is written instead is compared with
 //! the one that it stands for.
 
@@ -152,7 +152,7 @@ fn copied(
     let by = i128::try_from(copies).ok()?;
     let index = Sum::unknown(number);
     let written = times.scaled(by);
-    // What is done in a round, from what the rest does in those behind the others, or from what the
+    // What is done in a round, from what the rest does in those after the others, or from what the
     // first copy does in every fourth.
     let open = Facts::default();
     let before = |u: Unknown| (u == number).then(|| index.minus(&written));

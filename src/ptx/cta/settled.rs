@@ -46,10 +46,10 @@ fn drop(followed: &mut Followed, which: &dyn Fn(&Action) -> bool) {
 }
 
 /// Whether the registers that warps of a CTA take are covered by what has been given back: until
-/// the last of it, everybody only meets everybody else, nothing is given back behind more meetings
-/// than anything is taken behind, and it is enough.
+/// the last of it, everybody only meets everybody else, nothing is given back after more meetings
+/// than anything is taken after, and it is enough.
 ///
-/// Who takes has passed as many meetings as any that something is given back behind, so everybody has
+/// Who takes has passed as many meetings as any that something is given back after, so everybody has
 /// come to those meetings, and all of them have completed. Whoever gives back then has nothing before it
 /// but what does not block: it has not taken anything itself, and of the meetings that it still has to
 /// pass for it none is open. So everything is given back without anybody's help, and suffices for all.

@@ -33,7 +33,7 @@ const TWICE: &str = "lanes of the warp make this arrival come when their copies 
                      have landed when a phase is complete is not told apart";
 const LANDED: &str = "arrivals behind `cp.async` copies have come before the warp asks for the next ones at the same mbarrier";
 
-/// How many arrivals behind copies a warp asks for, up to 2.
+/// How many arrivals after copies a warp asks for, up to 2.
 fn behind_copies(statements: &[Statement], behind: &dyn Fn(usize) -> bool) -> usize {
     let of = |statement: &Statement| match &statement.action {
         Action::For(_, _, body) => behind_copies(body, behind) * 2,
@@ -44,7 +44,7 @@ fn behind_copies(statements: &[Statement], behind: &dyn Fn(usize) -> bool) -> us
     statements.iter().map(of).sum::<usize>().min(2)
 }
 
-/// Where lanes arrive behind copies at an mbarrier at which they have done so since their warp has last waited.
+/// Where lanes arrive after copies at an mbarrier at which they have done so since their warp has last waited.
 fn twice(
     statements: &[Statement],
     behind: &dyn Fn(usize) -> bool,
@@ -99,7 +99,7 @@ pub(in crate::ptx) fn taken(
     let mut misused: Option<Obstacle> = None;
     for program in &followed.programs {
         let (mut copies, mut commits) = (false, false);
-        // Bulk copies and tensor work, and where an arrival comes behind copies of threads.
+        // Bulk copies and tensor work, and where an arrival comes after copies of threads.
         let (mut others, mut behind) = (false, None);
         each(&program.statements, &mut |s| {
             match &s.action {
@@ -157,7 +157,7 @@ pub(in crate::ptx) fn taken(
                 taken.insert(LANDED);
             }
         }
-        // In the language, a commit comes behind all that its member has started before.
+        // In the language, a commit comes after all that its member has started before.
         if let Some(at) = behind.filter(|_| others) {
             return Err(Obstacle::new(at, MIXED));
         }

@@ -58,9 +58,9 @@ pub(in crate::ptx) fn passed_on(programs: &mut [Program], unknowns: &Unknowns) {
 
 struct Passing<'p> {
     unknowns: &'p Unknowns,
-    /// Pointers behind which one thing is written, by one warp.
+    /// Pointers through which one warp writes one value.
     written: BTreeSet<Unknown>,
-    /// Pointers behind which one thing is waited for, by one warp.
+    /// Pointers through which one warp waits for one value.
     waited: BTreeSet<Unknown>,
     /// The loops around, with how often they run.
     loops: Vec<(Unknown, Sum)>,

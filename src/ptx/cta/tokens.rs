@@ -18,7 +18,7 @@
 //! both: the kernel hangs exactly if the text does. That others arrive at most once more is seen by
 //! comparing their loops with those of `w`.
 //!
-//! A copy that is started right before such an arrival is written behind it, and what is expected before both. A phase in
+//! A copy that is started right before such an arrival is written after it, and what is expected before both. A phase in
 //! which the warp has yet to arrive is not complete, so nobody can tell whether the bytes landed before the arrival.
 
 use std::collections::BTreeMap;
@@ -388,7 +388,7 @@ impl Group<'_> {
         all
     }
 
-    /// An arrival, behind what is expected in its phase and before copies that are started for it. Where others may
+    /// An arrival, after what is expected in its phase and before copies that are started for it. Where others may
     /// run ahead, the phase before is waited for first: it has the other parity.
     fn arrive(
         &self,

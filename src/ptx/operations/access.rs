@@ -173,7 +173,7 @@ fn width(parts: &[&str]) -> Option<i128> {
 }
 
 /// How an operation on an mbarrier or a cluster barrier orders memory, as the language writes it
-/// behind the verb; empty for what goes without saying.
+/// after the verb; empty for what goes without saying.
 pub(in crate::ptx) fn ordering(instruction: &Instruction<'_>) -> &'static str {
     let has = |part: &str| instruction.has(part);
     match instruction.parts().next() {
@@ -626,7 +626,7 @@ impl Walker<'_, '_, '_> {
     }
 
     /// A fence orders what its own lane has done, and what that lane knows to be done. In the language it orders what the warp has
-    /// done. So the other lanes of the warp must not have written anything that this lane does not know of, and what they do behind
+    /// done. So the other lanes of the warp must not have written anything that this lane does not know of, and what they do after
     /// the fence must not rely on it before the lanes have met.
     ///
     /// Of a fence of threads only relaxed operations have any use.

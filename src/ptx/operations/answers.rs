@@ -65,7 +65,7 @@ impl Answers {
             for program in programs.iter().filter(|p| p.rank == asked.rank) {
                 found += top(&program.statements, asked.at, 0) * program.warps.len();
             }
-            // The last request may stand behind the loop that makes the others.
+            // The last request may follow the loop that makes the others.
             if found != asked.told && found != 2 * asked.told {
                 let reason = "whether work is asked for once in every iteration is not followed";
                 return Err(Obstacle::new(asked.at, reason));

@@ -22,8 +22,8 @@ use crate::ptx::warp::term::Unknown;
 use crate::ptx::warp::value::Integer;
 use crate::ptx::warp::value::Value;
 
-/// In how many bytes what lies behind a pointer is used, and where: words of several sizes may share bytes, which is
-/// not followed.
+/// The widths in bytes of the accesses through each pointer, and where these are. Words of several sizes may share bytes,
+/// which is not supported.
 #[derive(Debug, Default)]
 pub(in crate::ptx) struct Widths(BTreeMap<Unknown, BTreeMap<u32, usize>>);
 
@@ -355,8 +355,8 @@ pub(in crate::ptx) fn written_at<'i, 'a>(
     instruction.operands.get(place)
 }
 
-/// Whether an instruction writes to memory behind other parameters than those that the kernel waits for, or to no global
-/// memory, and does nothing else.
+/// Whether the only effect of an instruction is to write to memory for which the kernel does not wait: memory based on other
+/// parameters, or memory that is not global.
 pub(in crate::ptx) fn elsewhere(
     instruction: &Instruction<'_>,
     arrays: &Arrays<'_>,

@@ -69,7 +69,7 @@ impl Walker<'_, '_, '_> {
         }
         let bytes = bytes.map(|bytes| bytes.scaled(count));
         let filled = self.filled(instruction, bytes.as_ref(), state)?;
-        // The mask of a multicast comes behind the mbarrier.
+        // The mask of a multicast comes after the mbarrier.
         let places = instruction.operands.iter().enumerate();
         let place = places
             .filter(|(_, o)| matches!(o, Operand::Address { .. }))

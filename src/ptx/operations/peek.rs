@@ -35,7 +35,7 @@ impl Test {
 }
 
 impl Walker<'_, '_, '_> {
-    /// Forgets the outcome of tests that are not fresh any more behind these statements.
+    /// Forgets the outcome of tests that are not fresh any more after these statements.
     pub fn forget_tests(&self, state: &mut State, behind: &[Statement]) {
         for statement in behind {
             self.forget_behind(state, statement);
@@ -43,7 +43,7 @@ impl Walker<'_, '_, '_> {
     }
 
     /// Forgets, on the way into a loop, what tests before it said: in a later iteration that is not
-    /// fresh. What the loop writes is told apart there. Returns what is known again behind a loop
+    /// fresh. What the loop writes is told apart there. Returns what is known again after a loop
     /// without synchronization.
     pub fn without_tests(
         &self,

@@ -6,7 +6,7 @@
 //! if (atomic_add(count, 1) == n - 1) { count = 0; fence; turn += 1 } else { while (load(turn) == round) {} }
 //! ```
 //!
-//! The wait may also stand behind the branch, for all. That is a barrier of `n` arrivals, each followed by a wait, because:
+//! The wait may also follow the branch, for all. That is a barrier of `n` arrivals, each followed by a wait, because:
 //!
 //! - Nothing else is done to the two words, and the one thread of a CTA that arrives waits at once. So of no more than `n`
 //!   CTAs none finds `n` or more, and one finds `n - 1` once all have come.
@@ -59,7 +59,7 @@ pub(in crate::ptx) struct Coming {
     changed: Statement,
 }
 
-/// Whether other CTAs see everything before an instruction in front of what comes behind it.
+/// Whether other CTAs see everything before an instruction in front of what comes after it.
 fn fences(instruction: &Instruction<'_>) -> bool {
     let mut parts = instruction.parts();
     let far = |i: &Instruction<'_>| ["gl", "sys", "gpu"].iter().any(|scope| i.has(scope));
@@ -107,7 +107,7 @@ impl Walker<'_, '_, '_> {
         let meaning = Meaning::Came(address.sum.clone());
         let unknown = self.machine.unknowns.fresh(meaning);
         state.facts.bound(unknown, 0, i128::from(i32::MAX));
-        // A release alone does not keep the arrival behind the clearing that an earlier look has come past.
+        // A release alone does not keep the arrival after the clearing that an earlier look has come past.
         let fenced = match releases(instruction) && instruction.has("acq_rel") {
             true => unknown,
             false => state.fenced,
@@ -223,7 +223,7 @@ impl Walker<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Where all wait behind the branch at which the last one has let them go on, their arrival and the wait are such a
+    /// Where all wait after the branch at which the last one has let them go on, their arrival and the wait are such a
     /// barrier.
     pub fn all_wait(&mut self, out: &mut Vec<Statement>) -> Result<(), Obstacle> {
         let [.., arrival, wait] = out.as_slice() else {
@@ -336,7 +336,7 @@ impl Walker<'_, '_, '_> {
         by.is_some_and(|by| by % TURN != 0)
     }
 
-    /// Whether others see what one statement does before what another one does, right behind it.
+    /// Whether others see what one statement does before what another one does, directly after it.
     fn fence_between(&self, first: &Statement, second: &Statement) -> bool {
         let mut code = self.machine.function.code.iter();
         if !code.any(|i| i.at == first.at) {

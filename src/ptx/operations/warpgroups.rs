@@ -110,7 +110,7 @@ pub(in crate::ptx) fn multiplies(action: &Action) -> bool {
     )
 }
 
-/// The statements with each wait for multiplications behind the last one before it, and no others. Where some
+/// The statements with each wait for multiplications after the last one before it, and no others. Where some
 /// waits leave multiplications in flight, nothing is left out.
 pub(in crate::ptx) fn paired(statements: Vec<Statement>) -> Vec<Statement> {
     let mut flying = false;

@@ -1,14 +1,16 @@
-//! Which parameters of the kernel an address is based on, whatever is added to them: `&bins[x[i]]` lies behind `bins`,
-//! though its index comes from data.
+//! Points-to analysis: the parameters of the kernel that an address is based on. For example, `&bins[x[i]]` is based on
+//! `bins`, even if the index comes from data.
 //!
-//! Pointers that are different parameters are taken not to overlap. So an address that is a parameter plus something
-//! that is no address itself lies behind that parameter, however large the index is, and what is done there is not
-//! done to memory behind another one. What is added is no address if it comes from 32 bits, or is a product:
-//! nobody multiplies addresses. What is made of addresses otherwise, as the distance between two, leads from one to the
-//! other, whatever is done with it, so it is followed as such. What lies behind a shared or local variable is no global
-//! memory. Each register counts with what was written to it last, if that was behind the last label, and else with everything
-//! that is ever written to it: nothing has to be known of branches and loops. A pointer that is read from memory, or goes
-//! through bits, may point anywhere.
+//! Pointers in different parameters are assumed not to alias. So suppose that an address is a parameter plus an offset that
+//! is not an address itself. Then it is based on that parameter, however large the offset is, and an access there does not
+//! touch memory of another parameter. An offset is not an address if it comes from 32 bits, or if it is a product, since no
+//! program multiplies addresses. A difference of two addresses leads from one to the other. So a value that is computed
+//! from addresses in another way counts as based on all of them. An address in a shared or local variable is not in global
+//! memory.
+//!
+//! If a register was written after the last label, its value is the last one written. Otherwise it may be any value that is
+//! ever written to it. So the analysis needs no branches and loops. A pointer that is read from memory, or computed by bit
+//! operations, may point anywhere.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -55,7 +57,7 @@ enum Held {
 pub(in crate::ptx) struct Arrays<'a> {
     /// Anywhere.
     registers: Vec<Held>,
-    /// What has been written behind the last label.
+    /// The registers that have been written since the last label.
     last: BTreeMap<u32, Held>,
     /// At instructions that write to memory, by their place in the text.
     here: BTreeMap<(usize, u32), Held>,

@@ -90,7 +90,7 @@ impl Behind {
         facts: &Facts,
         value: &dyn Fn(&Sum, &Facts) -> Option<Sum>,
     ) -> Option<Sum> {
-        // Where the ring itself began before the first round or behind it.
+        // Where the ring itself began before the first round or after it.
         if let Some(zero) = facts.beginning(&[done]) {
             let [begun, going] = facts.apart(&zero);
             let yes = self.split(&begun.decided(done, &zero, true), &begun, value)?;

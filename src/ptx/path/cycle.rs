@@ -66,7 +66,7 @@ impl Walker<'_, '_, '_> {
             return Err(Obstacle::new(at, "two loops begin at the same place"));
         }
         let mut state = state;
-        // Whose arrival was the last is not known behind a loop that arrives, nor in its rounds.
+        // Whose arrival was the last is not known after a loop that arrives, nor in its rounds.
         if self.arrives(&blocks) {
             state.arrivals.clear();
         }

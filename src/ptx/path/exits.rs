@@ -1,7 +1,7 @@
 //! Loops that are left in several places. One iteration that is not the last takes none of the ways out, so it is
 //! followed with these cut away, and what keeps it inside is noted: the loop begins again as long as all of that
 //! holds. The last iteration is followed by itself, with the ways back cut away: one of the ways out is taken in it.
-//! Whichever it is, that is a branch behind the loop.
+//! Whichever it is, that is a branch after the loop.
 //!
 //! That is the whole condition only if each of the ways out is come to on the way through the iteration. A branch or a
 //! loop inside that is not followed, because nothing in it seems to matter, must have none of them.
@@ -25,7 +25,7 @@ use crate::ptx::warp::value::Value;
 pub(in crate::ptx) struct Several {
     /// One iteration that is not the last: it ends where the function does.
     inner: Rc<Flow>,
-    /// The last iteration, and what comes behind the loop.
+    /// The last iteration, and what comes after the loop.
     last: Rc<Flow>,
     /// The blocks that decide, and whether they leave where their branch is taken.
     exits: BTreeMap<usize, bool>,
@@ -129,7 +129,7 @@ impl Walker<'_, '_, '_> {
         Ok((after?, stays.unwrap_or(Condition::Constant(true))))
     }
 
-    /// Notes that an iteration does not take the way out behind this block.
+    /// Notes that an iteration does not take the way out after this block.
     pub fn not_left(&mut self, block: usize, state: &mut State) -> Result<(), Obstacle> {
         let found = self.inside.last();
         let Some((taken, lanes, around)) = found.and_then(|inside| {

@@ -171,7 +171,7 @@ impl Flow {
         Ok(flow)
     }
 
-    /// A block that is repeated, by itself or behind a pause, and is where another loop begins gets an empty block before
+    /// A block that is repeated, by itself or after a pause, and is where another loop begins gets an empty block before
     /// it, so that the two loops have headers of their own.
     fn part_spins(&mut self, function: &Function<'_>) {
         let mut before = vec![BTreeSet::new(); self.exit() + 1];

@@ -318,7 +318,7 @@ impl Walker<'_, '_, '_> {
         })
     }
 
-    /// What is known behind a loop that waits.
+    /// What is known after a loop that waits.
     pub(super) fn waited_for(
         &self,
         one: &Loop,
@@ -337,7 +337,7 @@ impl Walker<'_, '_, '_> {
         after
     }
 
-    /// What every iteration of a loop writes alike is known behind it.
+    /// What every iteration of a loop writes alike is known after it.
     fn same_in_all(
         &self,
         blocks: &BTreeSet<usize>,
@@ -364,7 +364,7 @@ impl Walker<'_, '_, '_> {
 }
 
 pub(super) enum Guess {
-    /// The loop waits, this is what one iteration leaves behind, and these unknowns are its own.
+    /// The loop waits. The state is that at the end of one iteration, and the unknowns are those of that iteration.
     Waits(Box<(Statement, State, BTreeSet<Unknown>)>),
     /// What registers hold in an iteration.
     Closed(BTreeMap<Register, Closed>),

@@ -347,7 +347,7 @@ impl Walker<'_, '_, '_> {
                 round,
             )?));
         }
-        // What is left behind.
+        // The state after the loop.
         let mut after = state.clone();
         after.apart = both(round.decided.apart, both(round.ended.apart, state.apart));
         after.touched |= round.decided.touched | round.ended.touched;
@@ -378,7 +378,7 @@ impl Walker<'_, '_, '_> {
         Ok(Ok((after, statements)))
     }
 
-    /// What comes behind a loop that is left in several places, with its last iteration.
+    /// What comes after a loop that is left in several places, with its last iteration.
     fn left(
         &mut self,
         one: &Loop,

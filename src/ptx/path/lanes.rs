@@ -137,13 +137,13 @@ impl<'m> Walker<'_, 'm, '_> {
 
     /// Whether lanes that go one way of a branch leave, so that nobody on the other way waits for them: they come to `ret` or
     /// `exit` without anything that waits, and where the two ways have come together there is nothing left but that. Lanes
-    /// that have more to do behind the branch may be made to wait there for those on the other way.
+    /// that have more to do after the branch may be made to wait there for those on the other way.
     pub fn leaves(&self, way: usize, other: usize) -> bool {
         let exit = self.flow.exit();
         let (going, staying) = (self.flow.between(way, exit), self.flow.between(other, exit));
         let waits = |block: &usize| self.code(*block).iter().any(|i| i.has("sync"));
         let done = |block: &usize| self.code(*block).is_empty();
-        // Another iteration may come behind the end of this one.
+        // Another iteration may come after the end of this one.
         self.inside.is_empty()
             && !self.touching(&going)
             && !going.iter().any(waits)

@@ -232,7 +232,7 @@ impl<'a> Look<'_, 'a> {
         }
     }
 
-    /// The variables of all pointers that stand together in an operand, or as coordinates behind one.
+    /// The variables of all pointers that stand together in an operand, or as coordinates after one.
     fn together(&self, operand: &Operand<'a>, pointers: &Pointers<'a>) -> Vec<&'a str> {
         let mut found = Vec::new();
         let parts = match operand {

@@ -6,7 +6,7 @@
 //!
 //! `barrier_and` gives every thread the same outcome. All threads but thread 0 say true in each round. So the outcome is
 //! what thread 0 says, and all threads leave the loop in the round in which it has seen the awaited value. The loop is
-//! written as a wait of the warp of thread 0, and a barrier of all threads behind it. That has the same hangs:
+//! written as a wait of the warp of thread 0, and a barrier of all threads after it. That has the same hangs:
 //!
 //! - In the loop and in what is written, a thread is held until all have come and thread 0 has seen the value. It does
 //!   nothing else meanwhile.
@@ -124,7 +124,7 @@ impl Walker<'_, '_, '_> {
         Some(Value::Same(none.negated()))
     }
 
-    /// Goes through such a loop, and says what is known behind it.
+    /// Goes through such a loop, and says what is known after it.
     pub fn polled(&mut self, one: &Loop, state: &State, out: &mut Vec<Statement>) -> Option<State> {
         if one.ways.is_some() || !self.only_votes(one) {
             return None;
@@ -288,7 +288,7 @@ impl Walker<'_, '_, '_> {
         })
     }
 
-    /// Whether two rounds, one behind the other, end with the same in each register that the loop writes, but for what
+    /// Whether two rounds, one after the other, end with the same in each register that the loop writes, but for what
     /// each has read since the vote of the round before.
     fn alike(
         &self,

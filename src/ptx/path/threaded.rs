@@ -1,4 +1,4 @@
-//! Jump threading undone. Where a condition on the launch is tested on one side of a branch and again behind it, as in
+//! Jump threading undone. Where a condition on the launch is tested on one side of a branch and again after it, as in
 //! `if (lane == 0) for (i = 0; i < n; i++) ..; for (i = 0; i < n; i++) ..`, compilers let the first test go to where the
 //! second would. Then the sides of the branch no longer meet where they did, and what is common to them seems to lie on both.
 //!

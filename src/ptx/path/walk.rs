@@ -113,7 +113,8 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub current: usize,
     /// Unknowns from here on are of this block, and were read after the last statement.
     pub looked: Unknown,
-    /// Unknowns that loads have read which see what others write, and whether these come before what is behind them.
+    /// Unknowns that were read by loads which see the writes of other threads, and whether these loads are ordered before the
+    /// operations after them.
     pub looks: BTreeMap<Unknown, bool>,
     /// Those who came to a barrier where the last one lets the others go on.
     pub comers: BTreeMap<Unknown, Comer>,

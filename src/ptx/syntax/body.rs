@@ -271,7 +271,7 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-/// Writes `brx.idx` out as comparisons and branches, if its list of labels stands before it. An index behind the end of
+/// Writes `brx.idx` out as comparisons and branches, if its list of labels stands before it. An index after the end of
 /// the list is undefined: with one the instruction itself is come to, which is left where it is and refused.
 fn choose<'a>(branch: &Instruction<'a>, body: &mut Body<'a>) {
     let [index, Operand::Target(table)] = branch.operands.as_slice() else {
@@ -293,7 +293,7 @@ fn choose<'a>(branch: &Instruction<'a>, body: &mut Body<'a>) {
     let here = body.fresh("%chosen");
     let last = labels.len().saturating_sub(1);
     for (number, (label, span)) in labels.into_iter().enumerate() {
-        // Behind all the others, what is less than the length of the list is the last one.
+        // After all the others, what is less than the length of the list is the last one.
         let (opcode, value) = match number == last {
             true => ("setp.lt.u32", number + 1),
             false => ("setp.eq.u32", number),

@@ -1,4 +1,4 @@
-//! Opcodes in one piece: white space between an opcode and its suffixes is moved behind them.
+//! Opcodes in one piece: white space between an opcode and its suffixes is moved after them.
 //!
 //! Example: `cp.async.bulk.tensor.2d.global.shared::cta.bulk_group .L2::cache_hint [%rd1, {%r1}], [%r2], %rd2;`, as inline
 //! assembly is often written. The assembler takes it. The text keeps its length, and everything else its place.
@@ -13,7 +13,7 @@ pub fn contiguous(source: Vec<u8>) -> Vec<u8> {
         return source;
     };
     let mut gaps = Vec::new();
-    // Where the opcode of the statement at hand will end, and where its last piece does; behind other tokens nothing
+    // Where the opcode of the statement at hand will end, and where its last piece does; after other tokens nothing
     // more belongs to it.
     let mut opcode: Option<(usize, usize)> = None;
     let mut begins = true;

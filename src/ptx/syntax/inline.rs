@@ -324,7 +324,7 @@ fn written_out<'a>(
             whole.local.push(variable.clone());
         }
     }
-    // Places inside, and the one behind, are final: the caller's are put right later.
+    // Places inside, and the one after, are final: the caller's are put right later.
     whole
         .targets
         .extend(inside.targets.iter().map(|t| t + start));
@@ -346,7 +346,7 @@ fn written_out<'a>(
         moved(&mut one, whole, memory, &|name| theirs.get(name).copied())?;
         code.push(one);
     }
-    // A place behind the last instruction has to exist.
+    // A place after the last instruction has to exist.
     whole.code.extend(code);
     whole.code.extend(behind_it);
     Some(())

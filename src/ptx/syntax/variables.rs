@@ -130,7 +130,7 @@ pub(in crate::ptx) fn given<'f, 'a>(
 }
 
 /// The function with one name for the shared memory whose size the launch decides: all such variables begin at one
-/// address, so what is done behind one name is done behind the others. The name that is kept has the largest alignment.
+/// address, so an access through one name is an access through the others. The name that is kept has the largest alignment.
 pub(in crate::ptx) fn one_dynamic<'f, 'a>(
     module: &Module<'a>,
     function: Cow<'f, Function<'a>>,

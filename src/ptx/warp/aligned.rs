@@ -18,7 +18,7 @@ const RESERVED: i128 = 2048;
 
 impl Machine<'_, '_> {
     /// The most that the address of a shared variable may be: a CTA's shared memory has less than 2^18 bytes,
-    /// and what the launch decides the size of lies behind everything else.
+    /// and what the launch decides the size of lies after everything else.
     pub fn begins_below(&self, name: &str) -> i128 {
         let bytes = |v: &Variable<'_>| i128::from(v.bytes) + i128::from(v.align);
         match self.shared.iter().find(|v| v.name == name) {
@@ -62,7 +62,7 @@ impl Machine<'_, '_> {
         Some(address.sum.minus(&below))
     }
 
-    /// Shared variables with dynamic shared memory aligned as the largest swizzled atom is. It begins behind what
+    /// Shared variables with dynamic shared memory aligned as the largest swizzled atom is. It begins after what
     /// the system keeps, which is a multiple of that, where no other variable lies in between.
     pub fn leveled(&self) -> Option<Vec<Variable<'_>>> {
         if self.shared.iter().any(|variable| variable.bytes > 0) {

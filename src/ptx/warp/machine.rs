@@ -320,7 +320,7 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// What was met on one side of a branch or in a loop keeps its bounds behind it, where they follow
+    /// What was met on one side of a branch or in a loop keeps its bounds after it, where they follow
     /// from the launch alone.
     pub fn remind(&self, state: &mut State) {
         state.facts.learn(&self.unknowns.1, &|unknown| {

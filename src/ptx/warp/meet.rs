@@ -1,4 +1,4 @@
-//! Where two ways meet that have moved a ring on by different numbers of rounds: behind `if (n % 4 >= 2) { two
+//! Where two ways meet that have moved a ring on by different numbers of rounds: after `if (n % 4 >= 2) { two
 //! rounds }` it has gone on by `2 * (n % 4 / 2)` rounds. One of two remainders is the remainder of one of two sums, and
 //! so with quotients; one of two sums that differ by a constant is a sum. Each step is an identity under what is
 //! known, so nothing is guessed.
@@ -253,8 +253,8 @@ mod tests {
     use super::super::term::Unknown;
     use super::*;
 
-    /// Rings of every size that go on by the rounds that a compiler leaves for behind a loop written out are where the
-    /// loop itself would have left them, wherever they began.
+    /// A compiler unrolls a loop, and executes the remaining iterations after it. A ring then ends at the same stage as after
+    /// the original loop, for every size of the ring and every first stage.
     #[test]
     fn ways_meet_where_the_loop_leads() {
         let (n, place, bit) = (Unknown(0), Unknown(1), Unknown(2));

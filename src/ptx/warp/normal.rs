@@ -310,7 +310,7 @@ impl Facts {
             let Some((dividend, divisor)) = self.last_place(&zero, anywhere) else {
                 continue;
             };
-            // What stands for a place may also be a place behind the last: then nothing comes around.
+            // What stands for a place may also be a place after the last: then nothing comes around.
             let seen = zero.remainder().is_some();
             // Not a bit, but the other one.
             if (divisor, yes.as_constant(), no.as_constant()) == (2, Some(0), Some(1)) {

@@ -231,7 +231,7 @@ pub(in crate::ptx) struct Statement {
     pub action: Action,
     pub at: usize,
     pub location: Option<Location>,
-    /// How it orders memory, as the language writes it behind the verb; empty for what is so
+    /// How it orders memory, as the language writes it after the verb; empty for what is so
     /// without saying.
     pub memory: &'static str,
 }

@@ -103,7 +103,7 @@ impl Writer<'_, '_> {
         self.out.push_str("}\n");
         self.loops.pop();
         self.times.pop();
-        // Behind the loop it is how many count in all.
+        // After the loop it is how many count in all.
         for (count, _) in self.counted.iter_mut().skip(first) {
             if let Atom::Count(_, _, upto) = count {
                 *upto = times.clone().into();
@@ -158,7 +158,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// The last branch in a body that is taken exactly where the iteration counts, if nothing behind it mentions the count.
+/// The last branch in a body that is taken exactly where the iteration counts, if nothing after it mentions the count.
 fn branch(count: &Atom, variable: Unknown, body: &[Statement]) -> Option<usize> {
     let here = here(count, variable)?;
     let taken =
