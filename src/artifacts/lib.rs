@@ -1,4 +1,4 @@
-//! What compilers leave behind, as input of a verifier.
+//! Finds the output of GPU compilers, as input of a verifier.
 //!
 //! [`embedded`] reads the PTX out of executables, shared objects, fat binaries and cubins.
 //! [`folder`] collects the compiled kernels of a dump folder or cache, each content once.

@@ -492,7 +492,7 @@ fn unwritten(spot: Spot, offset: u64) -> u8 {
     word.to_le_bytes()[(address % 8) as usize]
 }
 
-/// What an atomic operation leaves behind; `None` where it is not on integers.
+/// The value that an atomic operation writes; `None` if it is not on integers.
 fn updated(operation: AtomicOperation, width: u16, old: u128, given: &[u128]) -> Option<u128> {
     use crate::ir::Compute;
     let first = *given.first()?;

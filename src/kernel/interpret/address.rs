@@ -67,7 +67,7 @@ impl Layout {
                 size: variable.size,
             });
         }
-        // Memory whose size the launch decides comes behind all other memory of its space.
+        // Memory whose size the launch decides comes after all other memory of its space.
         for (placed, variable) in variables.iter_mut().zip(&kernel.variables) {
             if placed.size.is_none() {
                 let begin = next[which(placed.space)];

@@ -20,7 +20,7 @@ use crate::ir::Touch;
 use crate::ir::UNIT;
 use crate::ir::lowest;
 
-/// The rank of a CTA, a first byte, and the one behind the last.
+/// The rank of a CTA, a first byte, and the one after the last.
 type Ranges = Vec<(u32, u64, u64)>;
 
 impl Warp {

@@ -12,7 +12,7 @@ use crate::ir::Location;
 use crate::ir::MemoryOrder;
 use crate::ir::OperationKind;
 
-/// An operation of a kernel; the index behind the last one of a block is its terminator.
+/// An operation of a kernel; the index after the last one of a block is its terminator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     pub block: BlockId,
@@ -200,7 +200,7 @@ impl Access {
         }
     }
 
-    /// What goes on behind the instruction, until a group is waited for.
+    /// What goes on after the instruction, until a group is waited for.
     pub fn later(writes: bool) -> Self {
         match writes {
             true => Self::WriteLater,
@@ -225,7 +225,7 @@ impl fmt::Display for Access {
 /// Bytes of shared memory, sorted and joined.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Region {
-    /// The rank of the CTA in its cluster, the first byte in its window, and the one behind the last.
+    /// The rank of the CTA in its cluster, the first byte in its window, and the one after the last.
     pub ranges: Vec<(u32, u64, u64)>,
 }
 

@@ -17,7 +17,7 @@ pub struct Write {
     pub address: Operand,
     /// How many bytes, at least; tensor maps do not show how many exactly.
     pub bytes: u64,
-    /// Whether it goes to other places behind the address as well, as to the rows of a matrix.
+    /// Whether it also accesses memory that is not contiguous with these bytes, as the rows of a matrix are not.
     pub further: bool,
 }
 

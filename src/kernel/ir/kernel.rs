@@ -46,7 +46,7 @@ pub struct Variable {
     pub name: String,
     pub space: Space,
     /// In bytes; `None` where the launch decides (dynamic shared memory). All shared variables without
-    /// a size begin at one address, behind those that have one.
+    /// a size begin at one address, after those that have one.
     pub size: Option<u64>,
     pub alignment: u32,
     /// What it holds at the beginning, where it is declared with values. Empty otherwise, and where a
@@ -83,7 +83,7 @@ pub enum Terminator {
         then: BlockId,
         otherwise: BlockId,
     },
-    /// The index picks a target; an index behind the last is undefined.
+    /// The index picks a target; an index after the last is undefined.
     Switch {
         index: Operand,
         targets: Vec<BlockId>,

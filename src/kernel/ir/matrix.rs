@@ -80,7 +80,7 @@ impl Matrices {
         self.first.into_iter().chain([self.second]).collect()
     }
 
-    /// The shape behind each descriptor, given what the instruction descriptor is, if there is one.
+    /// The shape of the matrix of each descriptor, given what the instruction descriptor is, if there is one.
     pub fn shapes(&self, word: Option<u32>) -> Result<Vec<Shape>, &'static str> {
         let (rows, columns, elements, transposed) = match self.product {
             Product::Warpgroup {

@@ -91,7 +91,7 @@ pub enum OperationKind {
     Store {
         space: Space,
         address: Operand,
-        /// Of `width` bits each, behind each other.
+        /// Of `width` bits each, one after the other.
         values: Vec<Operand>,
         width: u16,
         order: MemoryOrder,

@@ -56,7 +56,7 @@ pub enum Touch {
     /// A multiplication reads matrices.
     Matrices {
         matrices: Box<Matrices>,
-        /// What ends the reading, if it goes on behind the instruction.
+        /// What ends the reading, if it goes on after the instruction.
         lasts: Option<Lasts>,
     },
     /// Nothing is touched, but an mbarrier is told when what tensor cores do is done.
@@ -228,7 +228,7 @@ impl OperationKind {
     }
 }
 
-/// A load or store of several values that lie behind each other.
+/// A load or store of several values that lie one after the other.
 fn simple(
     space: Space,
     address: Operand,

@@ -52,7 +52,7 @@ use crate::validate::validate;
 pub struct Lift {
     /// The protocol as text of the protocol language.
     pub text: String,
-    /// For each line of the text, the line of the kernel's text behind it, from 1, where it is a statement.
+    /// For each line of the text that is a statement, the line of the kernel's text that it comes from, from 1.
     pub lines: Vec<Option<u32>>,
     /// A text whose proofs are proofs of the first one, if there is one. Its counterexamples may be none.
     pub by_warp: Option<Text>,

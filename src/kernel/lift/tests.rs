@@ -318,7 +318,7 @@ fn lanes_that_ask_for_a_size_and_lanes_that_do_not() {
         "{}",
         found.text
     );
-    // Here the other lanes end, and the first one where `n` is small: who comes behind depends on it.
+    // Here the other lanes end, and the first one where `n` is small: who comes after depends on it.
     let ends = format!(
         "{INIT}bar.sync 0;\nsetp.ne.u32 %p2, %r1, 0;\nsetp.lt.s32 %p3, %r3, 64;\nor.pred %p4, %p2, %p3;\n@%p4 bra out;\n\
          mbarrier.arrive.shared.b64 _, [%r2];\nbar.sync 1, 64;\nout:"
@@ -485,7 +485,7 @@ fn a_phase_that_begins_to_flip_in_the_second_round() {
     ");
 }
 
-/// The ring of the one tile goes on behind it, where its count has to be known still.
+/// The ring of the one tile goes on after it, where its count has to be known still.
 #[test]
 fn a_count_of_rounds_is_declared_before_what_goes_on_with_it() {
     let kernel = "gpu.module @m {

@@ -2,7 +2,7 @@
 
 use super::tests::compared;
 
-/// Each CTA takes its turn at every word: `lock[m] == ctaid.x` is awaited, and 1 added behind a barrier.
+/// Each CTA takes its turn at every word: `lock[m] == ctaid.x` is awaited, and 1 added after a barrier.
 const TURNS: &str = "\
 .version 8.7
 .target sm_90a

@@ -58,7 +58,7 @@ fn a_loop_may_begin_at_the_greater_of_0_and_a_difference() {
     ");
 }
 
-/// `x % 2` rounds behind a loop of `x / 2` times two are no rounds of a loop of `x` where `x` may be below 0: there are none before
+/// `x % 2` rounds after a loop of `x / 2` times two are no rounds of a loop of `x` where `x` may be below 0: there are none before
 /// then, and there is still a remainder.
 #[test]
 fn rounds_left_over_of_what_may_be_below_0_stand_for_themselves() {

@@ -99,7 +99,7 @@ fn pointers_that_differ_do_not_overlap() {
     //! Assumed: words in memory that decide about synchronization are not written while the kernel runs
     //! Assumed: lanes of a warp that take different ways meet again behind them
     ");
-    // Where a store goes that is behind a pointer read from memory, nobody knows.
+    // The target of a store through a pointer that is read from memory is unknown.
     let store = "ld.global.u64 %rd7, [%rd4];\nst.global.u32 [%rd7], %r2;";
     insta::assert_snapshot!(assumed(&kernel(LOAD, store)), @r"
     //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap

@@ -157,7 +157,7 @@ fn writes_to_computed_places_beside_an_mbarrier_are_an_assumption() {
         ),
         ("st.shared.u32 [%r7+8], 0;", vec![]),
         ("st.bulk.shared::cta [%r7+8], 56, 0;", vec![]),
-        // Rows of a matrix lie behind each other at some distance.
+        // Rows of a matrix lie one after the other at some distance.
         (
             "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r7+16], {%r3, %r3, %r3, %r3, %r3, %r3, %r3, %r3};",
             elsewhere.clone(),
@@ -189,7 +189,7 @@ fn dispatched(index: &str, first: &str) -> Result<bool, String> {
 fn an_index_behind_the_end_of_a_list_is_undefined() {
     let meets = "bar.sync 0;";
     assert_eq!(dispatched("mov.u32 %r4, 1;", meets), Ok(false));
-    // What the launch decides is not followed, and behind the end there is nothing.
+    // What the launch decides is not followed, and after the end there is nothing.
     for index in ["mov.u32 %r4, %r3;", "mov.u32 %r4, 2;"] {
         assert!(dispatched(index, meets).is_err(), "{index}");
     }

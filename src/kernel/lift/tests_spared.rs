@@ -2,7 +2,7 @@
 
 use super::tests::entry;
 
-/// The first loop has up to FIRST rounds, and the second one goes on from there up to `n`. In front of the first one and behind each
+/// The first loop has up to FIRST rounds, and the second one goes on from there up to `n`. In front of the first one and after each
 /// round, the mbarrier is tested if there is a round MORE further on. The second warp arrives as often.
 const ROUNDS: &str = ".shared .align 8 .b64 free;\nmov.u32 %r8, free;\n@%p1 mbarrier.init.shared.b64 [%r2], 1;\n@%p1 mbarrier.init.shared.b64 [%r8], 1;\nbar.sync 0;\nmov.u32 %r4, 0;\nmov.u32 %r5, 0;\n\
      setp.ge.u32 %p2, %r1, 32;\n@%p2 bra other;\nFIRST\nsetp.lt.s32 %p3, 0, %r3;\nsetp.eq.u32 %p4, %r3, %r3;\n@!%p3 bra first;\n\
@@ -29,7 +29,7 @@ fn rounds(first: &str, more: &str, begin: &str) -> Result<String, String> {
 }
 
 /// In a first loop up to `min(n, 1)` the test in front of it was made, since there is a round only where `n` is above 0. In a second one
-/// from there on, that behind the only round of the first one was.
+/// from there on, that after the only round of the first one was.
 #[test]
 fn a_wait_is_spared_across_a_loop_of_one_round() {
     let text = rounds(ONE, MORE, "%r6").unwrap();

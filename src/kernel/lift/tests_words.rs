@@ -63,7 +63,7 @@ fn a_worker_does_what_it_is_told() {
 
 #[test]
 fn a_word_that_may_be_overwritten_is_not_known() {
-    // Between the barrier and the load, behind it, nowhere, or not certainly.
+    // Between the barrier and the load, after it, nowhere, or not certainly.
     for (hand, meanwhile, then) in [
         (ONE, "", ""),
         (ONE, TWO, ""),
@@ -204,7 +204,7 @@ fn warps_of_another_barrier_hand_nothing_over() {
 
 #[test]
 fn a_warp_that_does_not_wait_at_a_barrier_hands_nothing_over() {
-    // The second store may come before the load or behind it.
+    // The second store may come before the load or after it.
     let code = ".shared .align 4 .b32 word;\nmov.u32 %r4, word;\nsetp.ge.u32 %p2, %r1, 32;\n@%p2 bra worker;\n\
          st.shared.u32 [%r4], 1;\nbar.arrive 1, 64;\nst.shared.u32 [%r4], 2;\nbra out;\nworker:\nbar.sync 1, 64;\n\
          ld.shared.u32 %r5, [%r4];\nsetp.eq.u32 %p3, %r5, 2;\n@%p3 bra out;\nbar.sync 2, 64;\nout:";
@@ -302,10 +302,10 @@ fn the_place_of_an_mbarrier_that_has_ended_is_for_data_though_another_one_beside
         one_of_two_ends("st.shared.v4.u32 [%r4], {%r3, %r3, %r3, %r3};"),
         refused
     );
-    // It is used again behind the store.
+    // It is used again after the store.
     let again = "st.shared.u32 [%r4], 0;\n@%p1 mbarrier.arrive.shared.b64 _, [%r4];";
     assert_eq!(one_of_two_ends(again), refused);
-    // So it may be by a computed place, and a use behind the end of a life is refused.
+    // So it may be by a computed place, and a use after the end of a life is refused.
     let computed = "and.b32 %r5, %r3, 1;\nshl.b32 %r5, %r5, 3;\nadd.u32 %r6, %r4, %r5;\nst.shared.u32 [%r4], 0;\n@%p1 mbarrier.arrive.shared.b64 _, [%r6];";
     assert!(one_of_two_ends(computed).is_err());
     // At a computed place it may begin again before the store.
@@ -324,7 +324,7 @@ fn the_place_of_an_mbarrier_that_has_ended_is_for_data_though_another_one_beside
 }
 
 /// The four warps of a warpgroup close two groups of multiplications in each of `n` rounds. They wait for the first in the round
-/// and for the last of all behind the loop.
+/// and for the last of all after the loop.
 fn multiplied(meet: &str) -> String {
     format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 n)\n.reqntid 128, 1, 1\n{{\n\
@@ -351,7 +351,7 @@ fn a_barrier_behind_the_last_group_shows_that_it_is_complete() {
     assert_eq!(alone.matches("wait wgmma").count(), 3, "{alone}");
 }
 
-/// The four warps of a warpgroup close a group of multiplications in each round up to `high`, and wait behind the loop.
+/// The four warps of a warpgroup close a group of multiplications in each round up to `high`, and wait after the loop.
 fn begun(high: &str, step: &str) -> String {
     let text = format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 n)\n.reqntid 128, 1, 1\n{{\n\

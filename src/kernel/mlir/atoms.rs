@@ -45,7 +45,7 @@ impl<'a> Lower<'_, 'a> {
                     return None;
                 };
                 let mut atom = atom.clone();
-                // `set_value<field>(...)`, or `{field = #...<field>}` behind the operands.
+                // `set_value<field>(...)`, or `{field = #...<field>}` after the operands.
                 let field = operation.items.iter().find_map(|item| match item {
                     Item::Group(group) if group.open == '<' => match group.items.as_slice() {
                         [Item::Word(word)] => Some(*word),

@@ -81,7 +81,7 @@ impl Builder {
         }
     }
 
-    /// Behind a return begins a block that nothing may lead to; it is the last one.
+    /// After a return begins a block that nothing may lead to; it is the last one.
     pub fn drop_unused_end(&mut self) {
         let last = BlockId(u32::try_from(self.kernel.blocks.len().saturating_sub(1)).unwrap_or(0));
         let used = self.kernel.blocks.iter().any(|block| match &block.end {

@@ -27,7 +27,7 @@ pub enum TokenKind {
     Hash,
     #[regex(r"[A-Za-z_][A-Za-z0-9_$.]*")]
     Word,
-    /// Also the `32x` of `32xf32` and the shapes behind it.
+    /// Also the `32x` of `32xf32` and the shapes after it.
     #[regex(r"[0-9][A-Za-z0-9_.]*([eE][+\-][0-9]+)?")]
     Number,
     #[regex(r#""([^"\\]|\\.|\\\n)*""#)]

@@ -271,7 +271,7 @@ impl<'t, 'a> Lower<'t, 'a> {
     }
 }
 
-/// Whether the types behind the colon are those of the results and not of the operands.
+/// Whether the types after the colon are those of the results and not of the operands.
 fn prints_results(operation: &Operation<'_>) -> bool {
     let name = operation.name;
     if operation.operands().is_empty() {

@@ -1,6 +1,6 @@
 //! Partitions of views among CTAs and threads.
 //!
-//! They divide the modes of one tile; the modes behind these, which count tiles and stages, stay
+//! They divide the modes of one tile; the modes after these, which count tiles and stages, stay
 //! as they are. That is all that is followed of them.
 
 use super::lower::Lower;

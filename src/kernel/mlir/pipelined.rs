@@ -157,7 +157,7 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
-/// Divides a body behind its last tensor load. Neither part may read what the other computes or carries, but for
+/// Divides a body after its last tensor load. Neither part may read what the other computes or carries, but for
 /// constants, which both parts have.
 fn parts<'r, 'a>(body: &'r Region<'a>, names: &[ValueId]) -> Option<Parts<'r, 'a>> {
     let [block] = body.blocks.as_slice() else {

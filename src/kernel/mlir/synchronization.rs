@@ -236,7 +236,7 @@ impl<'a> Lower<'_, 'a> {
             Scope::Cta
         };
         match name {
-            // The count may have a predicate behind it.
+            // The count may have a predicate after it.
             "init" if values.len() == 2 => {
                 let count = part(1)?;
                 self.build

@@ -94,7 +94,7 @@ impl<'a> Operation<'a> {
         })
     }
 
-    /// The types behind the colon of the operation: of operands, and behind an arrow or `to`.
+    /// The types after the colon of the operation: of operands, and after an arrow or `to`.
     pub fn types(&self) -> (Vec<Rc<Type>>, Option<Vec<Rc<Type>>>) {
         let mut before = Vec::new();
         let mut after = None;
@@ -136,7 +136,7 @@ impl<'a> Operation<'a> {
         (before, after)
     }
 
-    /// What stands behind `name =` in the attributes of the operation, at any depth.
+    /// What follows `name =` in the attributes of the operation, at any depth.
     pub fn attribute(&self, name: &str) -> Option<&[Item<'a>]> {
         find_attribute(&self.items, name)
     }

@@ -86,7 +86,7 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
-/// Which modes `"(1,_,1)"` behind the operands of an operation keeps.
+/// Which modes `"(1,_,1)"` after the operands of an operation keeps.
 fn projection(operation: &Operation<'_>) -> Option<Vec<bool>> {
     let operands = operation.items.iter().find_map(|item| match item {
         Item::Group(group) if group.open == '(' => Some(&group.items),

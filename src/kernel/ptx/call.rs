@@ -94,7 +94,7 @@ pub fn called_name<'a>(instruction: &Instruction<'a>) -> Option<&'a str> {
     }
 }
 
-/// What a call gives and is given: the lists before and behind the name.
+/// What a call gives and is given: the lists before and after the name.
 pub fn called_lists<'o, 'a>(
     instruction: &'o Instruction<'a>,
 ) -> Option<(&'o [Operand<'a>], &'o [Operand<'a>])> {
@@ -106,7 +106,7 @@ pub fn called_lists<'o, 'a>(
     }
 }
 
-/// The list of results, and the operands behind it.
+/// The list of results, and the operands after it.
 fn parts<'o, 'a>(instruction: &'o Instruction<'a>) -> (&'o [Operand<'a>], &'o [Operand<'a>]) {
     match instruction.operands.as_slice() {
         [Operand::Vector(results), rest @ ..] => (results, rest),

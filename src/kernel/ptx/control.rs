@@ -67,7 +67,7 @@ pub struct Blocks<'k, 'a> {
     /// The label of the block that is being filled, if there is one.
     label: Option<String>,
     labels: Vec<Option<usize>>,
-    /// Blocks that only end, behind all others.
+    /// Blocks that only end, after all others.
     ends: Vec<(End, Location)>,
 }
 
@@ -150,7 +150,7 @@ impl<'k, 'a> Blocks<'k, 'a> {
         });
     }
 
-    /// Ends the block under a guard; where the guard does not hold, control goes on behind it.
+    /// Ends the block under a guard; where the guard does not hold, control goes on after it.
     fn branch(&mut self, guard: (RegisterId, bool), to: Target) {
         let (predicate, negated) = guard;
         let next = Target::Block(self.blocks.len() + 1);

@@ -187,7 +187,7 @@ impl<'a> Parser<'a> {
         Ok(found)
     }
 
-    /// As [`Self::shape`]; behind `.ptr`, `.align` is that of what the pointer points to.
+    /// As [`Self::shape`]; after `.ptr`, `.align` is the alignment of the memory that the pointer points to.
     fn parameter_shape(&mut self) -> Parsed<Shape> {
         let mut shape = Shape {
             width: 8,

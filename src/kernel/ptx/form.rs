@@ -5,7 +5,7 @@
 //! ```
 //!
 //! In front of the first space stand the opcode and its modifiers. Braces make optional, a modifier
-//! that is the name of a class stands for any of the class. Classes of one form follow behind `;`,
+//! that is the name of a class stands for any of the class. Classes of one form follow `;`,
 //! those of many are in [`CLASSES`]. As for the assembler, the order of modifiers matters only between
 //! those of which each could stand for the other, such as two types: the first fills the first.
 //!

@@ -24,7 +24,7 @@ pub struct Parser<'a> {
     /// The line of the token at `next`, found by counting on from the last one asked for.
     line: u32,
     counted: usize,
-    /// Inline assembly that ends behind what was read.
+    /// Inline assembly that ends after what was read.
     assembly: usize,
     pub places: Places,
     pub tree: Tree<'a>,
@@ -56,7 +56,7 @@ impl<'a> Parser<'a> {
         self.lexeme().map(|lexeme| lexeme.token)
     }
 
-    /// The token behind the next one.
+    /// The token after the next one.
     pub fn second(&self) -> Option<Token> {
         Some(self.lexed.tokens.get(self.next + 1)?.token)
     }

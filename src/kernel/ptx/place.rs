@@ -1,4 +1,4 @@
-//! Source lines: the tables behind `.file` and `.loc`.
+//! Source lines: the tables of `.file` and `.loc`.
 
 use rustc_hash::FxHashMap;
 
@@ -7,7 +7,7 @@ use crate::ir::SourceLine;
 /// No compiler inlines deeper than this; a circle of `inlined_at` must end.
 const MAX_CHAIN: usize = 64;
 
-/// Chains of lines, innermost first. `.file` may stand behind its use, so files are numbers until
+/// Chains of lines, innermost first. `.file` may follow its use, so files are numbers until
 /// the end.
 #[derive(Debug, Default)]
 pub struct Places {

@@ -2,7 +2,7 @@
 
 use crate::ir::Special;
 
-/// The number behind a special register, and its width. `component` is that of a vector.
+/// The special register of a name, and its width in bits. `component` is that of a vector.
 pub fn special(name: &str, component: Option<&str>) -> Option<(Special, u16)> {
     let stem = name.strip_prefix('%')?;
     if let Some(component) = component {

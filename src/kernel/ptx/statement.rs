@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// What stands behind a label's colon, if that belongs to it.
+    /// What follows a label's colon, if that belongs to it.
     fn label(&mut self, label: Name<'a>) -> Parsed<Statement<'a>> {
         if self.token() == Some(Token::Dotted) {
             match self.slice() {

@@ -59,7 +59,7 @@ pub struct Act {
     pub location: Location,
 }
 
-/// Reads, and writes, directly behind each other as one of each: nobody else can tell their order.
+/// Reads, and writes, directly after one another as one of each: nobody else can tell their order.
 pub fn joined(acts: Vec<Act>) -> Vec<Act> {
     let mut all: Vec<Act> = Vec::new();
     let mut run: Vec<(Access, Region, Location)> = Vec::new();

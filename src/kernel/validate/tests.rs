@@ -170,7 +170,7 @@ fn change(lines: &mut Vec<Line>, site: &mut usize) -> Option<String> {
         if taken(site) {
             return Some(format!("left out {:?}", lines.remove(at)));
         }
-        // What is read or written directly behind each other counts once.
+        // What is read or written directly after one another counts once.
         let once = match &lines[at] {
             Line::Action {
                 action: Action::Touch { access, .. },

@@ -17,7 +17,7 @@ use crate::recover::term::Terms;
 /// The greatest unit that is tried; what divides by more asks for a sign.
 const MOST: u32 = 4096;
 
-/// For each parameter word behind inputs the greatest divisor, if there is one.
+/// For each parameter word from which inputs are read, the greatest divisor, if there is one.
 pub fn units(inputs: &Inputs, terms: &Terms) -> BTreeMap<u32, u32> {
     let mut found = BTreeMap::new();
     for origin in &inputs.origins {

@@ -38,7 +38,7 @@ fn an_event_below_an_unknown_branch_is_not_certain() {
         index: 0,
     };
     assert_eq!(trace.reasons(decision.reasons), [origin]);
-    // Behind the branch things are certain again.
+    // After the branch things are certain again.
     assert!(warp.events.last().unwrap().reasons.is_none());
 }
 

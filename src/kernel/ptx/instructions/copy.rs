@@ -137,12 +137,12 @@ fn wait_bulk<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     Ok(())
 }
 
-/// The operands behind those that all forms have: mbarrier, mask, and others that only data need.
+/// The operands after those that all forms have: mbarrier, mask, and others that only data need.
 fn further<'i, 'a>(m: &Matched<'i, 'a>, fixed: usize) -> &'i [Operand<'a>] {
     m.instruction.operands.get(fixed..).unwrap_or_default()
 }
 
-/// The mask of CTAs that a copy goes to. A cache policy stands behind it.
+/// The mask of CTAs that a copy goes to. A cache policy follows it.
 fn multicast<'a>(
     l: &mut Lowering<'_, 'a>,
     m: &Matched<'_, 'a>,

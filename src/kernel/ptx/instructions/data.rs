@@ -115,7 +115,7 @@ const SILENT: &[&str] = &[
     "stackrestore",
 ];
 
-/// How much an instruction writes behind its address.
+/// How many bytes an instruction writes from its address on.
 enum Extent {
     /// So many bytes.
     Bytes(u64),
@@ -128,7 +128,7 @@ enum Extent {
 /// A tensor map.
 const MAP: u64 = 128;
 
-/// Opcodes without a result that write behind the address that is their first operand.
+/// Opcodes without a result whose first operand is the address that they write to.
 const WRITING: &[(&str, Extent)] = &[
     // Each lane names a row of 16 bytes.
     ("stmatrix", Extent::Bytes(16)),
@@ -167,7 +167,7 @@ pub fn lowered<'a>(l: &mut Lowering<'_, 'a>, instruction: &Instruction<'a>) -> O
     Some(storing(l, instruction, extent))
 }
 
-/// An operation that writes behind the address that is its first operand.
+/// An operation that writes to the address that is its first operand.
 fn storing<'a>(
     l: &mut Lowering<'_, 'a>,
     instruction: &Instruction<'a>,

@@ -92,7 +92,7 @@ fn of_warpgroup<'a>(
         Some("e4m3" | "e5m2" | "s8" | "u8") => Some(1),
         _ => None,
     };
-    // Behind the types of the operands nothing stands but what concerns results.
+    // After the types of the operands nothing stands but what concerns results.
     let types: Vec<&&str> = words
         .iter()
         .filter(|word| element(Some(*word)).is_some())

@@ -15,7 +15,7 @@ use warplock_kernel::meaning::result_of;
 use crate::kernel;
 use crate::module;
 
-/// The registers of a kernel of one block behind it, by name. Nothing but computation is run.
+/// The registers at the end of a kernel of one block, by name. Nothing but computation is run.
 fn run(text: &str, inputs: &[(&str, u64)]) -> HashMap<String, u128> {
     let kernel = kernel(text);
     let mut values: Vec<Word> = (kernel.registers.iter())
