@@ -1,7 +1,7 @@
 //! What all members do together in a run that goes through to the end, at small parameter values.
 //!
 //! Suppose that every member finishes. Then all operations happen, and each object is left at what they add up to. A wait that
-//! needs more than that, or more than what happens without the operations behind it in the same member, contradicts the
+//! needs more than that, or more than what happens without the operations after it in the same member, contradicts the
 //! supposition: no run finishes at these values. So nothing that is proved free of deadlock has such a finding.
 
 use crate::hunt::grid;

@@ -1,7 +1,7 @@
 //! Which statements of a protocol an observation is about, and whether a state is what was seen.
 //!
 //! A statement stands in a line of the protocol's text, in a line of the kernel's text, and in the line
-//! of the source that a comment behind it names (`// gemm.cu:430`). Of the frames of a thread the innermost
+//! of the source that a comment after it names (`// gemm.cu:430`). Of the frames of a thread the innermost
 //! one at which the protocol waits counts: those further in are helpers, those further out their callers.
 
 use std::sync::LazyLock;
@@ -116,7 +116,7 @@ pub fn bind<'o>(protocol: &Protocol, texts: Texts<'_>, observation: &'o Observat
 pub fn waits(protocol: &Protocol, texts: Texts<'_>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for site in sites(protocol, texts).iter().filter(|site| site.waits) {
-        // The source comes behind the texts of ours.
+        // The source comes after the texts of ours.
         let shown = site.places.last().map(Place::to_string);
         all.extend(shown.filter(|shown| !all.contains(shown)));
     }

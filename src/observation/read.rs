@@ -230,7 +230,7 @@ impl Reader {
         }
     }
 
-    /// Words of memory behind an address or a name.
+    /// The words of memory that follow an address or a name in the output.
     fn words(&mut self, line: &str, row: usize) -> bool {
         let Some(found) = WORDS.captures(line) else {
             return false;

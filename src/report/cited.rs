@@ -46,8 +46,8 @@ impl Cited {
     }
 }
 
-/// How a line of a protocol's text is called in a list, given the line of the kernel behind it, if it is
-/// recovered from one.
+/// The name of a line of a protocol's text in a list. `kernel` is the line of the kernel that it comes from, if the protocol
+/// is recovered from one.
 pub fn called(line: usize, kernel: Option<&Cited>) -> String {
     match kernel {
         None => format!("line {line}"),
@@ -79,7 +79,7 @@ pub struct Sentence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line(pub usize);
 
-/// What stands before and behind the number of a line. No name holds such characters.
+/// What stands before and after the number of a line. No name holds such characters.
 const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
 
 impl fmt::Display for Line {
@@ -102,19 +102,19 @@ impl Sentence {
         sentence
     }
 
-    /// With this text behind it.
+    /// With this text after it.
     pub fn text(mut self, text: impl Into<String>) -> Sentence {
         self.parts.push(Part::Text(text.into()));
         self
     }
 
-    /// With this line in parentheses behind it.
+    /// With this line in parentheses after it.
     pub fn line(mut self, line: usize) -> Sentence {
         self.parts.push(Part::Aside(line));
         self
     }
 
-    /// With this sentence behind it.
+    /// With this sentence after it.
     pub fn and(mut self, other: Sentence) -> Sentence {
         self.parts.extend(other.parts);
         self

@@ -134,7 +134,7 @@ pub struct Finding {
 /// A file that a kernel was compiled from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceText {
-    /// Its name, as lines of the protocol have it behind them.
+    /// Its name, as in the comments of the protocol.
     pub file: String,
     /// Its text.
     pub text: String,
@@ -149,7 +149,7 @@ pub struct Kernel {
     pub text: Option<String>,
     /// What stands in the line that the verdict is about.
     pub quoted: String,
-    /// For each line of the protocol's text the line of the kernel's behind it.
+    /// For each line of the protocol's text, the line of the kernel's text that it comes from.
     pub lines: Vec<Option<usize>>,
     /// These lines of the kernel's text and some around them, by number.
     pub excerpt: Vec<(usize, String)>,
@@ -213,7 +213,7 @@ impl Finding {
         self.notes.push(note);
     }
 
-    /// Says that the protocol was recovered from a kernel, of which these lines stand behind the lines of its text: the verdict
+    /// Says that the protocol was recovered from a kernel, whose lines `lines` has for the lines of its text: the verdict
     /// is then about a line of the kernel.
     pub fn recovered_from(&mut self, file: &str, kernel: &str, lines: &[Option<usize>]) {
         let texts: Vec<&str> = self.source.lines().collect();

@@ -20,7 +20,7 @@ pub struct Node {
     pub who: String,
     /// The line of the wait, from 1; absent of those who have not started.
     pub line: Option<usize>,
-    /// The line of the kernel behind it, if the protocol was recovered from one.
+    /// The line of the kernel that it comes from, if the protocol was recovered from one.
     pub kernel: Option<Cited>,
     /// What they wait at; empty of those who have not started.
     pub element: String,

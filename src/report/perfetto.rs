@@ -1,7 +1,7 @@
 //! Counterexamples as a trace for Perfetto's viewer, with a track for each role or member.
 //!
-//! A step of the run takes a microsecond on its track. A wait that never ends begins behind the last step of its member
-//! and goes on behind the end of the run.
+//! A step of the run takes a microsecond on its track. A wait that never ends begins after the last step of its member
+//! and goes on after the end of the run.
 //!
 //! Source of the format: Trace Event Format, "Complete Events" and "Metadata Events".
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use super::chart::chart;
 use super::finding::Finding;
 
-/// How long a wait goes on behind the last step, in microseconds.
+/// How long a wait goes on after the last step, in microseconds.
 const TAIL: usize = 5;
 
 #[derive(Serialize)]

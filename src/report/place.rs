@@ -46,7 +46,7 @@ impl Finding {
         })
     }
 
-    /// Names of the source files that lines of the protocol's text have behind them, each once.
+    /// The source files that comments of the protocol's text name, each once.
     pub fn source_names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         if self.kernel.is_none() {
@@ -61,7 +61,8 @@ impl Finding {
         names
     }
 
-    /// The line of a source behind a line of the protocol's text, and the position of that source among those that are known.
+    /// The source line that a line of the protocol's text comes from: the position of the source file among the known ones, and
+    /// the line.
     pub(super) fn source_of(&self, line: usize) -> Option<(usize, usize)> {
         self.kernel.as_ref()?;
         let text = self.source.lines().nth(line.checked_sub(1)?)?;
@@ -71,7 +72,7 @@ impl Finding {
         Some((at, place.line))
     }
 
-    /// The line of the compiled text behind a line of the protocol's.
+    /// The line of the compiled text that a line of the protocol's text comes from.
     pub(super) fn compiled_line(&self, line: usize) -> Option<usize> {
         let kernel = self.kernel.as_ref()?;
         kernel.lines.get(line.checked_sub(1)?).copied().flatten()
@@ -84,7 +85,7 @@ impl Finding {
     }
 }
 
-/// The place in the kernel's source that a line of a recovered protocol names behind it.
+/// The place in the kernel's source that the comment after a line of a recovered protocol names.
 pub(super) fn named(text: &str) -> Option<String> {
     let (_, place) = text.rsplit_once("// ")?;
     parsed(place).map(|_| place.trim().to_owned())

@@ -69,7 +69,7 @@ pub struct Blocked {
     pub member: String,
     /// The line of the text at which it waits, from 1.
     pub line: usize,
-    /// The line of the kernel behind it, if the text was recovered from one.
+    /// The line of the kernel that it comes from, if the text was recovered from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Cited>,
     /// The element it waits on.

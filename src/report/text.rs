@@ -175,7 +175,7 @@ pub(super) fn chain_and_trace(finding: &Finding, style: Style, used: usize) -> S
     out
 }
 
-/// What stands behind a counterexample.
+/// What follows a counterexample.
 fn after(finding: &Finding, detail: Detail) -> String {
     let style = detail.style;
     let mut out = String::new();

@@ -28,7 +28,7 @@ pub struct Event {
     /// The line of the statement, from 1; absent where a member starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// The line of the kernel behind it, if the protocol was recovered from one.
+    /// The line of the kernel that it comes from, if the protocol was recovered from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Cited>,
     /// What it does where, beside by whom.

@@ -243,7 +243,7 @@ fn kind(protocol: &Protocol, object: &Object) -> String {
     }
 }
 
-/// What the text says behind a declaration, as how arrivals are counted.
+/// What the text says after a declaration, as how arrivals are counted.
 fn remark(protocol: &Protocol, object: &Object) -> String {
     let (_, line) = quoted(protocol, object.span);
     let text = protocol.source.lines().nth(line.saturating_sub(1));

@@ -1,11 +1,11 @@
 //! The program of a member whose way depends on what its atomic operations return.
 //!
-//! Behind such an operation the program goes on in one way for each value that may be returned. Which values these
+//! After such an operation the program goes on in one way for each value that may be returned. Which values these
 //! are is given ([`super::returned`]); a value that never comes costs a branch that no run takes. What
-//! is not defined behind a value, such as an index outside its extent, is an operation that is undefined when a run
+//! is not defined after a value, such as an index outside its extent, is an operation that is undefined when a run
 //! comes to it.
 //!
-//! **Points.** The walk stops at a *point* behind every operation that returns something and at the end of every block.
+//! **Points.** The walk stops at a *point* after every operation that returns something and at the end of every block.
 //! A point is what is left to do, with the values of the variables that this reads. So branches
 //! that have the same left to do go on as one, and the number of points does not double with each operation. How many
 //! points there may be is limited ([`Spent`]).
@@ -34,11 +34,11 @@ use super::live;
 use super::program::Walker;
 use super::returned::Returned;
 
-/// How many points all members may have together, and how many ways may lead on behind values.
+/// How many points all members may have together, and how many ways may lead on after values.
 const MOST_POINTS: u64 = 1 << 18;
 const MOST_WAYS: u64 = 1 << 22;
 
-/// The operations of a member, and behind each what comes next.
+/// The operations of a member, and after each what comes next.
 pub(super) type Program = (Vec<Op>, Vec<Next>);
 
 /// How many points and ways there are so far, in all members and for all sets of values that were tried.
@@ -122,7 +122,7 @@ enum Exit {
     End,
     /// Another point.
     To(usize),
-    /// An operation that returns something, and the point behind each value.
+    /// An operation that returns something, and the point after each value.
     By(Op, Vec<(i64, usize)>),
 }
 
@@ -190,7 +190,7 @@ impl<'p> Builder<'_, '_, 'p> {
                 | (_, Fault::TooLarge { .. } | Fault::OutOfTime | Fault::BehindResult(_)) => {
                     return Err(error);
                 }
-                // The order was made for the row behind another value.
+                // The order was made for the row after another value.
                 (Some(_), Fault::BadOrder { .. }) => {
                     let fault = Fault::BehindResult("a row whose entries depend on it");
                     return Err(RunError { fault, ..error });
@@ -351,7 +351,7 @@ impl<'p> Builder<'_, '_, 'p> {
         })
     }
 
-    /// The point behind a block.
+    /// The point after a block.
     fn block_end(&mut self, path: &Path<'p>) -> Result<Exit, (RunError, StmtId)> {
         let rest = self.rest(path);
         let point = self.point(path, &rest);
@@ -361,7 +361,7 @@ impl<'p> Builder<'_, '_, 'p> {
             .map_err(|fault| (RunError::from(fault), StmtId(0)))
     }
 
-    /// The points behind an operation on a cell, for each value that it may return.
+    /// The points after an operation on a cell, for each value that it may return.
     fn ways(
         &mut self,
         path: &Path<'p>,
@@ -440,7 +440,7 @@ impl<'p> Builder<'_, '_, 'p> {
 }
 
 /// Puts the points together: equal operations with equal ways on become one, and every way leads to a later place. The
-/// first operation comes first; the end is behind the last.
+/// first operation comes first; the end is after the last.
 fn joined(points: Vec<Option<Point>>) -> Program {
     /// The end of the program, before places are numbered from the front.
     const END: u32 = u32::MAX;

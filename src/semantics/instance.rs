@@ -1,7 +1,7 @@
 //! An instance: a protocol at one input, as programs over numbered cells.
 //!
 //! Control flow depends on the input and on what atomic operations return. Without these the
-//! program of a member unfolds to a list of operations. With them it is a graph without cycles: behind
+//! program of a member unfolds to a list of operations. With them it is a graph without cycles: after
 //! an operation that returns something it goes on in one way for each value. Members are numbered role
 //! by role, and inside a role lexicographically by index values; cells likewise, object by
 //! object.
@@ -44,12 +44,12 @@ pub struct Member {
     pub index: Vec<i64>,
     /// What it does, in order.
     pub ops: Vec<Op>,
-    /// What comes behind each operation; empty where it is always the next one. It is always a later
+    /// What comes after each operation; empty where it is always the next one. It is always a later
     /// one, or the end, whose place is the number of operations.
     pub next: Vec<Next>,
 }
 
-/// What comes behind an operation, as a place among its member's.
+/// What comes after an operation, as a place among its member's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Next {
     /// This.
@@ -133,7 +133,7 @@ pub enum OpKind {
     CompleteTx(i64),
     /// Puts a delivery of so many bytes to an mbarrier in flight, at least 0.
     Copy(i64),
-    /// Puts an arrival on an mbarrier in flight, behind everything the member has in flight.
+    /// Puts an arrival on an mbarrier in flight, after everything the member has in flight.
     Commit,
     /// Initialises an mbarrier.
     Init,

@@ -24,7 +24,7 @@ pub(super) enum Rest<'p> {
 /// The variables that what is left reads. Its parts are given from the outermost inwards; the innermost is done first.
 pub(super) fn before<'p>(parts: impl Iterator<Item = Rest<'p>>) -> Vars {
     let mut after = Vars::new();
-    // What a `break` goes to is behind the next loop outwards.
+    // The target of a `break` is after the enclosing loop.
     let mut broken = Vars::new();
     for part in parts {
         match part {

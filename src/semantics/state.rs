@@ -218,7 +218,7 @@ pub enum ViolationKind {
     /// The byte count of an mbarrier leaves 64 bits.
     #[error("the byte count overflows")]
     TxOverflow,
-    /// What comes behind an atomic operation is not defined at the value that it returned.
+    /// What comes after an atomic operation is not defined at the value that it returned.
     #[error("what it does next is not defined at the value that an atomic operation returned")]
     NotDefined,
     /// An atomic operation returned what was not foreseen: a fault of this program.

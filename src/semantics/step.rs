@@ -544,7 +544,7 @@ fn start(instance: &Instance, state: &mut State, member: usize) {
     }
 }
 
-/// Moves a member on behind its operation, which returned this.
+/// Moves a member on after its operation, which returned this.
 fn advance(instance: &Instance, state: &mut State, member: usize, returned: Option<i64>) {
     let layout = &instance.members[member];
     let place = state.counters[member];

@@ -179,7 +179,7 @@ pub struct Block {
 pub struct Stmt {
     /// The whole of it; for a compound statement, the header without the brace.
     pub span: Span,
-    /// The words behind dots after the first one.
+    /// The words after dots after the first one.
     pub qualifiers: Vec<Name>,
     pub kind: StmtKind,
 }

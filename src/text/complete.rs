@@ -41,7 +41,7 @@ pub fn is_name(text: &str) -> bool {
         && name.span.end - name.span.start == text.len()
 }
 
-/// The name or the reserved word at a place. Of words behind dots, such as orders, it is the first of them.
+/// The name or the reserved word at a place. Of words after dots, such as orders, it is the first of them.
 pub fn word_at(source: &str, offset: usize) -> Option<Span> {
     let tokens = lex(source).tokens;
     let end = tokens.partition_point(|lexeme| lexeme.span.start <= offset);
@@ -182,7 +182,7 @@ fn wants_value(token: Token) -> bool {
     )
 }
 
-/// Whether the dot at the end stands behind the first word of a statement, or behind such a word with an order.
+/// Whether the dot at the end follows the first word of a statement, or such a word with an order.
 fn is_qualified(before: &str, tokens: &[Lexeme]) -> bool {
     let mut rest = tokens;
     while let [front @ .., word, dot] = rest {

@@ -2,7 +2,7 @@
 //!
 //! Two mistakes of whoever wrote a kernel show at several places of the text that is recovered from it. A loop over all tiles, where another role
 //! goes along those that are visited, has its stages and parities by the number of the tile. And the last round of a loop that is left in its
-//! middle stands behind it, under a condition of its own.
+//! middle follows it, under a condition of its own.
 
 use crate::protocol::Span;
 use crate::text::ast::Iteration;
@@ -128,7 +128,7 @@ fn renamed(text: &str, from: &str, to: &str) -> String {
     lines.collect()
 }
 
-/// A loop and its last round behind it, as one loop that runs as often as that of another role.
+/// A loop and its last round after it, as one loop that runs as often as that of another role.
 fn rounds_of_others(found: &mut Found<'_>) {
     let mut others: Vec<(usize, Option<String>, &str)> = Vec::new();
     for place in &found.places {
@@ -172,7 +172,7 @@ fn rounds_of_others(found: &mut Found<'_>) {
     }
 }
 
-/// Where the statement ends that comes right behind a loop and does the same as one round of it: it stems from the same lines.
+/// Where the statement ends that comes directly after a loop and does the same as one round of it: it stems from the same lines.
 fn last_round(found: &Found<'_>, place: &Place<'_>) -> Option<Span> {
     counted(place.stmt).filter(|_| synchronizes(place.stmt))?;
     let next = place.block.stmts.get(place.at + 1)?;
@@ -181,7 +181,7 @@ fn last_round(found: &Found<'_>, place: &Place<'_>) -> Option<Span> {
     (same && !round.is_empty()).then(|| extent(next))
 }
 
-/// The lines of a kernel behind the statements that synchronize in the blocks of a statement.
+/// The kernel lines of the synchronizing statements in the blocks of a statement.
 fn lines<'s>(found: &Found<'s>, stmt: &Stmt) -> Vec<Option<&'s str>> {
     let whole = extent(stmt);
     let inside = found.places.iter().filter(|place| {

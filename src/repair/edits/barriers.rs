@@ -74,7 +74,7 @@ fn only_initialises(stmt: &Stmt) -> bool {
     }
 }
 
-/// A range with the spaces before it and the line end behind it.
+/// A range with the spaces before it and the line end after it.
 fn line_of(source: &str, span: Span) -> Span {
     let before = source[..span.start].trim_end_matches([' ', '\t']).len();
     let end = match source[span.end..].strip_prefix('\n') {

@@ -83,7 +83,7 @@ pub(super) fn of_element(found: &Found<'_>, place: &Place<'_>, element: &str) ->
     let Some((number, _)) = counters.into_iter().next() else {
         return vec!["0".to_owned()];
     };
-    // Within brackets, what is behind `%` is the number of stages.
+    // Within brackets, the operand after `%` is the number of stages.
     let index = element
         .split_once('[')
         .map(|(_, index)| index.trim_end_matches(']'));

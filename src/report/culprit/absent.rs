@@ -48,7 +48,7 @@ pub enum Reason {
     Came(i64),
     /// The same, because the `if` with this number held for it so many of so many times.
     Skips(i64, usize, u64, u64),
-    /// The atomic operation with this number returned this, and what helps stands behind other results.
+    /// The atomic operation with this number returned this, and what helps follows other results.
     Returned(usize, i64),
 }
 

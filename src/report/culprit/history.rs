@@ -21,7 +21,7 @@ pub struct Phase {
     pub delivers: Option<(StmtId, i64)>,
     /// The last statement that expected some.
     pub expects: Option<(StmtId, i64)>,
-    /// A wait for parity 1 that passed at once on a new mbarrier, and behind which its member arrived here.
+    /// A wait for parity 1 that passed at once on a new mbarrier, and after which its member arrived here.
     pub after: Option<AtOnce>,
 }
 

@@ -338,7 +338,7 @@ impl Teller<'_> {
     }
 }
 
-/// What somebody does at an element in its whole program, behind its name: `arrives 3 times`, `adds 3 to it`.
+/// What somebody does at an element in its whole program, after its name: `arrives 3 times`, `adds 3 to it`.
 fn in_all(op: &Op, does: &str, one: bool, planned: i64) -> String {
     let s = if one { "s" } else { "" };
     match op.kind {

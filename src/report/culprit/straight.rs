@@ -27,7 +27,7 @@ pub struct Straight<'a> {
     pub turns: Vec<Vec<Turn>>,
 }
 
-/// A result behind which a member no longer comes to some cells.
+/// A result after which a member no longer comes to some cells.
 pub struct Turn {
     /// The operation.
     pub stmt: StmtId,
@@ -107,7 +107,7 @@ fn reachable(member: &Member, from: u32) -> impl Iterator<Item = usize> {
     let mut reached = vec![false; count];
     let mut open = vec![from];
     while let Some(at) = open.pop() {
-        // Behind the last operation there is nothing.
+        // After the last operation there is nothing.
         let Some(known) = reached.get_mut(at as usize) else {
             continue;
         };

@@ -129,7 +129,7 @@ fn waits(out: &mut String, graph: &[Node], style: Style) {
         true => "wait-for graph (* wait for each other in a circle)",
         false => "wait-for graph",
     };
-    // One line would stand behind the title.
+    // One line would follow the title.
     match lines.as_slice() {
         [] => {}
         [one] => out.push_str(&format!(

@@ -1,8 +1,8 @@
 //! Lines of formatted text, with the comments of the original woven in.
 //!
 //! A comment on a line of its own stays before what followed it. A comment after code stays
-//! behind that code if it followed its last token, and moves before it otherwise. At most one
-//! blank line of the original is kept, and the comments behind adjacent lines are aligned.
+//! after that code if it followed its last token, and moves before it otherwise. At most one
+//! blank line of the original is kept, and the comments after adjacent lines are aligned.
 
 use crate::text::token::Comment;
 
@@ -111,7 +111,7 @@ impl<'s> Lines<'s> {
         out
     }
 
-    /// Whether the comment behind a line is aligned with that of the line before.
+    /// Whether the comment after a line is aligned with that of the line before.
     fn continues(&self, at: usize) -> bool {
         at > 0
             && !self.lines[at].apart

@@ -171,7 +171,7 @@ fn statement(lines: &mut Lines<'_>, stmt: &Stmt) {
     lines.line(qualified(text, stmt), start, stmt.span.end);
 }
 
-/// A statement with what stands behind dots after its first word.
+/// A statement with what follows dots after its first word.
 fn qualified(text: String, stmt: &Stmt) -> String {
     if stmt.qualifiers.is_empty() {
         return text;

@@ -22,7 +22,7 @@ pub(super) fn operation(token: Token) -> Option<Operation> {
 }
 
 impl Parser<'_> {
-    /// An object and perhaps an amount, behind the word of an operation.
+    /// An object and perhaps an amount, after the word of an operation.
     pub(super) fn operation(&mut self, word: Token) -> Parsed<StmtKind> {
         let Some(operation) = operation(word) else {
             return Err(self.unexpected("a statement"));

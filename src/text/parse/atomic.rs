@@ -24,7 +24,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands behind `let name =` or `var name =`, with what orders memory.
+    /// What follows `let name =` or `var name =`, with what orders memory.
     pub(super) fn atomic_value(
         &mut self,
         name: Name,
@@ -44,7 +44,7 @@ impl Parser<'_> {
         Ok((kind, qualifiers))
     }
 
-    /// `compare_and_swap(s, expected, new)` behind `wait`.
+    /// `compare_and_swap(s, expected, new)` after `wait`.
     pub(super) fn wait_swap(&mut self) -> Parsed<StmtKind> {
         self.bump();
         let (cell, operands) = self.atomic_operands(Atomic::CompareAndSwap)?;
@@ -59,7 +59,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `let name = value`, and what stands behind dots after its first word.
+    /// `let name = value`, and what follows dots after its first word.
     pub(super) fn local(&mut self) -> Parsed<(StmtKind, Vec<Name>)> {
         self.bump();
         let name = self.name("a name for the value")?;

@@ -390,7 +390,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// `{ arrivals: COUNT }`, and whether `, init: explicit` stands behind the count.
+    /// `{ arrivals: COUNT }`, and whether `, init: explicit` follows the count.
     fn arrivals(&mut self, may_init: bool) -> Parsed<(Expr, bool)> {
         self.expect(Token::OpenBrace, "`{ arrivals: COUNT }`")?;
         self.word("arrivals")?;

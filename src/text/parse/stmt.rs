@@ -300,7 +300,7 @@ impl Parser<'_> {
         Ok(all)
     }
 
-    /// What stands behind `red.release.gpu` or `st.release.gpu`.
+    /// What follows `red.release.gpu` or `st.release.gpu`.
     fn qualified_update(&mut self, adds: bool) -> Parsed<StmtKind> {
         let cell = self.cell("a semaphore")?;
         self.token(if adds { Token::PlusEqual } else { Token::Equal })?;

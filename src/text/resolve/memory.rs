@@ -52,7 +52,7 @@ fn allowed(kind: &StmtKind) -> Allowed {
 }
 
 impl Resolver<'_> {
-    /// Gives a statement the order and scope that stand behind its first word: of the two that
+    /// Gives a statement the order and scope that follow its first word: of the two that
     /// `arrive_expect_tx` is, the arrival.
     pub(super) fn qualify(&mut self, words: &[Name], all: &mut [Stmt]) {
         let (Some(first), Some(stmt)) = (words.first(), all.last_mut()) else {

@@ -133,7 +133,7 @@ struct Resolver<'f> {
     file: &'f File,
     /// What is found out about names on the way.
     named: Named,
-    /// Behind the last parameter, where another one would stand.
+    /// After the last parameter, where another one would stand.
     end_of_params: Span,
     protocol: Protocol,
     globals: HashMap<&'f str, (Global, Span)>,

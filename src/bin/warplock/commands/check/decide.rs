@@ -145,7 +145,7 @@ struct Work<'a> {
     recovered_in: Duration,
     /// What is to be said of the lines of a finding, if the protocol was recovered.
     note: Option<&'static str>,
-    /// What it was recovered from: the file, its text, and the lines of that behind those of the protocol.
+    /// The kernel that it was recovered from: the file, its text, and for each line of the protocol the line of that text.
     kernel: Option<(&'a str, &'a str, &'a [Option<usize>])>,
     /// Whether a counterexample is one of a launch, see [`Lifted::exact`].
     exact: bool,

@@ -39,7 +39,7 @@ impl Lines {
         }
     }
 
-    /// The byte of the text at a position. What lies behind the end of a line is its end, and what lies behind the
+    /// The byte of the text at a position. What lies after the end of a line is its end, and what lies after the
     /// text the end of that.
     pub fn offset(&self, text: &str, position: Position) -> usize {
         let line = usize::try_from(position.line).unwrap_or(usize::MAX);
@@ -80,7 +80,7 @@ impl Lines {
     }
 }
 
-/// Whether a line begins at a byte behind the first. Nothing but that byte and the one before it decides.
+/// Whether a line begins at a byte after the first. Nothing but that byte and the one before it decides.
 fn begins(text: &str, at: usize) -> bool {
     let byte = |at: usize| text.as_bytes().get(at);
     match at.checked_sub(1).and_then(byte) {
@@ -90,7 +90,7 @@ fn begins(text: &str, at: usize) -> bool {
     }
 }
 
-/// The last boundary of a character that is not behind an offset.
+/// The last character boundary that is not after an offset.
 fn floor(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {

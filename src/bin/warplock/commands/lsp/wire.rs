@@ -1,4 +1,4 @@
-//! Messages of a client: JSON behind a header with its length.
+//! Messages of a client: JSON after a header with its length.
 //!
 //! `lsp-server` has the types of messages. Its reader ends at the first damaged message, and takes as much memory as a
 //! header says; this one reports what is wrong and goes on.
