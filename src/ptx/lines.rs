@@ -62,7 +62,7 @@ pub(super) fn marked(source: &str, line: usize) -> String {
 }
 
 impl Lifted {
-    /// Adds what else is taken for granted, in words.
+    /// Adds an assumption.
     pub fn assume(&mut self, assumption: &str) {
         let mut all: Vec<&str> = self.text.lines().collect();
         let head = all

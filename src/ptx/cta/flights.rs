@@ -253,7 +253,7 @@ impl Ring {
         Some(Some(statement.with(some)))
     }
 
-    /// The mbarrier of a group, and how often the ring has been gone through before it.
+    /// The mbarrier of a group, and the number of rounds of the ring before it.
     fn place(&self, number: &Sum, facts: &Facts) -> Option<(Sum, Sum)> {
         let size = Sum::of(self.size);
         Some((facts.modulo(number, &size)?, facts.quotient(number, &size)?))

@@ -74,7 +74,7 @@ pub(in crate::ptx) struct Followed {
     pub boxes_out: bool,
     /// Whether the pool of tensor memory asks for all of it to be given back.
     pub held: bool,
-    /// What else is taken for granted, in words.
+    /// Further assumptions, in words.
     pub taken: BTreeSet<&'static str>,
     /// Parameters that may decide about synchronization.
     pub weighed: BTreeSet<Place>,

@@ -1,5 +1,5 @@
-//! What PTX asks for and is taken for granted, or refused where it certainly is not so: mbarriers of other CTAs, sizes of
-//! copies, and committed work.
+//! Preconditions of PTX instructions that recovery assumes: for mbarriers of other CTAs, sizes of copies, and committed work.
+//! A kernel that certainly violates one is refused.
 //!
 //! Source: PTX ISA, "mbarrier.arrive", "mbarrier.test_wait, mbarrier.try_wait", "cp.async.bulk", "tcgen05.commit",
 //! "Shared memory of a cluster".
@@ -82,7 +82,7 @@ fn twice(
     None
 }
 
-/// What is taken for granted of a kernel, in words.
+/// The assumptions of a kernel, in words.
 pub(in crate::ptx) fn taken(
     function: &Function<'_>,
     followed: &Followed,

@@ -29,7 +29,7 @@ const FEWER: &str = "no phase of an mbarrier expects 2^20 bytes or more";
 const REACHED: &str =
     "with this, a phase of an mbarrier expects 2^20 bytes or more, which is undefined";
 
-/// Refuses phases that certainly expect too many bytes. Gives what is taken for granted where that is not excluded.
+/// Refuses phases that certainly expect too many bytes. Returns an assumption if too many bytes are not excluded.
 pub(in crate::ptx) fn few_bytes(
     followed: &Followed,
     families: &[Family],

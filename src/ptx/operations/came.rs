@@ -51,7 +51,7 @@ impl Came {
         if arrived.each.is_empty() {
             arrived.each.insert(all);
         }
-        // Arrivals on several ways are put together.
+        // Arrivals on several paths are merged.
         arrived.parts |= arrived.each.iter().any(|each| *each < all);
         arrived
     }

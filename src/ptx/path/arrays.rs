@@ -4,9 +4,9 @@
 //! Pointers in different parameters are assumed not to alias. So suppose that an address is a parameter plus an offset that
 //! is not an address itself. Then it is based on that parameter, however large the offset is, and an access there does not
 //! touch memory of another parameter. An offset is not an address if it comes from 32 bits, or if it is a product, since no
-//! program multiplies addresses. A difference of two addresses leads from one to the other. So a value that is computed
-//! from addresses in another way counts as based on all of them. An address in a shared or local variable is not in global
-//! memory.
+//! program multiplies addresses. A value that is computed from addresses in another way, such as the difference of two, may
+//! lead from one array to another. So an address that is made from it may point anywhere. An address that is based on a
+//! shared or local variable is not in global memory.
 //!
 //! If a register was written after the last label, its value is the last one written. Otherwise it may be any value that is
 //! ever written to it. So the analysis needs no branches and loops. A pointer that is read from memory, or computed by bit
@@ -24,7 +24,8 @@ use crate::ptx::syntax::ast::Register;
 use crate::ptx::warp::evaluate::destinations;
 use crate::ptx::warp::evaluate::is_written;
 
-/// How often a function is gone through until nothing changes: compilers write registers in the order of the text.
+/// The most passes over a function until a fixed point. Few are needed, since compilers write registers in the order of the
+/// text.
 const MOST_PASSES: usize = 100;
 
 /// What an address is based on.
@@ -48,7 +49,7 @@ enum Held {
     /// One of these, plus numbers and products.
     Based(BTreeSet<Base>),
     Anything,
-    /// What is made of addresses other than by adding to one.
+    /// A value computed from addresses other than by adding an offset to one.
     Mixed,
 }
 
@@ -172,7 +173,7 @@ impl<'a> Arrays<'a> {
         }
     }
 
-    /// What the address of a write to memory may be based on; none if it may lie anywhere.
+    /// What the address of a write to memory may be based on. `None` if it may point anywhere.
     pub fn behind(&self, instruction: &Instruction<'_>) -> Option<&BTreeSet<Base>> {
         let Register(number) = written_at(instruction).and_then(based_on)?;
         match self.here.get(&(instruction.at, number))? {

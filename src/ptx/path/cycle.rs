@@ -18,7 +18,7 @@ pub(in crate::ptx) struct Loop {
     pub leaving: usize,
     pub inside: usize,
     pub outside: usize,
-    /// The ways out, where there are several: they meet outside.
+    /// The exits, if there are several. They join outside the loop.
     pub ways: Option<Several>,
 }
 

@@ -1,10 +1,11 @@
-//! Loops that are left in several places. One iteration that is not the last takes none of the ways out, so it is
-//! followed with these cut away, and what keeps it inside is noted: the loop begins again as long as all of that
-//! holds. The last iteration is followed by itself, with the ways back cut away: one of the ways out is taken in it.
-//! Whichever it is, that is a branch after the loop.
+//! Loops with several exits.
 //!
-//! That is the whole condition only if each of the ways out is come to on the way through the iteration. A branch or a
-//! loop inside that is not followed, because nothing in it seems to matter, must have none of them.
+//! An iteration that is not the last takes no exit. So it is executed symbolically with the exit edges removed, and the
+//! conditions under which it stays inside are collected: the loop continues as long as all of them hold. The last iteration is
+//! executed separately, with the back edges removed. It takes one of the exits. In the protocol this is a branch after the loop.
+//!
+//! The collected conditions are complete only if the execution reaches each exit. A branch or an inner loop that is skipped,
+//! because it does not seem to matter, must not contain an exit.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -20,7 +21,7 @@ use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Condition;
 use crate::ptx::warp::value::Value;
 
-/// The ways out of a loop, and the control flow of its iterations.
+/// The exits of a loop, and the control flow of its iterations.
 #[derive(Debug, Clone)]
 pub(in crate::ptx) struct Several {
     /// One iteration that is not the last: it ends where the function does.
@@ -31,7 +32,7 @@ pub(in crate::ptx) struct Several {
     exits: BTreeMap<usize, bool>,
 }
 
-/// An iteration that is being followed without its ways out.
+/// An iteration that is being executed without its exits.
 #[derive(Debug, Clone)]
 pub(in crate::ptx) struct Inside {
     exits: BTreeMap<usize, bool>,
@@ -50,7 +51,7 @@ impl Several {
 }
 
 impl Walker<'_, '_, '_> {
-    /// The ways out of a loop, where each decides about this loop alone.
+    /// The exits of a loop, if each of them leaves this loop only.
     pub fn several(&self, header: usize, blocks: &BTreeSet<usize>) -> Result<Several, Obstacle> {
         let mut exits = BTreeMap::new();
         for block in blocks {
@@ -129,7 +130,7 @@ impl Walker<'_, '_, '_> {
         Ok((after?, stays.unwrap_or(Condition::Constant(true))))
     }
 
-    /// Notes that an iteration does not take the way out after this block.
+    /// Notes that an iteration does not take the exit after this block.
     pub fn not_left(&mut self, block: usize, state: &mut State) -> Result<(), Obstacle> {
         let found = self.inside.last();
         let Some((taken, lanes, around)) = found.and_then(|inside| {
@@ -176,8 +177,7 @@ impl Walker<'_, '_, '_> {
         Ok(())
     }
 
-    /// Refuses blocks that are not followed where a loop is left from one of them: the way out is cut away, so they
-    /// look as if they came back.
+    /// Refuses skipped blocks with an exit of a loop among them. The exit edge is removed, so they would seem to have none.
     pub fn none_leaves(
         &self,
         blocks: &BTreeSet<usize>,
@@ -198,7 +198,7 @@ impl Walker<'_, '_, '_> {
         Err(obstacle)
     }
 
-    /// Follows the last iteration, up to where all ways out meet.
+    /// Executes the last iteration, up to the block at which all exits join.
     pub fn last_round(
         &mut self,
         one: &Loop,

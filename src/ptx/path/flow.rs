@@ -34,7 +34,7 @@ pub(in crate::ptx) struct Block {
 #[derive(Debug)]
 pub(in crate::ptx) struct Flow {
     pub blocks: Vec<Block>,
-    /// The first block that every way from a block to the end comes by.
+    /// The first block that is on every path from a block to the end: its immediate postdominator.
     joins: Vec<Option<usize>>,
     /// The blocks of each natural loop, by its header.
     pub loops: BTreeMap<usize, BTreeSet<usize>>,
@@ -122,7 +122,7 @@ impl Flow {
             };
             blocks.push(Block { code: range, end });
         }
-        // A failed assertion ends the whole launch: ways into it are not taken.
+        // A failed assertion ends the whole launch, so edges to it are removed.
         for block in &mut blocks {
             if let End::Branch(a, b) = block.end {
                 match (dead.contains(&a), dead.contains(&b)) {
@@ -142,7 +142,7 @@ impl Flow {
         Ok(flow)
     }
 
-    /// The same with other ways: those for which there is none are not taken.
+    /// The same graph with other edges. An edge for which there is no replacement is removed.
     pub fn with(
         &self,
         function: &Function<'_>,

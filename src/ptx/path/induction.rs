@@ -253,7 +253,7 @@ impl Walker<'_, '_, '_> {
         if !stays {
             return Err(self.trouble(one, "the condition of this loop may wrap around"));
         }
-        // In the last iteration one of the ways out is taken: nothing may have wrapped around there, either.
+        // In the last iteration an exit is taken. No value may have wrapped around there, either.
         if one.ways.is_some() {
             self.numbers.push(Some(number));
             let last = self.round(one, begin(&facts), &|_| {});

@@ -1,8 +1,7 @@
-//! Lanes of a warp that part: branches that lanes take differently depending on the launch, as in
-//! `if (block * 256 + thread >= n) return;`, and barriers of some lanes.
+//! Divergence that depends on the launch, as in `if (block * 256 + thread >= n) return;`, and barriers of some lanes.
 //!
-//! Which lanes go which way is found out case by case: a condition of one lane is taken to hold, then not to
-//! hold, until every lane is decided. What is the same in all cases is said once.
+//! A case split finds the lanes that take the branch. The condition of one lane is assumed to hold, then assumed not to
+//! hold, and so on until it is decided for every lane. Statements that all cases have in common are written once.
 
 use super::walk::Walker;
 use crate::ptx::operations::instruction::Done;
@@ -31,7 +30,7 @@ const FEW_CASES: usize = 4;
 /// Instructions followed for one kernel, beyond which only few cases are told apart.
 const MANY_STEPS: usize = 30_000;
 
-/// A branch: its two ways, and where they meet again.
+/// A branch: its two successors, and the block at which they join.
 pub(in crate::ptx) type Ways = (usize, usize, usize);
 
 impl<'m> Walker<'_, 'm, '_> {
@@ -135,9 +134,9 @@ impl<'m> Walker<'_, 'm, '_> {
         }
     }
 
-    /// Whether lanes that go one way of a branch leave, so that nobody on the other way waits for them: they come to `ret` or
-    /// `exit` without anything that waits, and where the two ways have come together there is nothing left but that. Lanes
-    /// that have more to do after the branch may be made to wait there for those on the other way.
+    /// Whether the lanes that take one side of a branch exit, so that no lane of the other side waits for them. They have to
+    /// reach `ret` or `exit` without an operation that waits, and the block at which the sides join must have no other code.
+    /// If lanes have more to do after the branch, the machine may make them wait there for the other lanes.
     pub fn leaves(&self, way: usize, other: usize) -> bool {
         let exit = self.flow.exit();
         let (going, staying) = (self.flow.between(way, exit), self.flow.between(other, exit));
@@ -311,7 +310,7 @@ impl Machine<'_, '_> {
     }
 }
 
-/// A condition by which cases are told apart, and whether in one of them all lanes go the same way.
+/// A condition that distinguishes two cases, and whether in one of them no lanes diverge.
 struct Split {
     on: Condition,
     whole: bool,
@@ -348,7 +347,7 @@ fn split(seen: &Value, state: &State) -> Option<Split> {
     None
 }
 
-/// The parts of a condition that are not certain, such that either way something is known that was not.
+/// The undecided parts of a condition. Each outcome of such a part is a new fact.
 fn undecided(condition: &Condition, state: &State, found: &mut Vec<Condition>) {
     if state.facts.decide(condition).is_some() {
         return;

@@ -1,4 +1,4 @@
-//! What keeps a loop going where that is several conditions at once: one for each of its ways out.
+//! The condition under which a loop continues, if it is a conjunction: one condition for each of its exits.
 
 use crate::ptx::warp::facts::Facts;
 use crate::ptx::warp::term::Condition;

@@ -1,10 +1,11 @@
-//! Jump threading undone. Where a condition on the launch is tested on one side of a branch and again after it, as in
-//! `if (lane == 0) for (i = 0; i < n; i++) ..; for (i = 0; i < n; i++) ..`, compilers let the first test go to where the
-//! second would. Then the sides of the branch no longer meet where they did, and what is common to them seems to lie on both.
+//! Reverses jump threading. A condition on the launch may be tested on one side of a branch and again after it, as in
+//! `if (lane == 0) for (i = 0; i < n; i++) ..; for (i = 0; i < n; i++) ..`. Compilers then let the first test jump directly to
+//! the target of the second test. After that the sides of the branch no longer join where they did, and their common code
+//! seems to be on both sides.
 //!
-//! The condition is on the launch, so it is the same whichever lanes look at it and whenever they do, and it is decided before
-//! the branch: that is followed once where the condition holds and once where it does not, each time without the way that is
-//! not taken then. That says the same as long as the test is not come to again before the sides have met for good.
+//! The condition depends on the launch only, so it has the same value for all lanes and at all times. So a case split decides
+//! it before the branch: the branch is executed once with the condition true and once with it false, each time without the
+//! edge that is not taken then. This is sound if the test is not reached again before the sides have finally joined.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -62,7 +63,7 @@ impl<'m> Walker<'_, 'm, '_> {
         found
     }
 
-    /// The first test on the way from a block, if one of its ways avoids these blocks.
+    /// The first test on the path from a block, if one of its successors avoids these blocks.
     fn first_test(
         &mut self,
         from: usize,

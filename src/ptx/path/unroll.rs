@@ -58,7 +58,7 @@ impl Walker<'_, '_, '_> {
         None
     }
 
-    /// The first block after a loop that every way out comes by.
+    /// The first block after a loop that is on every path from an exit.
     pub fn behind_loop(&self, header: usize, blocks: &BTreeSet<usize>) -> Option<usize> {
         let mut join = self.flow.join(header);
         while let Some(block) = join {

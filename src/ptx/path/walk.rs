@@ -107,7 +107,7 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub multiplier: Option<u32>,
     /// Where it is written where the tensor memory lies.
     pub allocated: BTreeSet<Sum>,
-    /// How many cases of lanes that go different ways have been followed.
+    /// The number of cases of divergent lanes that have been executed.
     pub cases: usize,
     /// The instruction that is carried out, by its number in the function.
     pub current: usize,
@@ -134,7 +134,7 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub counting: BTreeMap<(usize, Register), u32>,
     /// The conditions around.
     pub around: Vec<Condition>,
-    /// Iterations that are followed without the ways out of their loops.
+    /// Iterations that are being executed without the exits of their loops.
     pub inside: Vec<Inside>,
 }
 
@@ -595,7 +595,7 @@ impl<'m> Walker<'_, 'm, '_> {
         written
     }
 
-    /// Some lanes go one way and the others another, or one way or another depending on the launch.
+    /// A branch at which lanes diverge, or at which the launch decides whether they do.
     pub fn apart(
         &mut self,
         parts: &[(u32, Condition)],
@@ -652,7 +652,7 @@ impl<'m> Walker<'_, 'm, '_> {
                           synchronization";
             return Err(Obstacle::new(instruction.at, reason));
         }
-        // What lanes do on different ways comes in no order at all.
+        // The machine may execute the sides of a divergent branch in any order.
         for (number, (_, one, _)) in sides.iter().enumerate() {
             let mut others = sides.iter().skip(number + 1);
             let differs = |side: &State| side.touched != state.touched;
@@ -694,7 +694,7 @@ impl<'m> Walker<'_, 'm, '_> {
         Ok(merged)
     }
 
-    /// All lanes go one way or all go the other, depending on the launch.
+    /// A uniform branch that depends on the launch.
     pub fn fork(
         &mut self,
         condition: Condition,
@@ -721,7 +721,7 @@ impl<'m> Walker<'_, 'm, '_> {
     ) -> Result<State, Obstacle> {
         let mut sides = Vec::new();
         let looked = self.looked;
-        // What one side waits for is still under way on the other.
+        // Asynchronous work for which one side waits is still in flight on the other.
         let before = self.unfinished;
         let mut unfinished = [None, None];
         for holds in [true, false] {

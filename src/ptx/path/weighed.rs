@@ -1,9 +1,10 @@
-//! Parameters, and numbers of CTAs, that may decide who synchronizes, when and how. Their ranges are taken for granted also
-//! where the text does not mention them, as where a comparison with a limit is certain within the range.
+//! A slice: the parameters, and the numbers of CTAs, on which synchronization may depend. The ranges of these are assumptions
+//! of the verdict. That includes values that the text does not mention, for example because a comparison with a limit always
+//! has the same result within the range.
 //!
-//! Each register counts with everything that is ever written to it, and with the branches under which that is done. So
-//! nothing has to be known of the order, and what is found may be too much, but not too little. What is read from memory
-//! depends on no parameter.
+//! The analysis is flow-insensitive. A register depends on every value that is ever written to it, and on the branches around
+//! these writes. So the result may have too many parameters, but not too few. A value that is read from memory depends on no
+//! parameter.
 
 use std::collections::BTreeSet;
 

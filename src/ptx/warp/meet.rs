@@ -76,7 +76,7 @@ impl Side {
     }
 }
 
-/// Two ways, and what is known where they meet.
+/// Two paths, and the facts at the block at which they join.
 struct Meeting<'f> {
     known: &'f Facts,
     condition: &'f Condition,
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(sums, 16);
     }
 
-    /// Whatever meets has the value of the way that was taken.
+    /// A joined value is the value of the path that was taken.
     #[test]
     fn what_meets_keeps_its_value() {
         let mut met = 0;
