@@ -14,12 +14,12 @@
 //! else stands at the same statement as in the protocol. Nobody can go on in the other protocol either, and who has not
 //! finished is the same.
 //!
-//! **Setting back.** `X` may set its element to a number for another launch, if nobody else looks at the semaphore, and if there are
+//! **Resets.** `X` may set its element to a number for another launch, if nobody else looks at the semaphore, and if there are
 //! never more than `L + 1` operations at an element: no index of the role and no loop around the operation is missing in the
 //! element, but for indices with at most that many values altogether. Then nobody counts after that, and it is left out.
 //! `X` may set other semaphores to numbers in the same way, if whoever uses them has done so before it counts: then all have counted.
 //!
-//! If all meet once in each round of a loop, `X` may set back its element for the next round: see `rounds.rs`.
+//! If all meet once in each round of a loop, `X` may reset its element for the next round: see `rounds.rs`.
 //!
 //! Work on declared data orders nothing and is left out. It has to be plainly defined: see `touched`.
 //!
@@ -459,8 +459,8 @@ fn cells(body: &[Stmt]) -> Vec<&Cell> {
     all
 }
 
-/// A block without what is done to data and what sets back semaphores that nobody uses any more, if nothing in it blocks or
-/// is about other names.
+/// A block without accesses to data, and without resets of semaphores that no member uses any more. `None` if a statement
+/// blocks or mentions other names.
 fn quick(
     body: &[Stmt],
     cell: &Cell,

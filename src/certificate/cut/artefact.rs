@@ -268,9 +268,9 @@ pub enum Quantity {
         /// What is added to it.
         plus: i64,
     },
-    /// A clock plus a constant, divided by how often the loops around an operation go around in one
-    /// iteration of those outside, and rounded down: how many iterations of the loops outside have
-    /// been gone through by then.
+    /// A clock plus a constant, divided by the number of iterations that the loops around an operation
+    /// have in one iteration of the loops outside, and rounded down. So it is the number of iterations
+    /// of the loops outside that have been completed by then.
     Quotient {
         /// The clock, by depth from the outermost loop around the held operation; without one, the
         /// constant alone is divided.

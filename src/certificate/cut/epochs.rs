@@ -1,5 +1,5 @@
-//! Semaphores that one member sets back as soon as they have the value it waits for: `wait s == V`
-//! and then at once `s = W`, while others only add.
+//! Semaphores that one member resets as soon as they have the value it waits for: `wait s == V` and
+//! directly after it `s = W`, while all others only add.
 //!
 //! Such a semaphore counts in *epochs*. What has been added to it altogether only grows; the
 //! semaphore is that total less what the resets have taken away, which is a local variable of the

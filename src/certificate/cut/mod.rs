@@ -47,7 +47,7 @@
 //! fails. Before it both agree, so 4 and 5 hold in its state: a wait by parity finds generation
 //! `g - 1` or `g` completed and nothing else, so it passes iff `g` has (3). A strict wait finds at
 //! most its value. A registration finds exactly `g - 1` completed, so it joins generation `g`, and
-//! it is the member's only one there, as its registrations are numbered apart. (That is shown, not taken for granted: at a
+//! it is the member's only one there, as its registrations are numbered apart. (That is shown, not assumed: at a
 //! named barrier a second registration of a member in one generation counts like any other. It would find `g - 2` completed, so 4
 //! does not hold of a member that makes one, and the rule refuses it.) Single arrivals cannot overshoot a phase. Where
 //! some count more than one, a member's `g`th arrival at the element finds generation `g - 1` completed, so the arrivals

@@ -11,11 +11,11 @@ use crate::certificate::order::polynomial::TooLarge;
 use crate::certificate::order::polynomial::Unknown;
 use crate::patience;
 
-/// How many cases inside cases are gone through, and how many sums in a row.
+/// The most nested case splits, and the most sums in a row.
 pub(super) const MAX_SPLITS: usize = 3;
 const MAX_SUMS: usize = 4;
 
-/// How often what is known is gone through for one assumption, at most.
+/// The most passes over the known facts for one assumption.
 const MAX_ROUNDS: usize = 30;
 
 /// Whether a statement is true whatever is known, false, or neither.

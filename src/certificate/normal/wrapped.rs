@@ -1,4 +1,4 @@
-//! Turns whose last one sets the semaphore back.
+//! Turns whose last member resets the semaphore.
 //!
 //! ```text
 //! role cta[t in 0..T][s in 0..S] { wait x[t] == s  B  x[t] = (s + 1) % S }
@@ -46,7 +46,7 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 
-/// The same protocol with additions in place of what the last one sets back.
+/// The protocol with additions in place of the assignments that reset the semaphore.
 pub(super) fn unwrapped(protocol: &Protocol) -> Protocol {
     let mut unwrapped = protocol.clone();
     if claims::of_states(protocol) {

@@ -1,7 +1,8 @@
-//! Lanes: the elements of one object that are gone through in turn.
+//! Lanes: rings of elements of one object that are used in turn, such as `full[0]` to `full[S - 1]`.
+//! They have nothing to do with the lanes of a warp.
 //!
-//! An index that is a number in every use of an object tells lanes apart; at most one index moves.
-//! A lane whose index does not move has one element.
+//! An index that is a constant in every use of an object distinguishes its lanes. At most one index
+//! moves. A lane without a moving index has one element.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 
-/// Elements that are gone through in turn, and who uses them.
+/// Elements that are used in turn, and the operations that use them.
 #[derive(Debug, Clone)]
 pub struct Lane {
     /// The object, by position.

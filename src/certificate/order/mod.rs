@@ -4,7 +4,7 @@
 //! # The rule
 //!
 //! Members of a role that run the same program form a class; the elements of an object that are
-//! gone through in turn form a *lane* of some *size* ([`lanes`]). Everybody who arrives at a lane
+//! used in turn form a *lane* of some *size* ([`lanes`]). Everybody who arrives at a lane
 //! numbers the arrivals from 0. The protocol is free of deadlock, and every generation is completed
 //! by the arrivals that are meant for it, if
 //!

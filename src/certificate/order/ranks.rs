@@ -4,14 +4,14 @@
 //! a  for i in 0..N { b  c }  d
 //! ```
 //!
-//! A member goes the ways from `a` to `b`, from `b` to `c`, and from `c` around the loop to `b`, or on to `d`. If there is no
-//! iteration it goes from `a` to `d`. A way along the end of an iteration adds the loop's weight. So `d` may have a lesser number than
-//! `c`, if the weight makes up for it.
+//! A member takes the paths from `a` to `b`, from `b` to `c`, and from `c` around the loop to `b`, or on to `d`. If the loop has no
+//! iteration, it goes from `a` to `d`. A path across the end of an iteration adds the weight of the loop. So `d` may have a lower
+//! number than `c`, if the weight makes up for it.
 //!
-//! Which conditions hold is left open: a member is taken to come to the operations of both branches, one after the other, whether it does
-//! them or not. What it does is a part of that, so if ranks do not fall along all these ways they do not fall
-//! along the operations that it does. A way around a loop several times, or around more loops, adds more weights, none of which
-//! is below 0. So of such ways only those with the fewest ends of iterations are looked at.
+//! Conditions are ignored: a member is taken to execute the operations of both branches, one after the other. Its real operations
+//! are a subsequence of these. So if ranks do not decrease along all these paths, they do not decrease along the real operations.
+//! A path around a loop several times, or around more loops, adds more weights, and no weight is below 0. So only the paths
+//! with the fewest ends of iterations have to be checked.
 
 use std::collections::BTreeSet;
 
@@ -43,11 +43,11 @@ pub enum Part {
 struct Way {
     from: usize,
     to: usize,
-    /// The loops of which an iteration ends on the way.
+    /// The loops of which an iteration ends on the path.
     around: BTreeSet<usize>,
 }
 
-/// The ways on which a member goes through its program.
+/// The paths between consecutive operations of a program.
 struct Ways<'f> {
     flow: &'f Flow,
     all: BTreeSet<Way>,

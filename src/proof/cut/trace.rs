@@ -21,7 +21,7 @@ pub type Element = (usize, Vec<i64>);
 /// How many lengths loops have whose length the input decides.
 const LENGTHS: u64 = 4;
 
-/// How many iterations of a loop over data only are gone through, beside the last one.
+/// The number of iterations that are traced of a loop over data only, besides the last one.
 const MARKED: i64 = 3;
 
 /// An operation of a member at concrete parameters.

@@ -81,8 +81,8 @@ impl Search<'_> {
         }))
     }
 
-    /// What weights may be sums of: 1 and how often inner loops go around; and the sizes of lanes and how often all loops go
-    /// around, for who waits until others have gone through theirs.
+    /// The monomials that weights may be sums of: 1 and the trip counts of inner loops. With `more` also the sizes of lanes and
+    /// the trip counts of all loops, for members that wait until others have completed their loops.
     fn monomials(&self, more: bool) -> Result<Vec<Monomial>, String> {
         let mut all = BTreeSet::from([Monomial::new()]);
         let mut add = |of: &Polynomial| {
