@@ -47,7 +47,7 @@ impl Spin {
     }
 }
 
-/// What may happen between a branch and the block where its ways meet.
+/// What may happen between a branch and the block at which its sides join.
 #[derive(Debug, Clone, Default)]
 pub struct Region {
     pub registers: Vec<RegisterId>,
@@ -106,7 +106,7 @@ impl<'k> Program<'k> {
         first.unwrap_or(0).saturating_add(place.index as usize)
     }
 
-    /// Where the ways of a branch at the end of a block meet.
+    /// The block at which the sides of a branch at the end of a block join: its immediate postdominator.
     pub fn join(&self, block: BlockId) -> Option<BlockId> {
         self.post.immediate(block)
     }

@@ -23,7 +23,7 @@ pub struct Split {
     pub join: Option<Place>,
     parent: usize,
     children: u32,
-    /// Branches that depend on what is not known, with where their ways meet again.
+    /// Branches on unknown values, with the places at which their sides join.
     pub controls: Vec<(Option<Place>, Origins)>,
     /// Those of the nodes above.
     pub inherited: Origins,
@@ -218,7 +218,7 @@ impl Splits {
         children.any(|child| child.join.is_some())
     }
 
-    /// Lets lanes that wait for others where their ways meet go on; `false` if there are none.
+    /// Lets lanes continue that wait for others at a reconvergence point; `false` if there are none.
     pub fn release(&mut self, exited: Lanes) -> bool {
         for at in (1..self.nodes.len()).rev() {
             let Some(node) = self.get(at).filter(|node| node.children > 0) else {

@@ -485,8 +485,8 @@ impl Warp {
         Ok(true)
     }
 
-    /// Notes that a branch depends on what is not known: whatever may be written before its ways meet
-    /// is not known either.
+    /// Notes that a branch depends on an unknown value. All registers that may be written before its sides
+    /// join become unknown.
     fn unknown_branch(
         &mut self,
         leaf: usize,

@@ -2,9 +2,10 @@
 
 use super::tests::entry;
 
-/// The rest of an iteration that some iterations leave out is not taken for granted, however late the first of them is.
+/// Some iterations skip the rest of the body. Recovery must not assume that it is executed, however late the first such
+/// iteration is.
 ///
-/// All ways out of the loop pass the barrier, but the iteration with `i == 40000` does not.
+/// All exits of the loop pass the barrier, but the iteration with `i == 40000` does not.
 #[test]
 fn an_iteration_that_goes_on_early_is_not_a_whole_one() {
     let code = |skipped: &str| {

@@ -1,4 +1,4 @@
-//! What is taken for granted of loops that do not synchronize, and of stores near mbarriers.
+//! Assumptions about loops that do not synchronize, and about stores near mbarriers.
 
 use super::tests::entry;
 

@@ -14,7 +14,7 @@
 //! for k in 0..n { if k + N < n { load(k + N) }; use(k) }
 //! ```
 //!
-//! That the compiler does this is taken for granted and is printed as an assumption. It was found the same in its output.
+//! This transformation by the compiler is an assumption, and the verdict lists it. The output of the compiler agreed with it.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Which launches are run: few that together make the roles take every way.
+//! Chooses launches to run: a small set that covers every branch of the roles.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -77,7 +77,7 @@ struct Candidate {
     lines: usize,
 }
 
-/// Launches, those first that together take every way that was found.
+/// Launches. Those that together cover every branch that was found come first.
 pub fn choose(
     kernel: &Kernel,
     shape: Shape,
@@ -325,7 +325,7 @@ fn candidate(
     launch
 }
 
-/// Takes the launch with the most ways that no other has, again and again; then some more.
+/// A greedy cover: repeatedly takes the launch with the most branches that are not covered yet, and then some more launches.
 fn pick(mut candidates: Vec<Candidate>, least: usize, most: usize) -> Vec<Chosen> {
     let mut chosen: Vec<Chosen> = Vec::new();
     let mut covered: BTreeSet<(Option<usize>, Way)> = BTreeSet::new();

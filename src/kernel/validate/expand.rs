@@ -1,4 +1,4 @@
-//! A role at concrete values: the acts that it says, and which ways it takes.
+//! Expands a role at concrete values to its acts, and notes which branches it takes.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -60,7 +60,7 @@ pub fn expand(
     expander.acts.map(|(_, acts)| joined(acts))
 }
 
-/// The ways that a role takes, and how many lines it goes through.
+/// The branches that a role takes, and the number of lines that it executes.
 pub fn ways(
     role: &Role,
     values: &[Option<i128>],
