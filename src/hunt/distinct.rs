@@ -134,7 +134,7 @@ fn shown(protocol: &Protocol, property: Property, hang: &Hang) -> Option<Place> 
 
 impl Hunter<'_> {
     /// Up to so many counterexamples that are about something else than `known` and each other.
-    /// Parameters are gone through as in a box.
+    /// Parameters are enumerated as in a box.
     pub fn distinct(
         &mut self,
         known: &Hang,

@@ -41,7 +41,7 @@ pub struct Further {
 
 impl Hunter<'_> {
     /// Up to so many counterexamples in which other statements of other roles wait than in
-    /// `known` and in each other. Parameters are gone through as in a box.
+    /// `known` and in each other. Parameters are enumerated as in a box.
     pub fn further(&mut self, known: &Hang, wanted: usize, watch: &Watch<'_>) -> Further {
         let mut seen: BTreeSet<Blocked> = blocked(self.protocol, known).into_iter().collect();
         let mut found: Vec<Hang> = Vec::new();

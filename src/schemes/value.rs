@@ -1,8 +1,8 @@
 //! The value of a lock at every visited tile, by the evaluator of the reference semantics.
 //!
 //! The evaluator asks the pattern how many CTAs below some n visit a tile, at every tile. CTAs
-//! are gone through ascending, so for the CTA at hand this is how often the tile has been met:
-//! no search. Everything else is asked of the arrays.
+//! are visited in ascending order, so for the current CTA this is the number of visits of the tile
+//! so far, and needs no search. Everything else is looked up in the arrays.
 
 use std::cell::Cell;
 use std::cell::OnceCell;

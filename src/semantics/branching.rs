@@ -1,14 +1,12 @@
-//! The program of a member whose way depends on what its atomic operations return.
+//! The program of a member whose control flow depends on the results of its atomic operations.
 //!
-//! After such an operation the program goes on in one way for each value that may be returned. Which values these
-//! are is given ([`super::returned`]); a value that never comes costs a branch that no run takes. What
-//! is not defined after a value, such as an index outside its extent, is an operation that is undefined when a run
-//! comes to it.
+//! After such an operation the program has one branch for each value that may be returned. [`super::returned`] computes
+//! these values. A value that is never returned costs a branch that no run takes. If an expression is undefined for a
+//! value, such as an index outside its extent, the branch has an operation that is undefined when a run executes it.
 //!
-//! **Points.** The walk stops at a *point* after every operation that returns something and at the end of every block.
-//! A point is what is left to do, with the values of the variables that this reads. So branches
-//! that have the same left to do go on as one, and the number of points does not double with each operation. How many
-//! points there may be is limited ([`Spent`]).
+//! **Points.** The unfolding stops at a *point* after every operation that returns a value, and at the end of every block.
+//! A point consists of the remaining statements and the values of their live variables. Branches with equal points are
+//! merged. So the number of points does not double with each operation. It is limited ([`Spent`]).
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -34,14 +32,14 @@ use super::live;
 use super::program::Walker;
 use super::returned::Returned;
 
-/// How many points all members may have together, and how many ways may lead on after values.
+/// The most points of all members together, and the most branches after returned values.
 const MOST_POINTS: u64 = 1 << 18;
 const MOST_WAYS: u64 = 1 << 22;
 
 /// The operations of a member, and after each what comes next.
 pub(super) type Program = (Vec<Op>, Vec<Next>);
 
-/// How many points and ways there are so far, in all members and for all sets of values that were tried.
+/// The numbers of points and branches so far, over all members and all sets of values that were tried.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spent {
     points: u64,
@@ -98,7 +96,7 @@ struct Path<'p> {
     vars: Vec<Option<i64>>,
     /// How often each loop of open order has run.
     runs: BTreeMap<StmtId, usize>,
-    /// The last operation that returned something; none where the way so far is the only one.
+    /// The last operation that returned a value; none if the path has no branch so far.
     behind: Option<CellId>,
 }
 
@@ -439,7 +437,7 @@ impl<'p> Builder<'_, '_, 'p> {
     }
 }
 
-/// Puts the points together: equal operations with equal ways on become one, and every way leads to a later place. The
+/// Merges points: equal operations with equal successors become one, and every edge leads to a later place. The
 /// first operation comes first; the end is after the last.
 fn joined(points: Vec<Option<Point>>) -> Program {
     /// The end of the program, before places are numbered from the front.

@@ -4,8 +4,8 @@
 //! lexicographically by entries; for each choice of entries, start values count up with the
 //! last element fastest; for each of these, row orders. Which row orders are open is only
 //! known once the protocol has been unfolded, and may depend on orders chosen before, so they
-//! are gone through as a tree: the last choice that has a next permutation gets it and all
-//! later ones are forgotten.
+//! are enumerated as a tree: the last choice that has a next permutation gets it, and all later
+//! choices are made again.
 
 use std::collections::BTreeSet;
 

@@ -1,11 +1,12 @@
 //! Which values an atomic operation on a semaphore may return: a set that holds at least all of them.
 //!
-//! A semaphore has a value that it was given, at the start or by an operation that sets it, plus what was added since.
-//! Every member adds at most what the costliest way through its program adds, and subtracts at most likewise. Which ways
-//! there are depends on the values, so this goes on until no value is new.
+//! The value of a semaphore is the value that it was set to, at the start or by an operation, plus what has been added since.
+//! A member adds at most the sum along the most expensive path through its program, and likewise for what it subtracts. The
+//! paths depend on the values. So the computation is repeated until a fixed point.
 //!
-//! A compare-and-swap that succeeds sets a value, and as well adds the difference to the one that it expects. Both
-//! readings hold of every run, so only values that both allow are possible. The first suits locks, the second counters.
+//! A compare-and-swap that succeeds can be read in two ways: it sets the new value, or it adds the difference between the new
+//! and the expected value. Both readings are right for every run. So a value is possible only if both allow it. The first one
+//! is precise for locks, the second one for counters.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -179,7 +180,7 @@ fn common(a: i64, b: i64) -> i64 {
     a
 }
 
-/// The most that one way through a program adds with this sign. Every way leads to a later place.
+/// The most that one path through a program adds with this sign. Every edge leads to a later place.
 fn costliest(member: &Member, cell: CellId, sign: i64, reading: Reading) -> Result<i64, Fault> {
     let mut most = vec![0_i64; member.ops.len() + 1];
     for (place, op) in member.ops.iter().enumerate().rev() {

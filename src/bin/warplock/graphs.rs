@@ -110,9 +110,9 @@ pub fn with_accesses(
     Ok(found.map(|(lifted, _)| lifted))
 }
 
-/// What is taken for granted of a protocol that is not where instructions are followed.
+/// Assumptions of a protocol from the graph that recovery along the path does not need.
 struct Granted {
-    /// That no phase is overtaken between a test and the wait that the test spares.
+    /// That no phase is overtaken between a test and the wait that is skipped because of the test.
     looks_ahead: bool,
     /// See [`Lift::leaves_open`].
     leaves_open: bool,
@@ -121,7 +121,7 @@ struct Granted {
 /// Recovers a kernel of some shape, unless the time is over.
 type Lifts = fn(&Kernel, Shape, fn() -> bool) -> Result<Lift, Obstacle>;
 
-/// The protocol of a kernel, and what is taken for granted of it.
+/// The protocol of a kernel, and its assumptions.
 fn recovered(
     kernel: &Kernel,
     options: &Kernels,
@@ -256,13 +256,13 @@ impl<'s> Graphs<'s> {
     }
 }
 
-/// What is taken for granted of a kernel, whatever is recovered, or why nothing can be said of it.
+/// The assumptions of a kernel that do not depend on how it is recovered, or why the kernel is refused.
 pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<String>, String> {
     recover::premises(kernel, has_mbarriers, data).map_err(words)
 }
 
 /// The protocol of an entry of PTX from its graph, and whether it is decided before what is recovered along the instructions. It is
-/// not where more is taken for granted than there. `None` if it is not recovered.
+/// not if it needs more assumptions than the path. `None` if it is not recovered.
 pub fn one_way(kernel: &Kernel, options: &Kernels) -> Option<(Lifted, bool)> {
     // Whether an answer of cluster launch control is read where it lands is not followed in the graph.
     let asks_for_work = does(kernel, |kind| {
@@ -275,7 +275,7 @@ pub fn one_way(kernel: &Kernel, options: &Kernels) -> Option<(Lifted, bool)> {
         return None;
     }
     let (lifted, granted) = recovered(kernel, options, lift).ok()?.ok()?;
-    // The path looks whether a test may be out of date. Here that would be taken for granted.
+    // The path checks whether a test may be out of date. The graph would assume that it is not.
     if granted.looks_ahead {
         return None;
     }

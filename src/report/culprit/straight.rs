@@ -1,7 +1,7 @@
-//! Programs that go on with results of atomic operations, as the ways that members took in one run.
+//! Programs that branch on results of atomic operations, reduced to the paths that members took in one run.
 //!
-//! For example, of `if fetch_add(s, 1) == 3 { done += 1 }` a member that got 1 has no `done += 1` any more. What a member
-//! may still do is whatever some result lets it do.
+//! For example, a member that got 1 from `if fetch_add(s, 1) == 3 { done += 1 }` no longer has the operation `done += 1`. The
+//! future operations of a member are all those that it reaches for some results.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ pub struct Turn {
     pub passed: BTreeSet<CellId>,
 }
 
-/// The programs along the ways that a run took up to a state.
+/// The programs along the paths that a run took up to a state.
 pub fn straight<'a>(instance: &'a Instance, schedule: &[Action], state: &'a State) -> Straight<'a> {
     let mut all = Straight {
         instance: Cow::Borrowed(instance),
@@ -118,7 +118,7 @@ fn reachable(member: &Member, from: u32) -> impl Iterator<Item = usize> {
     (0..count).filter(move |at| reached[*at])
 }
 
-/// The results on a way that led past cells where the member would have helped.
+/// The results on a path after which the member no longer reaches cells where it would have helped.
 fn turns(member: &Member, way: &[Did], end: u32) -> Vec<Turn> {
     let helped = |from: u32| -> BTreeSet<CellId> {
         let ops = reachable(member, from).map(|at| member.ops[at]);

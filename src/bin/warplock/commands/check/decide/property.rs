@@ -462,8 +462,7 @@ pub const INEXACT: &str = "the recovered protocol has a counterexample that may 
 /// How long the first of several protocols is looked at before the others, as most are decided in much less.
 const FIRST_TIME: Duration = Duration::from_secs(10);
 
-/// What is taken for granted of a kernel whose protocol is proved where it is not proved as well, and how much longer than the
-/// proof looking for that may take.
+/// The assumption of a proof that does not prove this as well, and the additional time for a proof that does.
 const BALANCED: &str = "no copy delivers more bytes than the phase of its mbarrier still expects";
 const BYTES_TIME: Duration = Duration::from_secs(3);
 
