@@ -1,18 +1,19 @@
-//! The artefact of the cut rule: what the search finds and the checker starts from, such as the cuts.
+//! The artefact of the cut rule: the part of a certificate that the search guesses, such as the cuts. The checker trusts
+//! none of it.
 
 use serde::Deserialize;
 use serde::Serialize;
 
-/// A proof by cuts: see the module's rule.
+/// A proof by cuts, see [the rule](super).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cut {
     /// Parameters of finite range that are treated one value at a time, by position.
     pub split: Vec<usize>,
-    /// What it shows beside that nobody hangs.
+    /// What the proof shows besides freedom from deadlock.
     #[serde(default, skip_serializing_if = "Shows::is_nothing")]
     pub shows: Shows,
-    /// In which order the copies go whose programs depend on their number, where there are such.
+    /// The order of the copies, if their programs depend on their number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
     /// One case for each combination of their values, in lexicographic order, or several that cover
@@ -30,7 +31,7 @@ pub enum Order {
     Descending,
 }
 
-/// What a proof shows beside that nobody hangs.
+/// What a proof shows besides freedom from deadlock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shows {
@@ -39,15 +40,15 @@ pub enum Shows {
     Nothing,
     /// Every arrival at an mbarrier takes part in the generation it is meant for.
     Generations,
-    /// Accesses to one element, one of them a write, are ordered.
+    /// Two accesses to one element, at least one of them a write, are ordered.
     Ordering,
     /// Reads see the writes that are ordered before them.
     Visibility,
-    /// What the text claims of states holds.
+    /// The assertions and invariants of the text hold.
     Claims,
     /// Data is used only while it has room, and pools are whole in the end.
     Lifetimes,
-    /// Barriers are used only while their CTA is there.
+    /// Barriers are used only while their CTA has not exited.
     Exits,
 }
 
@@ -63,8 +64,8 @@ impl Shows {
         Shows::Exits,
     ];
 
-    /// Whether it also shows that nobody hangs. Order and visibility are about every state that a run
-    /// comes to, wherever it ends.
+    /// Whether the proof also shows freedom from deadlock. Ordering and visibility are about every state
+    /// that a run reaches, so they do not need it.
     pub fn progress(self) -> bool {
         !matches!(self, Shows::Ordering | Shows::Visibility)
     }
@@ -94,24 +95,24 @@ pub struct Case {
     /// Which deliveries of members that do not arrive at an mbarrier are counted together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deliveries: Vec<Deliveries>,
-    /// How far everybody gets while one member is held.
+    /// The cuts: how far all other members get while one member is held.
     pub holds: Vec<Hold>,
-    /// Why a registration joins the generation it is meant for, where the member itself does not
-    /// wait for the one before. If there are several for one operation, each time one of them holds.
+    /// Why a registration joins the generation it is meant for, if the member itself does not wait for
+    /// the generation before. If an operation has several supports, one of them holds at each execution.
     pub supports: Vec<Support>,
-    /// How far everybody gets while accesses are under way.
+    /// The cuts for accesses: how far all members get while an access lasts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exposures: Vec<Exposure>,
-    /// Pools, by position among the objects, that have all that is ever taken from them.
+    /// Pools, by position among the objects, whose capacity is at least the sum of all acquisitions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plenty: Vec<usize>,
-    /// The same for pools that have all that everybody may hold at once.
+    /// Pools whose capacity is at least what all members may hold at the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revolving: Vec<usize>,
-    /// The pools of which nobody holds anything where it can be kept waiting.
+    /// Pools of which a member holds nothing at any place where it can be blocked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub brief: Vec<usize>,
-    /// What everybody of a class has done when a member comes to an assertion.
+    /// Operations that all members of a class have executed when a member reaches an assertion.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub floors: Vec<Floor>,
 }
@@ -167,23 +168,23 @@ pub struct Hold {
     pub class: usize,
     /// Its operation.
     pub site: usize,
-    /// Per class, where it stops: at the earliest of these places that exists, and at its end if
-    /// none does. Those of the held member's own class are for its siblings.
+    /// For each class, where it stops: at the earliest of these places that exists, or at its end if
+    /// none exists. The stops of the held member's own class are for its other members.
     pub stops: Vec<Vec<Stop>>,
-    /// The same for members of other copies than the held one's, where copies share objects, and
-    /// for those of copies after it where copies go in order.
+    /// The stops of members of other copies, if copies share objects. If copies are ordered, the stops
+    /// of members of later copies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<Vec<Stop>>,
 }
 
-/// While a member has not passed a point of its program, or something of its has not landed, every
+/// While a member has not passed a point of its program, or one of its operations has not landed, every
 /// class gets to its stop and no further.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exposure {
     /// The class of the member.
     pub class: usize,
-    /// Until when.
+    /// The end of the access.
     pub at: Moment,
     /// As for [`Hold::stops`].
     pub stops: Vec<Vec<Stop>>,
@@ -205,15 +206,15 @@ pub enum Moment {
     Landing(usize),
 }
 
-/// A place at which members block, as a function of where the held member is.
+/// A place at which members block, as a function of the iteration numbers of the held member.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
     /// The operation.
     pub site: usize,
-    /// In which iteration of the innermost loop around it, counted over the whole run from 0. The
-    /// place does not exist before the first one, beyond the last one, and where the operation is
-    /// skipped.
+    /// The iteration of the innermost loop around it, counted over the whole run from 0. The stop does
+    /// not exist if this number is below 0 or beyond the last iteration, or if the operation is skipped
+    /// in that iteration.
     pub clock: Form,
 }
 
@@ -232,7 +233,7 @@ pub struct Product {
     pub of: Vec<Quantity>,
 }
 
-/// Something that a form is built from.
+/// A quantity in a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -241,11 +242,11 @@ pub enum Quantity {
     /// How many iterations of a loop around the held operation the member has completed over its
     /// whole run, by depth from the outermost.
     Clock(usize),
-    /// How many iterations a loop of a class has: class, loop.
+    /// The trip count of a loop of a class: class, loop.
     Trips(usize, usize),
     /// A clock plus a constant, divided by a number and rounded down, or 0 if that is negative, times
-    /// another number: what goes by other steps than the held member, in some of its iterations only,
-    /// or begins later.
+    /// another number. It is for a class whose iterations correspond to several iterations of the held
+    /// member, or that begins later.
     Share {
         /// The clock, by depth from the outermost loop around the held operation.
         clock: usize,
@@ -256,8 +257,8 @@ pub enum Quantity {
         /// What the quotient is multiplied with.
         times: i64,
     },
-    /// How many iterations a loop of a class, whose length depends on the loop around it, has had
-    /// after as many of that one as a clock says, plus a constant.
+    /// For a loop of a class whose trip count depends on the enclosing loop: the sum of its trip counts
+    /// over the first iterations of the enclosing loop. Their number is a clock plus a constant.
     Sum {
         /// The class.
         of: usize,
@@ -284,7 +285,7 @@ pub enum Quantity {
     },
 }
 
-/// Another class that waits for the generation before.
+/// A support: another class waits for the generation before a registration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Support {

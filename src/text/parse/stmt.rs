@@ -22,11 +22,11 @@ use crate::text::ast::StmtKind;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::token::Token;
 
-/// How many tokens the indices of an assignment's target may have for it to be recognised
-/// after a part that may be left out.
+/// The most tokens of the indices of an assignment's target, when the parser looks ahead to decide
+/// whether an optional part or an assignment follows.
 const LOOKAHEAD: usize = 256;
 
-/// Whether it begins a declaration and no statement.
+/// Whether a token begins a declaration and no statement.
 fn ends_block(token: Token) -> bool {
     token.begins_item() && !token.begins_statement()
 }
@@ -141,8 +141,8 @@ impl Parser<'_> {
         }
     }
 
-    /// A statement without a block. Apart from the others, since these nest and so should take
-    /// little of the stack.
+    /// A statement without a block. It is parsed in a function of its own, so that the frames of the
+    /// recursive function for nested blocks stay small.
     fn simple(&mut self) -> Parsed<Stmt> {
         let start = self.span().start;
         let mut qualifiers = Vec::new();
@@ -251,8 +251,8 @@ impl Parser<'_> {
         }
     }
 
-    /// A value that may be left out. An `if` begins one if it has a `then`, and the next
-    /// statement if not.
+    /// An optional value. An `if` begins one if it has a `then`. Otherwise it begins the next
+    /// statement.
     fn value(&mut self) -> Parsed<Option<Expr>> {
         let absent = match self.peek() {
             Token::If => !self.begins_choice(),
@@ -265,7 +265,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the `if` here begins an expression, as far as can be seen.
+    /// Whether the `if` here begins an expression. A statement has `{` after its condition.
     fn begins_choice(&mut self) -> bool {
         let (at, findings) = (self.at, self.diagnostics.len());
         self.bump();
@@ -276,8 +276,8 @@ impl Parser<'_> {
         begins
     }
 
-    /// Whether `red.` or `st.` and a word about memory stand here, and not a part of a pipeline
-    /// state of that name.
+    /// Whether `red.` or `st.` and a memory order or scope follow here, and not a field of a pipeline
+    /// state with that name.
     fn begins_qualified(&self) -> bool {
         let word = self.slice(self.span());
         let follows = self.slice(self.lexeme(2).span);

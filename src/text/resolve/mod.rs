@@ -45,7 +45,7 @@ pub(super) const MAX_NODES: usize = 500_000;
 /// How deep an expression may be once its `let`s are expanded.
 pub(super) const MAX_EXPANDED_DEPTH: usize = 256;
 
-/// What an expression is.
+/// The type of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Type {
     Int,
@@ -59,7 +59,7 @@ enum Type {
 struct Typed {
     expr: Expr,
     ty: Type,
-    /// Longest way down to a leaf, counting the root.
+    /// The depth of the expression tree, counting the root.
     depth: usize,
 }
 
@@ -131,7 +131,7 @@ fn end_of_params(file: &File) -> Span {
 
 struct Resolver<'f> {
     file: &'f File,
-    /// What is found out about names on the way.
+    /// Information about names that resolution collects.
     named: Named,
     /// After the last parameter, where another one would stand.
     end_of_params: Span,
@@ -149,11 +149,11 @@ struct Resolver<'f> {
     values: Option<Vec<(VarId, Cell)>>,
     /// Loops around the current statement.
     loops: usize,
-    /// Nodes that may still be made.
+    /// The number of nodes that may still be created.
     nodes: usize,
-    /// Whether it was reported that no more may be made.
+    /// Whether the limit on nodes has been reported.
     exhausted: bool,
-    /// Calls in progress, for the bound on recursion.
+    /// The number of nested calls, for the limit on recursion.
     depth: usize,
     /// Where the outermost `let` being expanded is used.
     call: Option<Span>,
