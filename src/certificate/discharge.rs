@@ -1,7 +1,7 @@
-//! Having an obligation decided: by the linked Z3 in a fresh context, or by any SMT-LIB solver.
+//! Discharges an obligation by the linked Z3 in a fresh context, or by any SMT-LIB solver.
 //!
-//! Only `unsat` discharges. `sat`, `unknown`, a time-out, a parse error and a solver that dies
-//! are told apart for the report, and none of them counts.
+//! Only `unsat` discharges it. The report distinguishes `sat`, `unknown`, a time-out, a parse error and a crash of the
+//! solver. None of them counts.
 
 use std::io::Read;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
-//! Statements about literals only, which need no solver.
+//! Evaluates obligations without variables, which need no solver.
 //!
-//! That an index 0 is below an extent 2 is an obligation like any other, and many protocols have
-//! mostly such ones. A context for a solver takes longer to make than they take to evaluate.
+//! For example, an index 0 has to be below an extent 2. Many protocols have mostly obligations of this kind. To create a
+//! context of a solver takes longer than to evaluate one.
 
 use super::sexpr::Sexpr;
 use super::term::Term;

@@ -1,7 +1,7 @@
-//! What has been decided about obligations already, so that none is discharged twice in one run of
-//! the program: the proofs of several properties of a protocol share most of theirs.
+//! A cache of discharged obligations, so that one run of the program discharges none twice. The proofs of several
+//! properties of a protocol have most obligations in common.
 //!
-//! An obligation is known by its script, to the letter. Every certificate still lists all of its own.
+//! The key is the script of the obligation, byte by byte. Every certificate still lists all of its own obligations.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

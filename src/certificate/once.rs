@@ -1,4 +1,4 @@
-//! Loops that go around once at most: `for j in 0..min(1, n) { B }`. The normal form makes them of branches on a count.
+//! Loops with at most one iteration: `for j in 0..min(1, n) { B }`. The normal form makes them from branches on a count.
 
 use super::cut::algebra;
 use super::cut::leave;

@@ -1,4 +1,4 @@
-//! Obligations taken apart: a solver that does not decide the whole may decide each part.
+//! Splits obligations. A solver that does not decide the whole may decide each part.
 
 use super::obligation::Obligation;
 use super::obligation::Split;

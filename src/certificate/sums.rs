@@ -1,4 +1,4 @@
-//! What is known of sums of lengths: see [`lengths`](super::cut::lengths).
+//! Facts about sums of trip counts, see [`lengths`](super::cut::lengths).
 
 use std::collections::BTreeSet;
 

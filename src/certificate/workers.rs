@@ -1,4 +1,4 @@
-//! Work that is done a few items at a time, in order.
+//! Processes items on several threads. Each thread takes the next item that is left.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicUsize;

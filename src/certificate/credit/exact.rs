@@ -1,4 +1,4 @@
-//! Waits for one value, which have to be for everything that is ever added to the element.
+//! Waits for `== v`: the operations that such a wait is for have to be all that is ever added to the element.
 
 use super::Place;
 use super::Rule;

@@ -1,6 +1,7 @@
-//! CTAs that need not have started.
+//! Grids of which not all CTAs are resident: the CTAs that a wait is for have to have started.
 //!
-//! For example, CTA `n` waits for `state[n - 1]`, and CTAs start in ascending order: whoever is waited for has started before.
+//! For example, CTA `n` waits for `state[n - 1]`, and CTAs start in ascending order. So the CTA that it waits for has
+//! started before.
 
 use super::Credit;
 use super::Rule;

@@ -1,7 +1,7 @@
-//! How a program uses an index of its members: in comparisons with values over parameters, or otherwise.
+//! How a program uses an index of its members: only in comparisons with values over parameters, or in other ways.
 //!
-//! The members for which such comparisons come out alike do the same as far as these are concerned. How many they
-//! are is counted exactly.
+//! Members for which all comparisons have the same outcomes run the same program. The number of such members is computed
+//! exactly.
 
 use super::algebra;
 use super::statements;

@@ -1,4 +1,4 @@
-//! How often something has happened when a member is at a place of its program, in closed form.
+//! How often an operation has been executed when a member is at some place of its program, in closed form.
 
 use super::algebra;
 use super::flow::Flow;

@@ -1,5 +1,5 @@
-//! What the domain and the assumptions say of expressions over parameters, without a solver: bounds by
-//! their shape, and comparisons, maxima and minima that these decide.
+//! Facts about expressions over parameters that follow from the domain and the assumptions, without a solver: bounds, by
+//! interval arithmetic, and the outcomes of comparisons, maxima and minima that bounds decide.
 
 use super::algebra;
 use super::polynomial::Polynomial;

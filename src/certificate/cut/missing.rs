@@ -1,6 +1,5 @@
-//! What a proof of an order lacks, for its author: which access, and what would have to be waited for.
-//!
-//! Nothing here is part of a proof.
+//! Explains why two accesses are not shown to be ordered: names the access, and the wait that the protocol would need. It
+//! is for users, and is no part of a proof.
 
 use super::deferred;
 use super::flow::Lasting;

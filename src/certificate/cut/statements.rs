@@ -1,4 +1,4 @@
-//! The expressions of a statement and the element it works on, to look at and to replace.
+//! Visitors for the expressions of a statement, and for the element that it uses.
 
 use crate::protocol::AtomicUpdate;
 use crate::protocol::Cell;

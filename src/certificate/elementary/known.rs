@@ -1,4 +1,4 @@
-//! What is assumed, taken apart until there is a contradiction.
+//! Proof by contradiction: splits the assumptions and derives facts until they contradict each other.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;

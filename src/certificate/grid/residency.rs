@@ -1,4 +1,4 @@
-//! Which CTAs are on the machine.
+//! Which CTAs are resident.
 
 use serde::Deserialize;
 use serde::Serialize;

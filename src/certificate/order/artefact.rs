@@ -1,4 +1,5 @@
-//! The artefact of the order rule: what the search finds and the checker starts from, such as the ranks.
+//! The artefact of the order rule: the part of a certificate that the search guesses, such as the ranks. The checker
+//! trusts none of it.
 
 use std::collections::BTreeMap;
 use std::ops::Neg;

@@ -1,7 +1,7 @@
-//! Expressions as polynomials, by cases where they have branches, and truth as inequalities.
+//! Translates expressions to polynomials and conditions to inequalities, with a case split for branches.
 //!
-//! Quotients and remainders are not looked into, except by [`Bit::of`]. Divisors are taken to be
-//! positive, which is an obligation wherever one is evaluated.
+//! Quotients and remainders are opaque, except for [`Bit::of`]. Divisors are assumed to be positive. That is an
+//! obligation wherever a quotient is evaluated.
 
 use std::collections::HashMap;
 

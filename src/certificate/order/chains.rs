@@ -1,5 +1,5 @@
-//! Chains: who knows what has been waited for, since each last wait was for an arrival that followed
-//! another wait.
+//! Chains: a member knows that another member has passed a wait. Each link is a wait for an arrival, and that arrival
+//! followed another wait.
 
 use super::artefact::About;
 use super::artefact::Lag;

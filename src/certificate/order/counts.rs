@@ -1,4 +1,4 @@
-//! As many come to an element as a generation takes.
+//! The condition that the arrivals of all members at an element are as many as a generation takes.
 
 use std::ops::Neg;
 

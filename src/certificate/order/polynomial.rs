@@ -1,6 +1,6 @@
-//! Polynomials with integer coefficients, exactly.
+//! Exact polynomials with integer coefficients.
 //!
-//! Whatever does not fit into 128 bits is an error, never a wrong number.
+//! An overflow of 128 bits is an error, never a wrong number.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! The facts that hold of a few members at the same time, such as how many arrivals each has made.
+//! The facts that hold for a few members at the same time, such as how many arrivals each has made.
 
 use super::cases;
 use super::cases::Env;

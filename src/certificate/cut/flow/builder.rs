@@ -1,5 +1,5 @@
-//! Goes through the statements of a role with the values of its local variables at hand: every expression
-//! is written over parameters and iteration numbers as it is met, and what it evaluates is noted.
+//! Abstract execution of the statements of a role. It keeps the symbolic value of each local variable, writes every
+//! expression over parameters and iteration numbers, and lists every expression that is evaluated.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;

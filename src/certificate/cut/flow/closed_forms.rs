@@ -1,7 +1,8 @@
-//! Guesses the closed form of a local variable from what one iteration does to it.
+//! Guesses the closed form of a loop-carried variable from one symbolic iteration.
 //!
-//! Known are: sums, sums modulo something, indices that wrap, phases that flip when an index wraps, and what
-//! the iteration before has set. Nothing rests on the guess: the claims of the loop say whether it is right.
+//! It knows these forms: sums, sums modulo a number, indices that wrap, phases that flip when an index wraps, and values
+//! that the previous iteration has set. Soundness does not depend on the guess: the claims of the loop say whether it is
+//! right.
 
 use std::collections::HashMap;
 

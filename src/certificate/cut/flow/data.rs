@@ -1,7 +1,6 @@
-//! The steps of a program on data. They block nobody and let nobody go on, but each has a place among the
-//! operations.
+//! The steps of a program on data. They never block and wake no member, but each has a place among the operations.
 //!
-//! The elements are named with the number of a copy left as it is, since data may be shared by copies.
+//! In the indices of data, the number of a copy is not replaced by a value, since copies may share data.
 
 use super::Node;
 use super::Path;

@@ -1,4 +1,4 @@
-//! The operations of a program: where they stand, which element they work on and what they do there.
+//! The operations of a program: their places, the elements they use, and their effects.
 
 use super::Lasting;
 use super::Node;

@@ -1,5 +1,5 @@
-//! The value of a form: a polynomial over parameters, the clocks of a member that is held, and a few
-//! things that go with them, such as quotients by trip counts.
+//! The value of a form: a polynomial over parameters, the iteration numbers of the held member, and quantities derived
+//! from these, such as quotients by trip counts.
 
 use super::Held;
 use super::Rule;

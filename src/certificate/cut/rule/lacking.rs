@@ -1,7 +1,7 @@
-//! Whether an element lacks what a wait needs, by what has arrived from everybody where they are.
+//! The condition that an element lacks what a wait needs, given the places of all members.
 //!
-//! Where bytes count, a generation lacks an arrival or a byte. Copies that go in order and are not looked
-//! at must not have added anything either, which is said along with it.
+//! If an mbarrier counts bytes, a generation lacks an arrival or a byte. If copies are ordered, the condition also says
+//! that later copies have not added anything.
 
 use super::Rule;
 use crate::certificate::cut::flow::Kind;

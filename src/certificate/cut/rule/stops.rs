@@ -1,7 +1,7 @@
-//! Stops: where a class is while a member of some class is held.
+//! Stops: the places of a class while a member of some class is held.
 //!
-//! A stop is an operation that blocks and the number of an iteration, as a form over where the held member
-//! is. Of several stops of a class the earliest that exists counts; where none exists the class is at its end.
+//! A stop is a blocking operation and an iteration number, as a form over the place of the held member. A class is at the
+//! earliest of its stops that exists. If none exists, it is at its end.
 
 use super::Held;
 use super::Rule;

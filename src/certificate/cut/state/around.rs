@@ -1,4 +1,4 @@
-//! What copies that go in order do beside the one that is looked at.
+//! What the other copies have done, if copies are ordered: those before and after the copy that the obligation is about.
 
 use super::Spot;
 use crate::certificate::term::Term;

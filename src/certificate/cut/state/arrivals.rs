@@ -1,7 +1,7 @@
-//! What has arrived at an element from groups at their places, and what a wait needs of it.
+//! The arrivals at an element, given the places of all groups of members, and what a wait needs of them.
 //!
-//! A group of `m` members at a place, where an operation of weight `w` has been done `v` times by each, has
-//! contributed `m * w * v`. What has not landed is taken off again.
+//! Take a group of `m` members at a place, and an operation of weight `w` that each of them has executed `v` times. It
+//! contributes `m * w * v` arrivals, less those that have not landed.
 
 use super::Element;
 use super::Group;

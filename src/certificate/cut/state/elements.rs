@@ -1,7 +1,6 @@
-//! Elements of objects: the one that an operation works on, or an arbitrary one.
+//! Elements of objects in an obligation: the element that an operation uses, or an arbitrary one.
 //!
-//! Where the index is an expression the element has a name of its own, so that whatever is counted there stays
-//! short.
+//! If an index is an expression, the element gets a name of its own, so that formulas about its counts stay short.
 
 use super::Element;
 use super::Setting;

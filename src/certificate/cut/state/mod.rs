@@ -1,4 +1,4 @@
-//! Symbolic states: classes of members at places, and what has arrived at an element by then.
+//! Symbolic states: the places of all classes of members, and the arrivals at an element by then.
 
 mod around;
 mod arrivals;
