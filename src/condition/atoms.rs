@@ -1,4 +1,4 @@
-//! Comparisons of numbers that a condition may be made of, the plain ones first.
+//! Comparisons from which a condition may be built, the simple ones first.
 
 use itertools::Itertools;
 use rustc_hash::FxHashSet;

@@ -1,4 +1,4 @@
-//! Points as few boxes, so that they can be listed.
+//! Covers a set of points by few boxes, so that they can be listed.
 
 use std::ops::RangeInclusive;
 

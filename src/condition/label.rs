@@ -1,4 +1,4 @@
-//! Whether a protocol hangs at given parameter values.
+//! Decides whether a protocol hangs at given parameter values.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;

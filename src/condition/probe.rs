@@ -1,7 +1,8 @@
-//! Points near a hang at which it may be found out what the hang depends on.
+//! Chooses points near a hang, to find out which parameters it depends on.
 //!
-//! A small box says little where a hang needs large values, such as a length above the width of a tile. So from a point that
-//! hangs one parameter at a time goes to other values: the least ones, neighbours, doubles, and those about a number of the text.
+//! A small box says little if a hang needs large values, such as a length above the width of a tile. So, from a point
+//! that hangs, one parameter at a time is changed: to its least value, to neighbours, to the double, and to values near a
+//! number in the text.
 
 use std::ops::RangeInclusive;
 

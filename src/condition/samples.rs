@@ -1,4 +1,4 @@
-//! Which values are tried, and what is found out about them.
+//! Chooses the values that are tried, and stores the results.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! Symbolic encodings that look for a failure.
+//! Symbolic encodings that search for a reachable failure.
 //!
-//! Nothing found here is believed: a candidate becomes a [`crate::witness`] only after the
-//! reference interpreter has replayed it.
+//! A model of an encoding is only a candidate. It becomes a [`crate::witness`] after the reference interpreter has
+//! replayed it.
 
 pub mod evaluate;
 pub mod search;

@@ -1,7 +1,6 @@
-//! Symbolic values that stay concrete as long as they can.
+//! Symbolic values that stay concrete as long as possible (constant folding).
 //!
-//! Most of an unrolled protocol is concrete (CTA indices, loop values), and folding it here
-//! keeps the formulas small enough to read and to solve.
+//! Most of an unrolled protocol is concrete (CTA indices, loop values). Folding keeps the formulas small.
 
 use z3::ast::Ast;
 use z3::ast::Bool;

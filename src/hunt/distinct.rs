@@ -1,5 +1,5 @@
-//! Counterexamples of properties beside deadlock that differ in more than their values: in the
-//! statements, the roles or the object they are about, or in what is missing.
+//! Searches for further counterexamples of properties other than deadlock. They have to differ in more than their values:
+//! in the statements, the roles or the object they are about, or in what is missing.
 
 use rustc_hash::FxHashSet;
 

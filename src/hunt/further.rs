@@ -1,4 +1,4 @@
-//! Counterexamples that differ from each other in more than their values.
+//! Searches for counterexamples of deadlock that differ from each other in more than their values.
 
 use std::collections::BTreeSet;
 

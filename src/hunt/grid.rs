@@ -1,5 +1,5 @@
-//! Regions of small parameter values, by position: how far a value is from the parameter's least
-//! one, where a listed set counts by place in the list.
+//! Regions of small parameter values. The distance of a value is that from the parameter's least value. In a listed set,
+//! it is the position in the list.
 
 use itertools::Either;
 use itertools::Itertools;

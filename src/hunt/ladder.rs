@@ -1,4 +1,5 @@
-//! Far points: a failure may need one parameter to be large and the others not to be.
+//! Points far from the least values: one or several parameters are large, and all others are small. Some failures need
+//! exactly that.
 
 use super::Hang;
 use super::Hunter;

@@ -1,4 +1,4 @@
-//! From some counterexample to the least one, and what exactly is known about it.
+//! From a counterexample to the least one, and in which sense it is the least.
 
 use std::time::Duration;
 

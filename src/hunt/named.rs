@@ -1,5 +1,5 @@
-//! Values around the numbers that the text names: a bug that shows from 128 threads on usually has the
-//! 128 in its text.
+//! Parameter values near the numbers in the text. A bug that occurs from 128 threads on usually has the number 128 in its
+//! text.
 
 use itertools::Itertools;
 

@@ -1,5 +1,4 @@
-//! Runs that people can read: as short as possible, and with few changes from one member to
-//! another.
+//! Shortens runs for readers: few steps, and few switches from one member to another.
 
 use crate::protocol::Protocol;
 use crate::semantics::explore;

@@ -1,4 +1,4 @@
-//! Runs that show a hazard without actions that play no part.
+//! Removes actions from a run that do not contribute to the hazard.
 
 use crate::protocol::Property;
 use crate::protocol::Protocol;

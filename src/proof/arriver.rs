@@ -1,4 +1,4 @@
-//! Arguments for a protocol in which what the last to arrive does stands apart.
+//! Searches for proofs by the arriver rule: splits off the work of the last arriver, and proves the resulting protocol.
 
 use std::time::Duration;
 use std::time::Instant;

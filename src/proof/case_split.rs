@@ -1,4 +1,4 @@
-//! Guesses where to split the domain in two: at small values of a parameter, for which loops make no trip or a
+//! Guesses where to split the domain of a parameter in two: at small values, for which loops make no trip, or for which a
 //! minimum is the parameter itself.
 
 use std::collections::BTreeSet;

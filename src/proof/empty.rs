@@ -1,5 +1,5 @@
-//! Whether parameter values satisfy the domain and the assumptions at all: a search need not look for cases without
-//! any, and of a protocol without any nothing is decided.
+//! Decides whether any parameter values satisfy the domain and the assumptions. Without such values a search skips the
+//! case, and no property of the protocol is decided.
 
 use std::time::Duration;
 

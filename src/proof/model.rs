@@ -1,6 +1,6 @@
-//! Parameter values at which an obligation fails: where to look for a counterexample.
+//! Parameter values at which an obligation fails: where to search for a counterexample.
 //!
-//! An obligation may fail although the protocol is fine, so these are suspicions and nothing more.
+//! An obligation may fail although the protocol is correct. So these values are only hints.
 
 use std::time::Duration;
 use std::time::Instant;

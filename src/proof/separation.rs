@@ -1,4 +1,5 @@
-//! Arguments for the two parts of a protocol whose CTAs take turns by one member each.
+//! Searches for proofs by the separation rule: proves the two parts of a protocol whose CTAs take turns by one member
+//! each.
 
 use std::time::Duration;
 

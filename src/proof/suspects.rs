@@ -1,4 +1,4 @@
-//! Where a proof that does not hold suspects a counterexample.
+//! Candidate values for a counterexample, from obligations of a proof that do not hold.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! Statements that no run of a protocol ever reaches, whatever the parameters.
+//! Finds statements that no run reaches, for any parameters.
 //!
-//! A proof about such statements is a proof about nothing, and an empty-tile branch that is never
-//! taken usually means a wrong model. Only looked at where members run alone, without patterns.
+//! A proof about such statements says nothing. For example, if a branch for empty tiles is never taken, the model is
+//! probably wrong. The check is for protocols without patterns whose members run alone.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! One run in which a member is held: which member moves next, and which violation an action shows.
+//! One run with a held member: which member moves next, and whether an action violates the property.
 
 use rand::RngExt;
 use rand::SeedableRng;

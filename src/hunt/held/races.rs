@@ -1,4 +1,4 @@
-//! Pairs of accesses that are held at once.
+//! Searches for races: holds two accesses at the same time.
 
 use rustc_hash::FxHashMap;
 use rustc_hash::FxHashSet;

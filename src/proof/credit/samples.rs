@@ -1,4 +1,4 @@
-//! All that programs do at some values of the parameters.
+//! All operations of programs at some parameter values.
 
 use std::collections::HashMap;
 

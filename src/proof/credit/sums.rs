@@ -1,4 +1,4 @@
-//! Sums over the names of a wait and parameters: what they are at some values, and which ones expressions are.
+//! Fits sums over the names of a wait and the parameters to values at sample points.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which additions a wait may be for.
+//! The additions that a wait may be for.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -1,5 +1,4 @@
-//! What is known where something is claimed: cuts for assertions, and what everybody has done by
-//! then.
+//! Guesses what is known at an assertion: cuts, and operations that all members of a class have executed by then.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,5 +1,4 @@
-//! What forms are tried with: quantities that an iteration number may be a sum of, those first that it most
-//! often is.
+//! The basis for fitting forms: quantities that an iteration number may be a sum of, the most frequent ones first.
 
 use std::collections::HashMap;
 

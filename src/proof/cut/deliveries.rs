@@ -1,5 +1,5 @@
-//! Which deliveries of a member are counted together: those of a ring that is filled by several statements,
-//! as in a loop and in front of it, by a member that does not expect the bytes itself.
+//! Guesses which deliveries of a member are counted as one operation. For example, several statements fill a ring, some
+//! in a loop and some before it, and the member does not expect the bytes itself.
 
 use std::collections::HashMap;
 

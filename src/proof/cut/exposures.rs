@@ -1,4 +1,4 @@
-//! How far everybody gets while an access is under way.
+//! Guesses the cuts for accesses: how far all members get while an access lasts.
 
 use std::collections::BTreeSet;
 

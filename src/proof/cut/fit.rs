@@ -1,5 +1,4 @@
-//! Fits a number that was observed at many concrete values as a short form over what is known
-//! there.
+//! Fits a number that was observed at many concrete values to a short form over the known quantities.
 
 use std::collections::HashMap;
 use std::rc::Rc;

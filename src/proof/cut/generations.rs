@@ -1,4 +1,4 @@
-//! Reads generations off parities: the numbering of each wait that agrees with every parity it has in the samples.
+//! Guesses generations from parities: a numbering of the waits that agrees with every parity in the samples.
 
 use std::collections::HashMap;
 use std::collections::HashSet;

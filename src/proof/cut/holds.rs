@@ -1,5 +1,5 @@
-//! Guesses the stops of a cut: where everybody gets to in the samples while a member is held, as a form over
-//! where the member is.
+//! Guesses the stops of a cut: the places that all other members reach in the samples while a member is held, as a form
+//! over the place of that member.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;

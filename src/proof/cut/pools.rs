@@ -1,4 +1,5 @@
-//! Guesses which pools have enough for everybody, whatever is given back.
+//! Guesses why a pool does not block members for good: its capacity is at least the sum of all acquisitions, or at least
+//! what all members may hold at once, or members hold units of it only briefly.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
-//! Which generations of named barriers the registrations of each class join, seen in one run.
+//! Guesses which generations of named barriers the registrations of each class join, from one run.
 //!
-//! In a protocol that is synchronized well every run gives the same; what this one shows is a
-//! guess that the checker has to confirm.
+//! In a correctly synchronized protocol every run gives the same generations. For other protocols the checker refuses the
+//! guess.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;

@@ -1,7 +1,8 @@
-//! Which parameters are given one value at a time: finite ones that divide, or say how many objects there are.
+//! Chooses the parameters that are treated one value at a time: those of finite range that are divisors or numbers of
+//! objects.
 //!
-//! Expressions over such a parameter have no closed form the rule knows, or make no sense to it before it is a
-//! number. Everything else stays symbolic.
+//! An expression over such a parameter has no closed form that the rule supports, or has no meaning before the parameter
+//! is a number. All other parameters stay symbolic.
 
 use std::collections::HashSet;
 

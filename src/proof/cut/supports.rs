@@ -1,4 +1,4 @@
-//! Guesses supports: which members wait for the generation before that of an operation.
+//! Guesses supports: members that wait for the generation before that of an operation.
 
 use std::collections::HashMap;
 

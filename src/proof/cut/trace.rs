@@ -1,5 +1,4 @@
-//! Concrete runs of classes: what a member does, one operation after the other, and how far
-//! everybody gets in the unwrapped protocol.
+//! Concrete runs of classes: the operations of a member in order, and how far all members get in the unwrapped protocol.
 
 use std::collections::HashMap;
 use std::hash::DefaultHasher;

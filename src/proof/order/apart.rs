@@ -1,4 +1,4 @@
-//! Elements of named barriers that have registrations of different counts, not all by the same members.
+//! Finds named barriers that have registrations with different counts, by different sets of members.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! Looks for chains, from short to long. What has shown one thing is tried first for the next one. Of those of a length, only
-//! such are begun as can end at that length: each link leads to members from which few enough links lead to where a chain may end.
+//! Searches for chains, the shortest first. A chain that has shown one condition is tried first for the next one. A
+//! search of a given length prunes links from which the end cannot be reached with the remaining number of links.
 
 use std::collections::BTreeMap;
 

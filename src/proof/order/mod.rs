@@ -1,7 +1,8 @@
-//! Looks for an order proof: lags, chains, ranks and multipliers.
+//! Searches for an order proof: lags, chains, ranks and multipliers.
 //!
-//! Lags are tried out, chains are searched from short to long, and ranks are the least that rise wherever they have to
-//! (`ranks`). How much may be tried is limited by an amount of work, so that what is found does not depend on the machine.
+//! Lags are tried one after the other. Chains are searched from short to long. Ranks are the least ones that increase
+//! wherever they have to (`ranks`). The limit on the search is an amount of work, not time, so the result does not depend
+//! on the machine.
 
 mod apart;
 mod chains;

@@ -1,4 +1,4 @@
-//! Looks for the multipliers that show a sequent, by linear programming.
+//! Searches for the multipliers that prove a sequent, by linear programming.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Integers for which hypotheses hold. A goal that is below 0 at one of them does not follow, so that no multipliers need to
-//! be looked for; and ranks have to rise at each of them.
+//! Integer points at which hypotheses hold. If a goal is below 0 at one of them, it does not follow, so no search for
+//! multipliers is needed. Ranks have to increase at each of these points.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
-//! Which members take part in which generations of a named barrier, seen in runs at small parameters.
+//! Guesses which members take part in which generations of a named barrier, from runs at small parameters.
 //!
-//! In a protocol that is synchronized well every run gives each registration the same number; what these runs show is a
-//! guess that the checker has to confirm.
+//! In a correctly synchronized protocol every run gives each registration the same number. For other protocols the
+//! checker refuses the guess.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
-//! Small linear programs by the simplex method, in exact integers.
+//! The simplex method for small linear programs, in exact integers.
 //!
-//! Most programs of the search have a few dozen rows, and there are thousands of them. A solver takes longer to be told
-//! one than this takes to decide it. Rows are kept as integers, each divided by its greatest common divisor.
+//! The search has thousands of programs, and most have a few dozen rows. To pass one to a solver would take longer than
+//! to solve it here. Rows are integers, each divided by its greatest common divisor.
 
 use super::multipliers::Row;
 use super::work::Work;

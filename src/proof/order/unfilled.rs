@@ -1,5 +1,5 @@
-//! Which arrivals might be unfilled: those after all loops that expect bytes and deliver none, where the same class arrives at
-//! the same elements before.
+//! Guesses which last arrivals expect bytes that are never delivered: those after all loops, at elements at which the
+//! same class has arrived before.
 
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Site;

@@ -1,4 +1,5 @@
-//! How much has been done, in entries of linear programs that were changed. Unlike time it is the same on every machine.
+//! Measures work, as the number of entries of linear programs that were changed. Unlike time, it is the same on every
+//! machine.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! Facts about loops, by the shape of programs; those that a run contradicts are left out.
+//! Guesses loop invariants from the shape of programs. An invariant that a run contradicts is dropped.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;

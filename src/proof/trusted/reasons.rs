@@ -1,4 +1,5 @@
-//! Why arrivals come in turn, waits are not lapped, and mbarriers are ready: chains that fit all that was seen.
+//! Guesses chains that agree with all samples: for arrivals in turn, for waits that are not lapped, and for mbarriers
+//! that are initialised.
 
 use super::Search;
 use super::loops::Sample;

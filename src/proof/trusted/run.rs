@@ -1,4 +1,4 @@
-//! One member at concrete values: what it has counted wherever it comes.
+//! Runs one member at concrete values, and records its counters at each place.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! How roles are taken apart into classes.
+//! Splits roles into classes.
 
 use std::collections::BTreeSet;
 

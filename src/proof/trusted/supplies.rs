@@ -1,4 +1,4 @@
-//! Certificates about supplies: what the search of the credit rule proposes, in the kernel's words.
+//! Certificates with supplies: translates the results of the credit rule's search to the kernel's form.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Looks for certificates about turns: those that fit small inputs.
+//! Searches for certificates with turns, by fitting them to small inputs.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

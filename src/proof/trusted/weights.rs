@@ -1,4 +1,4 @@
-//! What members arrive with at each number of a lane, and what they hold of pools.
+//! Guesses the weights of arrivals at each number of a lane, and what members hold of pools.
 
 use std::collections::HashMap;
 use std::collections::HashSet;
