@@ -1,4 +1,4 @@
-//! The older recovery, from PTX to text, as a crate of its own. `warplock` names it as its room `ptx`.
+//! The older recovery, from PTX to protocol text, as a crate of its own. In `warplock` it is the module `ptx`.
 
 #[path = "mod.rs"]
 pub mod ptx;

@@ -1,5 +1,5 @@
-//! What a reader with a checklist looks for in a kernel, found in what its warps do. A finding is
-//! a place worth looking at, not a verdict: `check` says whether it matters.
+//! Lint rules for kernels, applied to what their warps do. A finding is a place worth a look, not a verdict: `check`
+//! decides whether it matters.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

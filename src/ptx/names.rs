@@ -1,4 +1,4 @@
-//! Names of entries as their source has them. C++ compilers mangle them: `_Z4gemmILi4EEvPKfi` is `gemm<4>`.
+//! Demangles names of entries: `_Z4gemmILi4EEvPKfi` is `gemm<4>`.
 
 use cpp_demangle::DemangleOptions;
 use cpp_demangle::Symbol;

@@ -1,6 +1,6 @@
-//! The rules of the lints: what each is about, and which section of the PTX ISA it rests on.
+//! The lint rules for kernels: the subject of each, and the section of the PTX ISA that it is based on.
 //!
-//! Sections are named by their titles; their numbers change from version to version.
+//! Sections are cited by their titles, since their numbers change from version to version.
 
 /// A rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-//! The shape of a CTA of which only the number of threads is known: launch bounds of 512 threads allow 512 x 1 x 1 as
-//! well as 32 x 16 x 1. A kernel that looks at more than one axis may do something else in each, so its protocol is
-//! recovered for several shapes. If it is the same in all of them, as where the axes are only put together to the number
-//! of a thread, the first stands for them, and every verdict says that it was taken; if not, the user has to say.
+//! The shape of a CTA of which only the number of threads is known. For example, launch bounds of 512 threads allow 512 x
+//! 1 x 1 and 32 x 16 x 1. A kernel that uses more than one axis may behave differently for each shape. So its protocol is
+//! recovered for several shapes. If all protocols are equal, for example because the kernel only computes a linear thread
+//! index, the first one is taken, and every verdict says so. Otherwise the user has to give the shape.
 
 use super::lift::Failure;
 use super::lift::Options;

@@ -1,6 +1,6 @@
-//! A number of threads that is a parameter. A CTA has at most 32 warps, so the protocol of every
-//! number of warps is recovered, and they are written as one text in which numbers are functions
-//! `a * warps + b`. Each text was compared with it: nothing is extrapolated.
+//! A symbolic number of threads. A CTA has at most 32 warps. So the protocol is recovered for every number of warps, and
+//! all of them are written as one text, in which numbers are functions `a * warps + b`. Every text has been compared with
+//! it, so nothing is extrapolated.
 
 use super::lift::Failure;
 use super::lift::Options;

@@ -1,5 +1,6 @@
-//! Tensor copies do not say how many bytes they deliver: what is expected on an mbarrier is divided
-//! among the copies to it. That their boxes fill it is assumed.
+//! The number of bytes of tensor copies. PTX does not say how many bytes such a copy delivers. So the bytes that an
+//! mbarrier expects are divided among the copies to it. It is an assumption that the boxes of the copies have exactly
+//! these bytes.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

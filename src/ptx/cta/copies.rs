@@ -1,5 +1,5 @@
-//! What the copies of a round in a loop that the compiler has written out have in common: every place in a round, as a
-//! function of the round's number. This is guessed; who uses it compares every round with it.
+//! Guesses the common form of the copies of an unrolled loop body: every place in it as a function of the iteration
+//! number. The user of a guess compares every iteration with it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
-//! Parameters of which only a quotient counts, as of `k` in `for (i = 0; i < k / 64; i++)`: the quotient
-//! becomes the parameter. It takes every value between its least and its most, since it never skips one,
-//! so the protocol is the same, and proofs need no division.
+//! Replaces a parameter by its quotient, if the kernel uses only the quotient: `k` in `for (i = 0; i < k / 64; i++)`. The
+//! quotient takes every value between its least and its greatest value. So the protocol is the same, and proofs need no
+//! division.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
-//! Waits for every stage of a ring in turn, as at the end of a pipeline, that the compiler has written out:
-//! `wait b[p % 9] ..; wait b[(p + 1) % 9] ..` is a loop of waits. Nothing is guessed: every round of the loop is
-//! compared with the wait that it stands for.
+//! Rerolls an unrolled drain, that is, waits for all stages of a ring at the end of a pipeline: `wait b[p % 9] ..; wait
+//! b[(p + 1) % 9] ..` becomes a loop. Nothing is guessed: every iteration of the loop is compared with the wait that it
+//! stands for.
 
 use std::rc::Rc;
 

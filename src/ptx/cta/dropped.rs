@@ -1,7 +1,8 @@
-//! A warp that does not count any more, by `arrive_drop`, arrives in this phase and then goes on arriving, once in each phase
-//! as soon as the one before is complete, as often as the others do. That is the same: it is never waited for, and everybody is
-//! in step. All others wait by token after each arrival, so no phase is complete without the arrival of each of them, nor
-//! without this one up to where the warp drops out. It has to be the last that the warp does.
+//! `arrive_drop`: a warp that leaves an mbarrier. In the protocol it arrives in this phase, and then continues to arrive:
+//! once in each phase, as soon as the phase before is complete, as often as the other warps do. This is equivalent. No
+//! warp ever has to wait for these arrivals. All other warps wait by token after each arrival, so no phase completes
+//! without an arrival of each of them. Up to the drop, no phase completes without this warp either. `arrive_drop` has to
+//! be the last operation of the warp.
 
 use super::program::Program;
 use super::tokens::Group;

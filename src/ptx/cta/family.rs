@@ -1,4 +1,4 @@
-//! Which mbarriers there are: addresses in shared memory become elements of declared arrays.
+//! Maps addresses of mbarriers in shared memory to elements of declared arrays.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

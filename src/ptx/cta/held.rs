@@ -1,5 +1,6 @@
-//! Warps that arrive at the cluster's barrier and end without a wait there. Hardware may hold them back until that barrier
-//! completes, so what they do in between may never come. `warplock_kernel` has the measurement beside the same rule.
+//! Refuses warps that arrive at the cluster barrier and exit without a wait there. Hardware may keep such a warp until
+//! the barrier completes, so operations in between may never happen. `warplock_kernel` has a measurement with its version
+//! of this rule.
 
 use super::program::Followed;
 use super::program::Program;

@@ -1,4 +1,4 @@
-//! Replaces a statement. The new one keeps the instruction it comes from and the memory order.
+//! Replaces a statement by others. The new statements keep the instruction and the memory order of the old one.
 
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Statement;

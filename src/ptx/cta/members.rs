@@ -1,4 +1,4 @@
-//! Warps that do the same, each with elements of its own: one role, whose index says which.
+//! Merges warps that run the same program on different elements: they become one role, whose index selects the elements.
 
 use super::program::Program;
 use super::program::numbered;

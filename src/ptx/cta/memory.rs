@@ -1,5 +1,5 @@
-//! Global memory that decides about synchronization: counters become semaphores, and what is only
-//! read becomes patterns, relations that the launch is given.
+//! Global memory on which synchronization depends. Counters become semaphores. Memory that is only read becomes a
+//! pattern, an input of the protocol.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The warps of a CTA together: barriers, buffers and roles.
+//! All warps of a CTA together: barriers, buffers and roles, and transformations of the statements that recovery has
+//! collected.
 
 pub mod apart;
 pub mod barrier_rings;

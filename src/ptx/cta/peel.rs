@@ -1,6 +1,5 @@
-//! Loops whose first round does something else: `for i in 0..n { a(i); if i > 0 { b(i - 1) } }`, as pipelines
-//! are written that give a stage back one round late. The first round is written in front of the loop. That is
-//! the same, and proofs take it: then every round does the same.
+//! Loop peeling. A pipeline may release a stage one round late: `for i in 0..n { a(i); if i > 0 { b(i - 1) } }`. The
+//! first iteration is written before the loop. Then all iterations of the loop do the same, which proofs need.
 
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::Unknowns;

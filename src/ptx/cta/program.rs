@@ -1,4 +1,4 @@
-//! What the warps of a CTA do, warp by warp, and what can be said about them together.
+//! The programs of all warps of a CTA, and facts about all of them together.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
-//! The same several times in a row is written as a loop: a kernel whose loops the compiler has written out altogether, as
-//! a hundred barriers one after the other, is as quickly decided as one with a loop. Nothing is guessed: what is put
-//! together is equal, statement by statement, and done as often as before. Bytes are left where they are: which copies
-//! share what is expected is told by their blocks (`boxes.rs`).
+//! Rerolls repetitions. Equal statements in a row become a loop, so a kernel with a hundred unrolled barriers is decided
+//! as fast as one with a loop. Nothing is guessed: the repeated statements are equal, and are executed as often as
+//! before. Statements on bytes are left unchanged, since their blocks say which copies deliver the expected bytes
+//! (`boxes.rs`).
 
 use super::program::Program;
 use super::program::each;

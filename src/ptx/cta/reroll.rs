@@ -1,7 +1,6 @@
-//! Loops that the compiler has written out several times over are rolled up again: a loop of `n` rounds
-//! whose body does for `4k`, `4k + 1`, `4k + 2` and `4k + 3` what the loop after it does for the rest is
-//! one loop. Nothing is guessed: every statement of the loop that is written instead is compared with
-//! the one that it stands for.
+//! Rerolls loops that the compiler has unrolled. The body does the iterations `4k`, `4k + 1`, `4k + 2` and `4k + 3`, and
+//! a second loop does the remaining ones. Both become one loop of `n` iterations. Nothing is guessed: every statement of
+//! the new loop is compared with the one that it stands for.
 
 use super::copies::bare;
 use super::drain::drained;

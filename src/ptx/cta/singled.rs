@@ -1,6 +1,6 @@
-//! Loops of which single early rounds do something else: `for i in 0..n { if i != 3 { a } }`, as a `continue` leaves them.
-//! The rounds up to the last such one are written in front of the loop, each where there is one more round. That is the
-//! same, and proofs take it: then every round of the loop does the same.
+//! Peels loops in which single early iterations differ, as with a `continue`: `for i in 0..n { if i != 3 { a } }`. The
+//! iterations up to the last such one are written before the loop, each under the condition that the loop has one more
+//! iteration. Then all iterations of the loop do the same, which proofs need.
 
 use super::peel::apart;
 use super::program::each;

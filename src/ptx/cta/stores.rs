@@ -1,5 +1,5 @@
-//! Tensor copies out of shared memory do not say how many bytes they take. A box is taken to be what threads have
-//! written from where it begins, up to where that ends or where the box of another such copy begins.
+//! The number of bytes of tensor copies from shared memory, which PTX does not say. A box is assumed to consist of the
+//! bytes that threads have written, from its first byte up to the end of these or to the box of another such copy.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

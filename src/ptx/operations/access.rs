@@ -1,6 +1,6 @@
-//! Accesses to shared memory and what orders them: which bytes the lanes of a warp read and write, and
-//! what they start that reads and writes later. This is followed only where it is asked for: what
-//! blocks whom does not depend on it, so an address that is not followed is no obstacle there.
+//! Accesses to shared memory, and what orders them: the bytes that the lanes of a warp read and write, and the
+//! asynchronous accesses that they start. They are recovered only if a property needs them. Blocking does not depend on
+//! them, so otherwise an unknown address is no obstacle.
 
 use std::rc::Rc;
 

@@ -1,5 +1,4 @@
-//! What the engines beside the threads do: copies, tensor memory, and registers that move between
-//! warps.
+//! Operations of asynchronous engines (copies, tensor memory), and register reallocation between warps.
 
 use super::instruction::Done;
 use crate::ptx::path::walk::Walker;

@@ -1,5 +1,5 @@
-//! What synchronization instructions do, as statements. An instruction of a known family in a form
-//! that is not modelled is an obstacle, never nothing.
+//! Translates synchronization instructions to statements. If an instruction of a known family has an unsupported form,
+//! the kernel is refused. It is never ignored.
 
 use super::access::ordering;
 use super::counters::written_at;

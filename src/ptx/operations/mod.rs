@@ -1,4 +1,4 @@
-//! What instructions on synchronization and memory do, family by family.
+//! The effects of instructions on synchronization and memory, family by family.
 
 pub mod access;
 pub mod answers;

@@ -1,6 +1,6 @@
-//! Loops whose state comes around only after some first iterations, as where a ring goes on by one more place in the second
-//! round. These iterations are written in front of the loop, one inside the condition of the other, just as branches that
-//! stood there would be followed; the loop after them is followed as any other.
+//! Peels loops whose state is periodic only after some first iterations, for example because a ring advances by one more
+//! stage in the second iteration. The first iterations are written before the loop as nested branches. The remaining loop
+//! is treated like any other.
 
 use super::cycle::Loop;
 use super::rehearse::Entry;

@@ -1,6 +1,6 @@
-//! Rings that wrap around at the beginning of a round: `if (q == S) { q = 0; p ^= 1; } ..; q++`. Between two
-//! rounds the place is from 1 to `S`, or 0 before the first. With `c` rounds done, it is
-//! `(c - 1) % S + 1`, and the bit has turned `(c - 1) / S` times; for `c = 0`, both are 0.
+//! Rings that wrap at the beginning of an iteration: `if (q == S) { q = 0; p ^= 1; } ..; q++`. Between two iterations the
+//! stage is from 1 to `S`, or 0 before the first one. After `c` iterations it is `(c - 1) % S + 1`, and the bit has
+//! flipped `(c - 1) / S` times. For `c = 0` both are 0.
 
 use crate::ptx::warp::facts::Facts;
 use crate::ptx::warp::term::Atom;

@@ -1,5 +1,5 @@
-//! Choices between what holds in the first iteration of a loop and what holds later: `if c == 0 then a else
-//! b` for a `c` that is never negative. Arithmetic is carried into both, where it becomes simpler.
+//! Selects between the first iteration of a loop and later ones: `if c == 0 then a else b` for a `c` that is never
+//! negative. Arithmetic is pushed into both branches, where it becomes simpler.
 
 use std::rc::Rc;
 

@@ -1,5 +1,5 @@
-//! Loops: which are followed as functions of their iteration (`induction.rs`), which one iteration after the other, and
-//! which are given up.
+//! Chooses how to execute a loop: as a function of its iteration number (`induction.rs`), or one iteration after the
+//! other. Some loops are given up.
 
 use std::collections::BTreeSet;
 

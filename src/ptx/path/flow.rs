@@ -1,4 +1,4 @@
-//! The control flow of a function: blocks, where each has to come by, and natural loops.
+//! The control flow of a function: blocks, postdominators and natural loops.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Functions of a loop's iteration: guessing them from one iteration, and how often a loop runs.
+//! Functions of the iteration number: guesses them from one iteration, and computes trip counts.
 
 use super::behind::Behind;
 use super::stays::in_first_round;

@@ -1,4 +1,5 @@
-//! What a loop carries, guessed from one iteration with unknown beginnings, and loops that do nothing but wait.
+//! Guesses the values of loop-carried registers from one iteration with symbolic start values. Recognises loops that only
+//! wait.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! Induction over the iterations of a loop: one that begins as guessed is followed, and has to end as guessed for the next
-//! one. Then it stands for all of them.
+//! Induction over the iterations of a loop. An iteration is executed from the guessed state, and has to end in the
+//! guessed state of the next iteration. Then it stands for all iterations.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! The way of one warp through the control flow: blocks, branches, and loops as functions of their
-//! iteration.
+//! Symbolic execution of one warp along the control flow: blocks, branches, and loops as functions of their iteration
+//! number.
 
 pub mod arrays;
 pub mod backoff;

@@ -1,4 +1,4 @@
-//! Loops that are followed one iteration after the other, where every decision is known.
+//! Executes a loop one iteration after the other, if every branch is decided.
 
 use std::collections::BTreeSet;
 

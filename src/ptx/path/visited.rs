@@ -1,7 +1,7 @@
-//! Loops of which only some iterations count: `for (m ..) { if (!mask[m]) continue; ..; advance the ring }`. What
-//! stays as it is in the other iterations is a function of how many of those before count. That is a guess like
-//! any other: an iteration that begins so has to end so, where the condition holds with one more, and elsewhere
-//! with as many.
+//! Loops in which only some iterations count: `for (m ..) { if (!mask[m]) continue; ..; advance the ring }`. A
+//! loop-carried value that the other iterations leave unchanged is a function of the number of earlier iterations that
+//! count. This is a guess like any other, checked by induction: if the condition holds, the iteration has to end in the
+//! state for one more; otherwise, in the state for the same number.
 
 use std::collections::BTreeMap;
 

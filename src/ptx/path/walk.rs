@@ -1,6 +1,5 @@
-//! Follows one warp through the control flow and notes what it does. Branches that only some lanes
-//! take are followed with those lanes; what reaches no synchronization is given up where it is not
-//! understood, and what reaches it is an obstacle.
+//! Executes one warp symbolically and collects its statements. A divergent branch is executed with the lanes that take
+//! it. A value that is not understood becomes unknown. If synchronization depends on it, the kernel is refused.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! What a PTX text says, function by function. Nothing is interpreted here: an instruction that
-//! nobody knows is kept whole.
+//! The syntax tree of a PTX text, function by function. Nothing is interpreted here. An unknown instruction is kept
+//! whole.
 
 use std::ops::Range;
 

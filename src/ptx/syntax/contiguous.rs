@@ -1,7 +1,8 @@
-//! Opcodes in one piece: white space between an opcode and its suffixes is moved after them.
+//! Makes opcodes contiguous: white space between an opcode and its suffixes is moved after them.
 //!
-//! Example: `cp.async.bulk.tensor.2d.global.shared::cta.bulk_group .L2::cache_hint [%rd1, {%r1}], [%r2], %rd2;`, as inline
-//! assembly is often written. The assembler takes it. The text keeps its length, and everything else its place.
+//! Example: `cp.async.bulk.tensor.2d.global.shared::cta.bulk_group .L2::cache_hint [%rd1, {%r1}], [%r2], %rd2;`. Inline
+//! assembly often has this form, and the assembler accepts it. The length of the text and all other positions stay the
+//! same.
 
 use logos::Logos;
 

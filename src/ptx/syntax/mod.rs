@@ -1,4 +1,4 @@
-//! The text of a module: tokens, functions, instructions, registers and labels; and calls written out.
+//! The text of a module: tokens, functions, instructions, registers and labels. Calls are inlined.
 
 pub mod ast;
 pub mod body;

@@ -1,6 +1,5 @@
-//! The parser: one pass over the tokens, without recursion on the input except for the bounded
-//! nesting of operands. Scopes in braces, as inline assembly has, get registers and labels of
-//! their own.
+//! The parser: one pass over the tokens. It recurses only on nested operands, to a bounded depth. Braces open scopes with
+//! their own registers and labels, as inline assembly needs.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Where an instruction stands, in words.
+//! The place of an instruction in words.
 
 use super::ast::Location;
 use super::ast::Module;

@@ -1,4 +1,4 @@
-//! Words: the text cut into tokens. White space and comments only separate.
+//! The lexer. White space and comments only separate tokens.
 
 use logos::Logos;
 

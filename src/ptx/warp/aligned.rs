@@ -1,4 +1,4 @@
-//! What is known of shared addresses by where variables lie: how far up, and what they are multiples of.
+//! Facts about shared addresses from the layout of variables: their bounds and their alignment.
 
 use super::machine::COLUMNS;
 use super::machine::Machine;

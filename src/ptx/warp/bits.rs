@@ -1,4 +1,4 @@
-//! Single operations on integers: bit for bit where they are known, by rules where they are not.
+//! Single operations on integers: constant-folded if the operands are known, and by rules otherwise.
 
 use super::facts::Facts;
 use super::facts::gcd;

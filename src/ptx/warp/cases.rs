@@ -1,7 +1,6 @@
-//! Whether two sums are equal, told case by case: the conditions that decide their choices are taken to
-//! hold, then not to hold. A ring that goes on by a step that is not known, as one that the number of tiles
-//! decides, is written with such choices: whether the step is shorter than the ring, and whether it wraps
-//! around.
+//! Decides equality of two sums by case splits. The conditions of their selects are assumed to hold, and then assumed not
+//! to hold. For example, a ring that advances by an unknown step has such selects: whether the step is shorter than the
+//! ring, and whether it wraps.
 
 use super::facts::Facts;
 use super::term::Atom;

@@ -1,6 +1,5 @@
-//! What follows from a sum that is not negative, besides itself: of what is divided, from the quotient, and of a condition
-//! that decides about a constant in the sum, where the sum would be negative on one side of it. So `n / 64 > (n >= 64 ? 1 :
-//! 0)` says that `n` is at least 128.
+//! Consequences of the fact that a sum is not negative: facts about a dividend from its quotient, and about a condition
+//! that selects a constant in the sum. For example, `n / 64 > (n >= 64 ? 1 : 0)` implies that `n` is at least 128.
 
 use super::facts::Facts;
 use super::term::Atom;

@@ -1,4 +1,4 @@
-//! What arithmetic instructions write. Whatever is not certain is lost, with the reason.
+//! Evaluates arithmetic instructions. A result that is not certain is unknown, and has the reason.
 
 use super::bits::beside;
 use super::bits::concrete;

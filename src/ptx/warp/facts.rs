@@ -1,5 +1,5 @@
-//! What is known at a place of the kernel: between which bounds unknowns lie, and which sums are
-//! not negative. How sums are built and compared under it stands in `normal.rs`.
+//! The facts that hold at a place of the kernel: bounds of unknowns, and sums that are not negative. `normal.rs` says how
+//! sums are built and compared under these facts.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! Instructions that compare and choose in one: `set`, whose outcome is a number, and `slct`, which asks for a sign. Both
-//! are what `setp` and `selp` are together.
+//! Instructions that compare and select in one: `set`, whose result is a number, and `slct`, which tests a sign. They
+//! mean the same as `setp` and `selp` together.
 
 use super::evaluate::kind_of;
 use super::evaluate::select;

@@ -1,5 +1,5 @@
-//! Bounds of the lesser or the greater of two sums. Compilers and programs write these as a choice by a comparison of the
-//! two, as in `i < stages && i < n`: how often the loop runs is then at most `stages`, however large `n` may be.
+//! Bounds of the minimum or maximum of two sums. Programs and compilers write these as a select on a comparison, as in `i
+//! < stages && i < n`. The trip count of that loop is at most `stages`, however large `n` is.
 
 use super::term::Condition;
 use super::term::Sum;

@@ -1,5 +1,5 @@
-//! Known low bits: if a value is a constant plus a multiple of 2^k, its low k bits are those of the constant, in
-//! each lane. On these bits `and`, `or` and `xor` are computed bit for bit, as swizzled addresses need.
+//! Known low bits. If a value is a constant plus a multiple of 2^k, its low k bits are those of the constant, in each
+//! lane. On these bits `and`, `or` and `xor` are computed exactly, as swizzled addresses need.
 
 use super::machine::Machine;
 use super::machine::State;

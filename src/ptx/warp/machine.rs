@@ -1,4 +1,4 @@
-//! What one warp knows while it is followed: its place in the launch, the unknowns, the registers.
+//! The state of one warp during symbolic execution: its place in the launch, the unknowns, the registers.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! Where two ways meet that have moved a ring on by different numbers of rounds: after `if (n % 4 >= 2) { two
-//! rounds }` it has gone on by `2 * (n % 4 / 2)` rounds. One of two remainders is the remainder of one of two sums, and
-//! so with quotients; one of two sums that differ by a constant is a sum. Each step is an identity under what is
-//! known, so nothing is guessed.
+//! Joins of two paths that have advanced a ring by different numbers of rounds. For example, `if (n % 4 >= 2) { two
+//! rounds }` advances it by `2 * (n % 4 / 2)` rounds. A select of two remainders becomes the remainder of a select, and
+//! so does one of two quotients. A select of two sums that differ by a constant becomes a sum. Each step is an identity
+//! under the known facts, so nothing is guessed.
 
 use std::rc::Rc;
 

@@ -1,5 +1,5 @@
-//! What one warp knows: integers as sums of unknowns, facts about them, registers by lane, and the
-//! statements it has carried out.
+//! The state of one warp: integers as sums of unknowns, facts about them, registers by lane, and the statements that it
+//! has executed.
 
 pub mod aligned;
 pub mod bits;

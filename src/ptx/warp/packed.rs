@@ -1,4 +1,4 @@
-//! Words side by side in one register, as descriptors are put together and taken apart.
+//! Bit fields in one register, as in descriptors.
 
 use std::rc::Rc;
 

@@ -1,7 +1,6 @@
-//! Values that come around. What is computed of such values alone comes around as well, so that it is known once it has
-//! been computed for each remainder of the numbers in them: the instruction itself is carried out, bit for bit, and the
-//! results are written as a sum with the same values. It does not matter by which bits a kernel keeps its stages and
-//! phases, whether they are counted, flipped or shifted.
+//! Periodic values. If an instruction has only periodic operands, its result is periodic, too. So the instruction is
+//! executed bit for bit once for each remainder, and the results are written as a sum of periodic terms. Kernels keep
+//! stages and phases in different ways: they count, flip or shift bits. This works for all of them.
 
 use super::facts::Facts;
 use super::residues::Residues;

@@ -1,4 +1,4 @@
-//! Parameters and registers that are read in other sizes than they are written in.
+//! Parameters and registers that are read with another size than they are written.
 
 use std::ops::Range;
 

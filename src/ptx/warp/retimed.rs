@@ -1,4 +1,4 @@
-//! Tests of mbarriers inside of values, by the time at which they are made: a later one may succeed where this one failed.
+//! Tests of mbarriers inside values, with the time of each test. A later test may succeed where an earlier one failed.
 
 use std::hash::DefaultHasher;
 use std::hash::Hash as _;

@@ -1,4 +1,4 @@
-//! Statements with unknowns replaced.
+//! Substitutes unknowns in statements.
 
 use super::facts::Facts;
 use super::statement::Action;

@@ -1,4 +1,4 @@
-//! What one warp does, as far as synchronization goes, before it is written as text.
+//! The synchronizing statements of one warp, before they are written as text.
 
 use std::rc::Rc;
 

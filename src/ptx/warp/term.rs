@@ -1,7 +1,7 @@
-//! Integers as the kernel computes them, as sums of unknowns, and conditions over them.
+//! Integers of the kernel as sums of unknowns, and conditions over them.
 //!
-//! A [`Sum`] is in a normal form in which `x % k` is `x - k * (x / k)`, so that what a ring of
-//! stages computes in different ways becomes the same sum.
+//! A [`Sum`] is in a normal form in which `x % k` is `x - k * (x / k)`. So different ways to compute a stage of a ring
+//! give the same sum.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -1,7 +1,8 @@
-//! Shared addresses that wrap around before they are widened. Compilers add where a stage of a ring begins in 64 bits, where
-//! the place in global memory is counted anyway, to the address less whole turns of the ring in 32 bits:
-//! `cvt.u64.u32 (b - 3072 * (t / 3))` plus `1024 * t`. In between that is far below 0. What it is widened to is written
-//! out as a remainder by 2^32, which holds for every value, and goes again where only the low 32 bits are taken.
+//! Shared addresses that wrap around before they are widened. Compilers add the offset of a stage in 64 bits, since the
+//! place in global memory is computed in 64 bits anyway. They add it to an address from which whole turns of the ring
+//! were subtracted in 32 bits: `cvt.u64.u32 (b - 3072 * (t / 3))` plus `1024 * t`. The 32-bit value is far below 0. So
+//! the widened value is written as a remainder by 2^32, which is right for every value. The remainder is removed again
+//! where only the low 32 bits are used.
 
 use super::machine::Machine;
 use super::machine::Meaning;

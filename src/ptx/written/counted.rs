@@ -1,6 +1,6 @@
-//! Loops of which only some iterations count. How many of those before do is a local variable, which goes on where one
-//! counts, or `count(k in 0..i where ..)` where there is no such loop around. Where nothing is done in the other
-//! iterations, and a whole row of a pattern says which count, it is a loop over the row.
+//! Loops in which only some iterations count. The number of earlier iterations that count is a local variable, which is
+//! incremented where one counts. Outside such a loop it is `count(k in 0..i where ..)`. If the other iterations do
+//! nothing, and a whole row of a pattern says which iterations count, the loop is written as a loop over the row.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The recovered protocol as text of our language.
+//! Writes the recovered protocol as text of the language.
 
 pub mod counted;
 pub mod declare;

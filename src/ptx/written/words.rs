@@ -1,4 +1,4 @@
-//! Sums, conditions and places as words of the language.
+//! Writes sums, conditions and places as expressions of the language.
 
 use super::write::AXES;
 use super::write::Writer;

@@ -1,4 +1,4 @@
-//! The text of a recovered protocol: declarations, roles and statements, each with where it comes from.
+//! Writes the text of a recovered protocol: declarations, roles and statements, each with its source location.
 
 use super::counted::moves;
 use super::launch::Ctas;
