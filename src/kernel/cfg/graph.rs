@@ -1,4 +1,4 @@
-//! Edges between blocks, and an order of them.
+//! Edges between blocks, and a reverse postorder of the blocks.
 
 use crate::ir::BlockId;
 use crate::ir::Kernel;

@@ -1,4 +1,4 @@
-//! Mbarriers, named barriers and the cluster barrier under simulation.
+//! The state of mbarriers, named barriers and the cluster barrier in a simulated run.
 
 use super::taint::Origins;
 use super::taint::Sets;

@@ -1,7 +1,7 @@
 //! Pure operations on the lanes of a warp.
 //!
-//! The meaning is [`meaning::result_of`]. Common operations of at most 64 bits have a short way,
-//! which the tests compare with it.
+//! Their meaning is [`meaning::result_of`]. Common operations of at most 64 bits have a fast path, which tests compare
+//! with it.
 
 use super::value::LANES;
 use super::value::Lanes;

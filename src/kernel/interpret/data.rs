@@ -1,4 +1,4 @@
-//! Accesses to shared memory as events: which bytes an operation reads or writes at this launch.
+//! Turns accesses to shared memory into events: the bytes that an operation reads or writes at this launch.
 
 use super::event::Access;
 use super::event::EventKind;

@@ -1,4 +1,4 @@
-//! Events: actions of a warp that others can see, or that make it wait.
+//! Events: actions of a warp that other warps can observe, or that make it wait.
 
 use std::fmt;
 

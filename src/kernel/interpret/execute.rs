@@ -1,4 +1,4 @@
-//! Operations that only give results.
+//! Operations without side effects: they only write their result registers.
 
 use std::hash::Hash;
 use std::hash::Hasher;

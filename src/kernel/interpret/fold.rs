@@ -1,4 +1,4 @@
-//! Finds repeats in a sequence.
+//! Finds repetitions in a sequence.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,4 @@
-//! Operations that tie the lanes of a warp together.
+//! Warp-level operations, which exchange values between lanes.
 //!
 //! Source: PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync", "elect.sync", "activemask".
 

@@ -1,4 +1,4 @@
-//! Facts about a kernel that are known before it runs.
+//! Static facts about a kernel, computed before it runs.
 
 use rustc_hash::FxHashMap;
 use rustc_hash::FxHashSet;

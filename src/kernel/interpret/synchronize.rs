@@ -1,4 +1,4 @@
-//! Operations that take part in synchronization: their events, and what they do under simulation.
+//! Synchronization operations: the events that they produce, and their effects in a simulated run.
 
 use super::barriers::Mbarrier;
 use super::barriers::Registration;

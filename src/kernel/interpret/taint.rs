@@ -1,4 +1,4 @@
-//! Where values that are not known come from.
+//! Taint: the origins of unknown values.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,4 @@
-//! Which registers an operation reads and writes, and where in memory it writes.
+//! The registers that an operation reads and writes, and the memory that it writes.
 
 use crate::ir::BarrierReduction;
 use crate::ir::Completion;

@@ -1,4 +1,4 @@
-//! Whether a kernel is well formed. Readers are tested with it.
+//! A well-formedness check for kernels. The tests of the readers use it.
 
 use crate::ir::BlockId;
 use crate::ir::Kernel;

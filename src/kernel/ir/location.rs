@@ -1,4 +1,4 @@
-//! Where an operation comes from.
+//! Source locations of operations.
 
 /// A line of the author's source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! A kernel as text, for tests and for people: one line an operation.
+//! Prints a kernel, one operation a line, for tests and for debugging.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,7 +1,7 @@
-//! Operations that take part in synchronization, or that tie the lanes of a warp together.
+//! Synchronization operations, and warp-level operations.
 //!
-//! Addresses of mbarriers are of the shared window of the own CTA, or of the cluster where a field
-//! `cluster` says so. Counts, bytes and masks are 32-bit operands unless stated.
+//! An address of an mbarrier is in the shared window of the own CTA, or of the cluster if a field `cluster` says so.
+//! Counts, bytes and masks are 32-bit operands unless stated otherwise.
 
 use crate::ir::Matrices;
 use crate::ir::MemoryOrder;

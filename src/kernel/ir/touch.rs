@@ -1,7 +1,8 @@
-//! Which bytes of shared memory an operation reads or writes.
+//! The bytes of shared memory that an operation reads or writes.
 //!
-//! Every operation is of one of three sorts: it certainly touches no shared memory, it touches bytes that are said here
-//! exactly, or it is [`Touch::Unfollowed`]. What is not listed is of the last sort, so that nothing is left out.
+//! Every operation is of one of three kinds. It certainly accesses no shared memory; or it accesses exactly the bytes
+//! that are listed here; or it is [`Touch::Unfollowed`]. An operation that is not listed is of the third kind. So no
+//! access is missed.
 
 use crate::ir::Completion;
 use crate::ir::Expected;

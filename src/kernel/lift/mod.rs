@@ -1,4 +1,4 @@
-//! The protocol of a kernel: recovered, compared with runs of the kernel, and written.
+//! The protocol of a kernel: recovers it, compares it with runs of the kernel, and writes it as text.
 
 use crate::ir::Kernel;
 use crate::ir::Location;

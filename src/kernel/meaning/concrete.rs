@@ -1,4 +1,4 @@
-//! Words: the domain of the interpreter.
+//! Machine words, the concrete domain. The interpreter uses it.
 
 use super::Binary;
 use super::Domain;

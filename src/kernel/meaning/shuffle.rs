@@ -1,4 +1,4 @@
-//! Which lane is read in a shuffle.
+//! The source lane of a shuffle.
 //!
 //! Source: PTX ISA, "shfl.sync".
 

@@ -1,4 +1,4 @@
-//! Copy and matrix atoms of CuTe: what a copy or multiplication does is in the type of its atom.
+//! Copy and matrix atoms of CuTe. The type of an atom says what its copy or multiplication does.
 
 use super::lower::Lower;
 use super::special::ALL_LANES;

@@ -1,4 +1,4 @@
-//! Puts a kernel together, block by block.
+//! Builds a kernel, block by block.
 
 use crate::ir::Block;
 use crate::ir::BlockId;

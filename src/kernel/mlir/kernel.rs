@@ -1,4 +1,4 @@
-//! Which operations of a text are kernels, and what their headers say.
+//! Finds the kernels in a text, and reads their attributes.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Locations as they are written, and the source lines that they mean.
+//! The syntax of locations, and the source lines that they stand for.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! From the tree of a text to kernels of the IR.
+//! Lowers the syntax tree of a text to kernels of the IR.
 
 use std::collections::HashMap;
 use std::rc::Rc;

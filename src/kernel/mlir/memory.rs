@@ -1,7 +1,7 @@
 //! Loads and stores of single elements and short vectors.
 //!
-//! Integers may decide about control, so they are read and written where they are. What a thread
-//! keeps of floating-point numbers in memory of its own is data.
+//! Integers may decide about control flow, so loads and stores of integers are lowered to the IR. Floating-point values
+//! in the local memory of a thread are data.
 
 use std::rc::Rc;
 

@@ -1,7 +1,7 @@
 //! Partitions of views among CTAs and threads.
 //!
-//! They divide the modes of one tile; the modes after these, which count tiles and stages, stay
-//! as they are. That is all that is followed of them.
+//! A partition divides the modes of one tile. The modes after these count tiles and stages, and stay as they are. The
+//! reader uses nothing else of a partition.
 
 use super::lower::Lower;
 use super::syntax::Operation;

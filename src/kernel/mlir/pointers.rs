@@ -1,4 +1,4 @@
-//! Pointers: where they come from, and how they are moved and cast.
+//! Pointers: their creation, arithmetic and casts.
 
 use super::lower::Lower;
 use super::syntax::Item;

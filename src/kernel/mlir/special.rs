@@ -1,4 +1,4 @@
-//! Numbers that the machine provides, and what lanes of a warp tell each other.
+//! Special registers, and warp-level operations.
 
 use super::lower::Lower;
 use super::syntax::Operation;

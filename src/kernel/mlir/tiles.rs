@@ -1,4 +1,4 @@
-//! Division of views into tiles: where the numbers of tiles come from.
+//! Division of views into tiles. It computes the numbers of tiles.
 
 use super::layouts::rebuild;
 use super::lower::Lower;

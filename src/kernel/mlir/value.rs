@@ -1,7 +1,7 @@
-//! A value of the text as operands of the IR: one for each part of it that is known at run time.
+//! A value of the text as operands of the IR: one operand for each part of it that is known at run time only.
 //!
-//! The type says which parts these are: an integer is one, a pointer its address, a tuple or layout
-//! its dynamic leaves, a view its pointer and its layout. What is static stands in the type.
+//! The type says which parts these are. An integer has one part. A pointer has its address. A tuple or layout has its
+//! dynamic leaves, and a view those of its pointer and its layout. The static parts are in the type.
 
 use std::rc::Rc;
 

@@ -1,5 +1,4 @@
-//! Calls of functions of the same text, written out where they are called: what a function does is
-//! followed there. Its registers, labels and variables are its own.
+//! Inlines calls of functions in the same text. An inlined function gets its own registers, labels and variables.
 
 use rustc_hash::FxHashMap;
 

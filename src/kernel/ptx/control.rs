@@ -1,4 +1,4 @@
-//! The list of instructions becomes blocks.
+//! Builds basic blocks from the list of instructions.
 
 use crate::ir;
 use crate::ir::Block;

@@ -1,4 +1,4 @@
-//! Errors in a text.
+//! Parse errors of the PTX reader.
 
 use std::ops::Range;
 

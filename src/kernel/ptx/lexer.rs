@@ -1,5 +1,5 @@
-//! The text cut into tokens. White space only separates. Comments do, too, except for the two that
-//! compilers put around inline assembly.
+//! The lexer. White space and comments only separate tokens, except for the two comments that compilers put around inline
+//! assembly.
 
 use logos::Logos;
 

@@ -1,5 +1,4 @@
-//! Operands become those of the IR; what an instruction does in several steps uses registers of
-//! its own.
+//! Lowers operands to operands of the IR. An instruction that becomes several operations uses temporary registers.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,4 @@
-//! Actions of a warp, in a form in which traces and protocols can be compared.
+//! Acts: the actions of a warp, in a form in which traces and protocols can be compared.
 
 use std::fmt;
 

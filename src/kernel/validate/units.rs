@@ -1,6 +1,7 @@
-//! In which units the words of a launch count: what the kernel divides them by.
+//! The units in which parameters of a launch count: the divisors that the kernel uses.
 //!
-//! A kernel that takes `M / 128` rows of tiles does nothing else at 1, 2 and 3. What it does at 128, 256 and 384 differs.
+//! For example, a kernel takes `M / 128` rows of tiles. It does the same for 1, 2 and 3. Only launches with 128, 256 and
+//! 384 differ.
 
 use std::collections::BTreeMap;
 

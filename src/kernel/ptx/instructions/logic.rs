@@ -1,4 +1,4 @@
-//! Bits: logic, shifts, tables, permutations.
+//! Operations on bits: logic, shifts, `lop3` tables, permutations.
 
 use crate::ir;
 use crate::ir::Compute;

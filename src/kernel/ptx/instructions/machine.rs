@@ -1,4 +1,4 @@
-//! Fences, launches, registers of the machine.
+//! Fences, dependent launches, cluster launch control, and register counts (`setmaxnreg`).
 
 use crate::ir::MemoryOrder;
 use crate::ir::Scope;

@@ -1,4 +1,4 @@
-//! Matrix operations that are asynchronous: `wgmma` and `tcgen05`.
+//! Asynchronous matrix operations: `wgmma` and `tcgen05`.
 
 use crate::ir::GroupKind;
 use crate::ir::Matrices;

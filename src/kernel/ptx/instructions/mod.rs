@@ -1,4 +1,4 @@
-//! The instructions, by families: each has a table of forms and what they become.
+//! Lowers instructions, family by family. Each family has a table of instruction forms and of what they become in the IR.
 
 mod barrier;
 mod compare;

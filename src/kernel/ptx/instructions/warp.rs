@@ -1,4 +1,4 @@
-//! What ties the lanes of a warp together.
+//! Warp-level instructions.
 
 use crate::ir;
 use crate::ir::OperationKind;
