@@ -1,4 +1,4 @@
-//! Where barriers are initialised, and how many of them there are.
+//! Edits of barriers: where they are initialised, and how many there are.
 
 use crate::protocol::BinaryOp;
 use crate::protocol::Span;

@@ -1,4 +1,5 @@
-//! Counters that are waited for. An exact value goes by unseen where others add meanwhile, or set the counter back.
+//! Edits of waits for counters. A wait for an exact value can miss it if other members add meanwhile, or reset the
+//! counter.
 
 use std::collections::BTreeMap;
 

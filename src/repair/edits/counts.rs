@@ -1,4 +1,4 @@
-//! How many arrivals complete a barrier, and how many bytes a phase.
+//! Edits of counts: how many arrivals complete a barrier, and how many bytes a phase.
 
 use itertools::Itertools;
 

@@ -1,4 +1,5 @@
-//! What a loop does, once before it, for its first round: stages that are free at the beginning, and what is fetched a round ahead.
+//! Edits that add an operation of a loop once before the loop, for its first round: stages that are free at the
+//! beginning, or a fetch one round ahead.
 
 use crate::protocol::Span;
 use crate::text::ast::Block;

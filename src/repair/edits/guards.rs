@@ -1,4 +1,4 @@
-//! Conditions: dropped, changed, and added.
+//! Edits of conditions: drops, changes or adds one.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How often a loop runs, and along what.
+//! Edits of loops: their trip counts and their ranges.
 
 use itertools::Itertools;
 

@@ -1,4 +1,4 @@
-//! Barriers at which somebody waits and nobody arrives, or the other way around.
+//! Edits for barriers at which a member waits and no member arrives, or the reverse.
 
 use itertools::Itertools;
 

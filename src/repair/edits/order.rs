@@ -1,4 +1,4 @@
-//! Statements that stand in the wrong place, are missing, or are one too many, and the order in which CTAs start.
+//! Edits of order: moves, adds or removes a statement, or changes the launch order.
 
 use crate::protocol::Span;
 use crate::text::ast::LaunchOrder;

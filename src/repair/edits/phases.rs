@@ -1,4 +1,4 @@
-//! The phase at which somebody starts.
+//! Edits of start phases: the parity of the first wait of a member.
 
 use crate::text::ast::ExprKind;
 use crate::text::ast::StmtKind;

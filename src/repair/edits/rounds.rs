@@ -1,7 +1,8 @@
-//! Stages and parities that do not follow the round.
+//! Edits of stages and parities that do not follow the round.
 //!
-//! A wait in a loop goes around the stages, and its parity changes each time around. The mistakes: the parity is a constant; the
-//! state starts anew within an outer loop; it moves on by more than one, or is that of another barrier.
+//! A wait in a loop visits the stages in turn, and its parity flips with each turn of the ring. Typical mistakes: the
+//! parity is a constant; an outer loop resets the state; the state advances by more than one, or belongs to another
+//! barrier.
 
 use itertools::Itertools;
 

@@ -1,4 +1,5 @@
-//! What an operation does beside: arriving, waiting, expecting.
+//! Edits that replace a signal by a similar one: `arrive` by `sync` or `commit`, `expect_tx` by `arrive_expect_tx`, and
+//! the reverse.
 
 use crate::protocol::Span;
 use crate::text::ast::Operation;

@@ -1,4 +1,4 @@
-//! The awaited values of a semaphore, and its start value.
+//! Edits of the awaited values of a semaphore, and of its start value.
 
 use itertools::Itertools;
 

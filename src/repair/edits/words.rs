@@ -1,4 +1,4 @@
-//! Names in texts of the language.
+//! Finds names in texts of the language.
 
 /// Whether a character may stand in a name or number.
 pub(super) fn is_word(c: char) -> bool {
