@@ -1,4 +1,4 @@
-//! A proof in words: for which inputs it holds and how it goes.
+//! Describes a proof: the inputs that it covers, and its argument.
 
 use crate::certificate::argument::Argument;
 use crate::certificate::arriver;

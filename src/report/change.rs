@@ -1,7 +1,7 @@
-//! What differs between two protocols, part by part.
+//! The differences between two protocols, part by part.
 //!
-//! Parts are the declarations and each role. Lines are compared as the language lays them out, without
-//! comments: two builds differ in the places that comments name even where they synchronize alike.
+//! The parts are the declarations and each role. Lines are compared as formatted, without comments. Comments name source
+//! lines, which differ between two builds even if the synchronization is the same.
 
 use std::collections::BTreeMap;
 

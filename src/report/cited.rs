@@ -1,5 +1,5 @@
-//! Sentences that mention lines of a protocol's text, and what such a line is to the reader: itself, or
-//! the line of the kernel that it was recovered from.
+//! Sentences that cite lines of a protocol's text. The reader sees such a line itself, or the kernel line that it was
+//! recovered from.
 
 use std::fmt;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! A proof by cuts in words.
+//! Describes a proof by cuts.
 
 use super::expression;
 use crate::certificate::cut;

@@ -1,4 +1,4 @@
-//! What became of every element of every synchronization object.
+//! The state of every element of every synchronization object.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What people ask of each other about a hang: the theory, what it predicts, what would show that it is wrong, and the run.
+//! The evidence for a hang in an issue or a summary: the hypothesis, its predictions, what would refute it, and the run.
 
 use super::cited::called;
 use super::finding::Finding;

@@ -1,4 +1,4 @@
-//! `expect` lines: what a file claims about its own verdicts, compared with what was found.
+//! `expect` lines: the verdicts that a file expects, compared with the actual ones.
 
 use crate::protocol::Expectation;
 use crate::protocol::Protocol;

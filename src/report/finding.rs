@@ -1,4 +1,4 @@
-//! What is reported about one property of one file: the model that every renderer shows.
+//! A finding: the data model of a report about one property of one file. Every renderer uses it.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

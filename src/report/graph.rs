@@ -1,5 +1,5 @@
-//! Who waits for whom in a stuck state, as a graph: the nodes are members that wait at the same place, the edges lead to those
-//! who would let them go on.
+//! The wait-for graph of a stuck state. A node is a set of members that wait at the same place. An edge leads to members
+//! that could wake them.
 
 use crate::protocol::Protocol;
 use crate::semantics::instance::Instance;

@@ -1,4 +1,4 @@
-//! What became of an observed hang: reached or not, and what each thread that was seen is.
+//! The result for an observed hang: whether it was reached, and which member each observed thread is.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Sentences about violations of properties other than deadlock: where, by which member, and what would repair it.
+//! Sentences about violations of properties other than deadlock: the place, the member, and what would repair it.
 
 mod room;
 mod stale;

@@ -1,4 +1,4 @@
-//! A concrete input in words and as a drawing.
+//! A concrete input, in words and as a drawing.
 
 use std::collections::BTreeSet;
 

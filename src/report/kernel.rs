@@ -1,4 +1,4 @@
-//! Words a proof that the trusted kernel has checked.
+//! Describes a proof that the trusted kernel has checked.
 
 use crate::protocol::Protocol;
 use crate::protocol::Resident;

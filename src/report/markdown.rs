@@ -1,4 +1,5 @@
-//! Findings as Markdown, to be pasted into an issue or a summary: a table, then what needs somebody, with the evidence.
+//! Findings as Markdown, for an issue or a summary: first a table, then the findings that need action, with their
+//! evidence.
 
 use std::fmt::Write;
 

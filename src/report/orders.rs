@@ -1,4 +1,4 @@
-//! An order proof in words: what waits are for, and the ranks.
+//! Describes an order proof: what the waits are for, and the ranks.
 
 use std::collections::BTreeMap;
 

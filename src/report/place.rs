@@ -1,5 +1,5 @@
-//! Where a line of a protocol stands for whoever reads a report elsewhere: in the source of the kernel, in
-//! its compiled text, or in the protocol's own file.
+//! The location of a line of a protocol for a report: in the kernel's source, in its compiled text, or in the protocol's
+//! own file.
 
 use super::finding::Finding;
 

@@ -1,5 +1,5 @@
-//! Why something is not decided, as whoever wrote the protocol or kernel needs it: with the lines of the statements that are quoted, and what
-//! may be tried next.
+//! Why a property is not decided, for the author of the protocol or kernel: with the lines of the statements that are
+//! quoted, and what to try next.
 
 use crate::protocol::Protocol;
 

@@ -1,4 +1,4 @@
-//! How text is laid out for its reader: emphasis, how much of it, and where lines end.
+//! The layout of text for a terminal: emphasis, width, and how much is shown.
 
 use super::finding::Word;
 

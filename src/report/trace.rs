@@ -1,4 +1,4 @@
-//! A run, one line per action, saying only what changed.
+//! A run, one line per action, with only the changes.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Words for what a member waits for.
+//! Names for what a member waits for.
 
 use crate::protocol::Comparison;
 use crate::semantics::instance::Instance;

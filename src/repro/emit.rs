@@ -1,4 +1,4 @@
-//! A failure as a file: the six arrays, the parameters, or a script that shows the hang.
+//! Writes a failing input to a file: the six arrays, the parameters, or a script that shows the hang.
 
 use std::io;
 

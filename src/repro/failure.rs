@@ -1,4 +1,4 @@
-//! A failing input with all that is needed to print or write it.
+//! A failing input, with everything that is needed to print or write it.
 
 use std::collections::BTreeSet;
 

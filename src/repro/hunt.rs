@@ -1,4 +1,4 @@
-//! The search through a family: growing boxes, a proof in between, and what becomes of a hit.
+//! The search through a family of inputs: growing boxes, with a proof attempt in between. Handles a hit.
 
 use std::time::Duration;
 use std::time::Instant;

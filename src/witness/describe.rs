@@ -1,4 +1,4 @@
-//! Words for what a member waits for and for what there is instead.
+//! Describes what a member waits for, and the actual state.
 
 use crate::protocol::Comparison;
 use crate::protocol::Span;

@@ -1,4 +1,4 @@
-//! What a hazard is about, in the words of a witness.
+//! Describes the subject of a hazard in a witness.
 
 use crate::protocol::Protocol;
 use crate::protocol::StmtId;

@@ -1,4 +1,4 @@
-//! Makes a witness of a run.
+//! Makes a witness from a run.
 
 use sha2::Digest;
 use sha2::Sha256;

@@ -1,4 +1,4 @@
-//! Replays a witness from nothing but the protocol and the file.
+//! Replays a witness. It uses nothing but the protocol and the file.
 
 use std::collections::BTreeSet;
 

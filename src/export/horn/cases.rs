@@ -1,5 +1,5 @@
-//! What the rule treats one by one: combinations of values of the enumerated parameters, and per
-//! combination the systems, groups that share families directly or through others.
+//! The cases that are encoded separately: combinations of values of the enumerated parameters. Each combination has one
+//! or more systems, groups of members that share objects directly or through other groups.
 
 use super::fold::Known;
 use super::shape;

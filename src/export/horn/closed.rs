@@ -1,4 +1,4 @@
-//! Obligations about expressions: well defined, in range, and equal to their closed forms.
+//! Obligations about expressions: they are well defined, in range, and equal to their closed forms.
 
 use super::cases::Case;
 use super::fold;

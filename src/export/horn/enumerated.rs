@@ -1,7 +1,7 @@
-//! Which parameters are given concrete values, so that each choice of values becomes a set of clauses of its own.
+//! The parameters that get concrete values. Each choice of values becomes a separate set of clauses.
 //!
-//! Horn solvers do not do well with a symbolic number of objects, nor with division by a symbol. Parameters in such places
-//! that have few values are enumerated.
+//! Horn solvers are weak with a symbolic number of objects, and with division by a symbol. So parameters in such places
+//! are enumerated if they have few values.
 
 use std::collections::BTreeSet;
 

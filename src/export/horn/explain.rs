@@ -1,4 +1,4 @@
-//! Words the steps of the Horn system.
+//! Describes the steps and locations of the Horn system in words.
 
 use super::steps::Origin;
 use super::system::System;

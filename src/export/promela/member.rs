@@ -1,4 +1,4 @@
-//! The processes of a member: its program, and what lands what it has in flight.
+//! The processes of a member: one for its program, and one that lands its work in flight.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Members that should arrive and never do, and the `if`, loop or exit that prevents it.
+//! Members that never make an expected arrival, and the `if`, loop or exit that prevents it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The chain of waits: from a blocked member to the reason, or around in a cycle.
+//! The wait-for chain, from a blocked member to the cause, or around a cycle.
 
 use std::collections::VecDeque;
 

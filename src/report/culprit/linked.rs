@@ -1,4 +1,4 @@
-//! Who waits for whom, in words.
+//! Describes which member waits for which.
 
 use super::super::words;
 use super::Obstacle;

@@ -1,4 +1,4 @@
-//! Phases, bytes and values that went by, in words.
+//! Describes phases, bytes and values that a member has missed.
 
 use super::super::words;
 use super::Sentence;

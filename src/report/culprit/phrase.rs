@@ -1,4 +1,4 @@
-//! Verbs and counts of sentences.
+//! Verbs and counts for sentences.
 
 use crate::semantics::instance::Op;
 use crate::semantics::instance::OpKind;

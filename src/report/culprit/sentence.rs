@@ -1,4 +1,4 @@
-//! Causes in words.
+//! Describes causes in sentences.
 
 use crate::protocol::StmtId;
 use crate::semantics::instance::CellId;

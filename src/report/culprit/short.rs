@@ -1,4 +1,4 @@
-//! A wait for which too few come, in words.
+//! Describes a wait for which too few members arrive.
 
 use std::collections::BTreeMap;
 

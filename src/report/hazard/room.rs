@@ -1,5 +1,5 @@
-//! Words hazards of allocation: data that is used while it has no room in its pool, and pools that are not whole in the
-//! end.
+//! Describes hazards of allocation: data that is used while it has no room in its pool, and pools that are not whole in
+//! the end.
 
 use crate::semantics::data::Data;
 use crate::semantics::data::Lifetime;

@@ -1,4 +1,4 @@
-//! A stale read in words: what keeps the read from seeing the write, and what would mend it.
+//! Describes a stale read: why the read does not see the write, and what would repair it.
 
 use crate::protocol::Scope;
 use crate::semantics::data::Access;

@@ -1,6 +1,7 @@
-//! Who waits for whom as a picture inside the page: boxes from top to bottom, arrows to those who would let them go on.
+//! The wait-for graph as a picture in the HTML page: boxes from top to bottom, and arrows to the members that are waited
+//! for.
 //!
-//! The circle is drawn with thick lines and named in words, so the picture needs no colour.
+//! A cycle is drawn with thick lines and named in words, so the picture needs no colour.
 
 use maud::Markup;
 use maud::html;

@@ -1,4 +1,4 @@
-//! What became of the elements of synchronization objects: a table, or a list where that is too wide.
+//! The state of the elements of synchronization objects, as a table, or as a list if the table is too wide.
 
 use super::super::elements::Element;
 use super::super::elements::Use;
