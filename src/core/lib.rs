@@ -1,7 +1,7 @@
-//! Protocols: their language, what they mean, and what checks a proof or a counterexample without a solver.
+//! Protocols: their language, their semantics, and the parts that check a proof or a counterexample without a solver.
 //!
-//! This is a crate of its own so that a change above it does not compile it again. The rooms are folders of `src`, and
-//! `warplock` names them as its own.
+//! This is a separate crate, so a change in the crates above does not compile it again. Its modules are the folders of
+//! `src`. `warplock` re-exports them as its own.
 
 #[path = "../hunt/mod.rs"]
 pub mod hunt;

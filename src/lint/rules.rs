@@ -1,6 +1,6 @@
-//! The rules that are about protocols alone. Those that are about kernels, too, are in the room `ptx` under the same names.
+//! The lint rules for protocols only. Rules that are for kernels, too, are in the crate `ptx` under the same names.
 //!
-//! Sections are named by their titles; their numbers change from version to version.
+//! Sections are cited by their titles, since their numbers change from version to version.
 
 /// A rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

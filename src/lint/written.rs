@@ -1,4 +1,4 @@
-//! What the text alone shows.
+//! Lint rules that need only the text.
 
 use crate::protocol::Cell;
 use crate::protocol::Object;

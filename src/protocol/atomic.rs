@@ -1,4 +1,4 @@
-//! Atomic operations on semaphores that read and change in one step.
+//! Atomic read-modify-write operations on semaphores.
 
 use std::collections::BTreeSet;
 

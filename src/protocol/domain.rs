@@ -1,5 +1,5 @@
-//! The values of a domain by position: how far one is from the least, where a listed set counts by
-//! place in the list.
+//! Positions in a domain. The position of a value is its distance from the least value. In a listed set, it is the
+//! position in the list.
 
 use super::Domain;
 

@@ -1,4 +1,4 @@
-//! Memory orders, scopes and places, on which the visibility of data depends.
+//! Memory orders, scopes and places. The visibility of data depends on them.
 
 use super::Expr;
 

@@ -1,4 +1,4 @@
-//! What a protocol can be checked for.
+//! The properties for which a protocol can be checked.
 
 use serde::Serialize;
 

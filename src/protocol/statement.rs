@@ -1,4 +1,4 @@
-//! What statements have in common.
+//! Parts that several kinds of statements have in common.
 
 use super::Cell;
 use super::StmtKind;

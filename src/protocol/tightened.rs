@@ -1,4 +1,4 @@
-//! Domains that take plain assumptions into account.
+//! Domains of parameters, narrowed by simple assumptions.
 
 use super::BinaryOp;
 use super::Domain;

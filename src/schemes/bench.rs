@@ -1,6 +1,6 @@
-//! A scheme on the bench: run again and again with other numbers of resident CTAs.
+//! Runs a lock scheme for different numbers of resident CTAs.
 //!
-//! The arguments why one run speaks for all are in [`super::judge`]; here is what they need run.
+//! [`super::judge`] argues why one run is representative for all. This module does the runs that the argument needs.
 
 use super::judge::Fate;
 use super::judge::Judgement;

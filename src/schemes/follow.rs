@@ -1,7 +1,7 @@
-//! Who follows whom: CTA b follows a at row tile m if b's turn there comes right after a's.
+//! The successor relation: CTA b follows CTA a at row tile m if b's turn there comes directly after a's.
 //!
-//! Meaningful where every turn has exactly one owner. The relation has one pair per visited tile
-//! at most, and everything here is linear in that.
+//! It is defined if every turn has exactly one owner. It has at most one pair per visited tile, and everything here is
+//! linear in that.
 
 use super::bench::Bench;
 use super::visits::FirstTiles;

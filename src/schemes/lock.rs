@@ -1,7 +1,6 @@
-//! Lock schemes: in which order the visitors of a row tile take their turns.
+//! Lock schemes: the order in which the visitors of a row tile take their turns.
 //!
-//! A lock is an expression over the CTA `n`, the row tile `m` and the pattern. Well-known ones
-//! have names.
+//! A lock is an expression over the CTA `n`, the row tile `m` and the pattern. Well-known ones have names.
 
 use std::fmt;
 

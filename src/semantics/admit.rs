@@ -1,4 +1,4 @@
-//! Whether an input is one of the protocol's: domains, assumptions, extents and sizes.
+//! Checks whether an input is valid for the protocol: domains, assumptions, extents and sizes.
 
 use crate::protocol::Domain;
 use crate::protocol::Protocol;

@@ -1,4 +1,4 @@
-//! Claims at concrete values: conditions in which only the values of elements are open.
+//! Claims at concrete values. Only the values of elements remain unknown in them.
 
 use crate::protocol::BinaryOp;
 use crate::protocol::Claim;

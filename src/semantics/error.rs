@@ -1,4 +1,4 @@
-//! What can be wrong with an input, or with a protocol at an input, before anything runs.
+//! Errors of an input, or of a protocol at an input, that are found before a run.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! Which variables the rest of a program reads before it gives them a value.
+//! Liveness analysis: the variables that the rest of a program reads before it assigns to them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! When a search looks up from its states: whether it has to end, and to say how far it is.
+//! When a search checks its limits and reports its progress.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;

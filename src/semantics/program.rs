@@ -1,4 +1,4 @@
-//! The program of one member: its statements in the order in which they run.
+//! The program of one member: its statements in the order of their execution.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

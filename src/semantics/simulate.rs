@@ -1,4 +1,4 @@
-//! One run of an instance under a scheduler.
+//! Simulates one run of an instance under a scheduler.
 
 use rand::RngExt;
 use rand::SeedableRng;

@@ -1,4 +1,4 @@
-//! States of an instance and what can be said about a step between them.
+//! States of an instance, and the results of a step.
 
 use thiserror::Error;
 

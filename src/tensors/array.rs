@@ -1,7 +1,7 @@
-//! One named array as a reader found it: a shape and integers, not yet interpreted.
+//! One named array of a file: a shape and integers, not yet interpreted.
 //!
-//! Binary formats keep their bytes and decode on access, so that memory stays at the size of
-//! the file; a matrix of bytes is not blown up to eight bytes per element.
+//! Binary formats keep their bytes and decode on access. So memory use is that of the file: a matrix of bytes does not
+//! take eight bytes per element.
 
 use super::error::Problem;
 use super::error::TensorError;

@@ -1,5 +1,5 @@
-//! The arrays per row tile `m`. Where a file has them too, they must describe the same tiles; of a
-//! `BlockMask` they may be all there is.
+//! The arrays per row tile `m`. If a file also has the arrays per CTA, both must describe the same tiles. A `BlockMask`
+//! may have only these.
 
 use super::error::Problem;
 use super::error::Problems;

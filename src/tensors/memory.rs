@@ -1,4 +1,4 @@
-//! Lists that a program built itself, held to the same rules as those of a file.
+//! Lists built by a program in memory. They are checked by the same rules as those of a file.
 
 use super::array::Array;
 use super::error::Problem;

@@ -1,7 +1,7 @@
 //! NumPy's `.npz`: a zip archive with one `.npy` file per array.
 //!
-//! Only arrays with a known name are unpacked, and no further than their declared shape, which
-//! is charged against the limits first: what an archive claims to unpack to does not matter.
+//! Only arrays with a known name are unpacked, and not beyond their declared shape. The shape is checked against the
+//! limits first. So the size that an archive claims does not matter.
 
 use std::io::Cursor;
 

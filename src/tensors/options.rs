@@ -1,4 +1,4 @@
-//! What a reader may be told beyond the file: choices the file leaves open, and limits.
+//! Options of the readers: choices that a file leaves open, and limits.
 
 /// The largest number of array elements held at once unless an option says otherwise (2^26:
 /// an 8192 x 8192 matrix).

@@ -1,7 +1,7 @@
-//! Reading a pattern from a file, whichever of the formats it is in.
+//! Reads a pattern from a file in any supported format.
 //!
-//! The first bytes decide where they can (npz, npy), then the file name, then the content.
-//! Whatever the container, the same arrays are looked for and the same rules are checked.
+//! The first bytes decide the format if they can (npz, npy), then the file name, then the content. In every container the
+//! same arrays are expected, and the same rules are checked.
 
 use std::fs::File;
 use std::io::Read;

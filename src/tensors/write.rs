@@ -1,7 +1,7 @@
-//! Writing a pattern as the arrays a kernel is given: JSON, npz and safetensors.
+//! Writes a pattern as the arrays that a kernel gets: JSON, npz or safetensors.
 //!
-//! All three hold the six int32 arrays and the scalar `m_blocks`, and read back to the same
-//! pattern. The bytes depend on the pattern alone, so that a witness can be compared.
+//! All three have the six int32 arrays and the scalar `m_blocks`, and read back to the same pattern. The bytes depend
+//! only on the pattern, so that witnesses can be compared.
 
 use std::io;
 use std::io::Cursor;

@@ -1,4 +1,4 @@
-//! The syntax tree: what the text says, before any name means anything.
+//! The syntax tree of a text, before name resolution.
 //!
 //! The resolver turns it into a [`crate::protocol::Protocol`], the formatter back into text.
 

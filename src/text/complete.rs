@@ -1,5 +1,5 @@
-//! What may be written at a place of a text, for editors. The text is usually wrong at that place, so only the words
-//! before it decide.
+//! Completion for editors: the words that may follow at a position. The text is usually incorrect there, so only the
+//! words before the position are used.
 
 use super::ast::FIELDS;
 use super::ast::RED;

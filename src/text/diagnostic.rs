@@ -1,4 +1,4 @@
-//! What is wrong with a text, where, and what to do about it.
+//! Diagnostics: an error in a text, its place, and what to do about it.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Findings as text for people: the source line, what is wrong, and what to do.
+//! Prints diagnostics: the source line, the error, and what to do.
 
 use ariadne::Color;
 use ariadne::Config;

@@ -1,7 +1,6 @@
-//! Words: the text cut into tokens and comments.
+//! The lexer: splits the text into tokens and comments.
 //!
-//! White space and line ends separate tokens and mean nothing else. Comments are kept aside,
-//! since only the formatter wants them.
+//! White space and line ends only separate tokens. Comments are kept separately, since only the formatter needs them.
 
 use logos::Logos;
 

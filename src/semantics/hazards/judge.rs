@@ -1,4 +1,4 @@
-//! What a counterexample has to show.
+//! Judges whether a counterexample violates the property that it claims to violate.
 
 use crate::protocol::Property;
 use crate::semantics::data::Data;

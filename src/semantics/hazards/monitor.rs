@@ -1,4 +1,4 @@
-//! What one action or one state shows.
+//! Monitors: whether one action or one state violates a property.
 
 use crate::protocol::Comparison;
 use crate::protocol::Property;

@@ -1,7 +1,7 @@
-//! Every run of one instance searched for a stale read.
+//! Searches every run of one instance for a stale read.
 //!
-//! What a read sees depends on how a state was come to, so a state is looked at once for each
-//! thing that can be known in it. Interchangeable members are not taken for each other.
+//! The value that a read sees depends on the path to a state. So a state is searched once for each set of writes that its
+//! members may know of. Interchangeable members are not merged.
 
 use std::collections::VecDeque;
 

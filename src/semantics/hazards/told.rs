@@ -1,5 +1,5 @@
-//! What a state shows of a property for which more has to be known of an instance than its
-//! operations.
+//! Checks a state for a violation of one property, with the information about the instance that the property needs
+//! besides the operations.
 
 use crate::protocol::Property;
 use crate::semantics::data::Access;

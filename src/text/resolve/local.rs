@@ -1,7 +1,7 @@
 //! `let` inside a role: a name for a value.
 //!
-//! The value is taken where the `let` stands. Where it could not be another further down, the name
-//! stands for the expression itself, so that proofs see through it.
+//! The value is the one at the place of the `let`. If the expression has the same value at every use, the name stands for
+//! the expression itself. Then proofs see the expression.
 
 use super::Reach;
 use super::Resolver;

@@ -1,4 +1,4 @@
-//! Sets of writes.
+//! Sets of writes, as bit sets.
 
 /// A set of small numbers below a bound.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,4 +1,4 @@
-//! What a member knows, and what an object has been told by whom.
+//! Which writes a member knows of, and which writes an object carries from which member.
 
 use std::collections::BTreeMap;
 

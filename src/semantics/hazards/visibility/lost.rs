@@ -1,4 +1,4 @@
-//! Where what was ordered stopped being seen, for reports.
+//! For reports: the two operations between which the knowledge of a write was lost, although they order it.
 
 use super::Knowledge;
 use super::chain::Chain;

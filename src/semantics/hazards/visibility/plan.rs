@@ -1,4 +1,4 @@
-//! The steps on data of each member, in the order in which it does them.
+//! The steps on data of each member, in program order.
 
 use rustc_hash::FxHashMap;
 
