@@ -1,4 +1,4 @@
-//! From an argument to a proof: written down as a certificate and checked.
+//! Turns an argument into a checked proof: issues a certificate and checks it.
 
 use std::time::Duration;
 

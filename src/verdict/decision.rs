@@ -1,4 +1,4 @@
-//! What was decided about one property, and everything a report needs to say about it.
+//! The decision about one property, with everything that a report needs.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What decided, as the last line of a finding names it. Where a proof decided it is what checked the proof:
+//! The names of engines, as in the last line of a finding. For a proof it is the name of its checker:
 //! [`crate::certificate::argument::CHECKERS`].
 
 /// Runs that are meant to do harm, at small values.

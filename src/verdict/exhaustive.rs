@@ -1,4 +1,4 @@
-//! Proofs by looking at everything, where that is finite and can be done in time.
+//! Proofs by exhaustive search, if there are finitely many states and the time suffices.
 
 use std::time::Instant;
 

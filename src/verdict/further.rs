@@ -1,4 +1,4 @@
-//! Counterexamples beside the one that decided.
+//! Further counterexamples besides the one that decided.
 
 use std::time::Duration;
 

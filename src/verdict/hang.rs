@@ -1,4 +1,4 @@
-//! Whether a hang that somebody has seen is one of this protocol.
+//! Decides whether a protocol can reach a hang that was observed.
 
 use std::time::Duration;
 use std::time::Instant;

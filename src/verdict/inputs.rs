@@ -1,5 +1,5 @@
-//! Whether a property is asked of anything at all. Of parameter values that contradict each other, as those of
-//! `assume N >= 5` and `assume N < 5`, everything is true, so a proof says nothing.
+//! Decides whether the domain has any values. If assumptions contradict each other, as `assume N >= 5` and `assume N <
+//! 5`, every property holds, so a proof would say nothing.
 
 use std::time::Duration;
 

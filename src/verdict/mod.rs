@@ -1,4 +1,4 @@
-//! Verdicts: what was decided about a property, and what the decision rests on.
+//! Verdicts: the decision about a property, and the evidence for it.
 
 mod checked;
 pub mod deadlock;

@@ -1,7 +1,7 @@
-//! Decides a property at points: values of all parameters.
+//! Decides a property at given values of all parameters.
 //!
-//! A counterexample of a recovered protocol may have parameter values that no launch gives, where parameters depend on
-//! each other. The values of a launch that was run are those of a launch. What fails there, fails.
+//! The parameters of a recovered protocol may depend on each other. So a counterexample may have values that no launch
+//! gives. The values here come from a launch that was run. So a failure there is a failure of the kernel.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What deciding one property of a protocol leaves for the next one: cuts that were found, and
-//! obligations that were discharged.
+//! Results that are shared between the properties of one protocol: cuts that were found, and obligations that were
+//! discharged.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;

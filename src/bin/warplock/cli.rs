@@ -1,4 +1,4 @@
-//! What can be written on the command line.
+//! The syntax of the command line.
 
 use clap::Parser;
 

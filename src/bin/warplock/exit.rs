@@ -1,4 +1,4 @@
-//! Exit codes: what scripts may rely on.
+//! Exit codes. They are part of the interface for scripts.
 
 use warplock::report::Word;
 

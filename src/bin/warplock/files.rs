@@ -1,4 +1,4 @@
-//! Files that are written: complete under their name, or not at all.
+//! Writes files atomically: a file is complete under its name, or does not exist.
 
 use std::fs;
 use std::io::Write;

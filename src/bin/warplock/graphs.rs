@@ -1,4 +1,4 @@
-//! Kernels that are recovered from the kernel IR: MLIR, and PTX unless another way is asked for.
+//! Recovery from the kernel IR: for MLIR, and for PTX unless `--recovery path` is given.
 
 use std::cell::OnceCell;
 

@@ -1,4 +1,4 @@
-//! Which kernels of a file are asked for, how they are launched, compiled and recovered.
+//! Options for kernels: which ones to check, and how they are launched, compiled and recovered.
 
 use clap::Args;
 use clap::ValueEnum;

@@ -1,4 +1,4 @@
-//! Kernels named on the command line: PTX and MLIR become protocols.
+//! Kernels named on the command line: recovers their protocols from PTX or MLIR.
 
 use std::collections::HashMap;
 use std::time::Duration;

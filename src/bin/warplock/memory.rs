@@ -1,4 +1,4 @@
-//! Makes the allocator keep freed memory, because giving it back to the system takes longer than deciding a formula.
+//! Configures the allocator to keep freed memory. To return it to the system would take longer than to decide a formula.
 
 use std::hint;
 

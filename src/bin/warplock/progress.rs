@@ -1,4 +1,4 @@
-//! What is being done, on stderr, for people who watch.
+//! Progress messages on stderr.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The protocols of one file: the one that stands in it, or those that are recovered from its kernels.
+//! The protocols of one file: the file itself, or those recovered from its kernels.
 
 use std::time::Instant;
 

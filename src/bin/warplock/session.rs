@@ -1,4 +1,4 @@
-//! What every command needs beside its arguments.
+//! The context of every command besides its arguments.
 
 use crate::exit::Exit;
 use crate::failure::Failure;

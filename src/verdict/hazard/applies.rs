@@ -1,4 +1,4 @@
-//! Which properties a protocol has anything to do with.
+//! The properties that apply to a protocol.
 
 use crate::protocol::Comparison;
 use crate::protocol::ObjectKind;

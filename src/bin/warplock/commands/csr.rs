@@ -1,4 +1,4 @@
-//! `warplock csr`: concrete block-sparse tensors against a lock scheme.
+//! `warplock csr`: checks concrete block-sparse tensors against a lock scheme.
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! `warplock diff`: what changed in the protocol between two builds, and which verdicts.
+//! `warplock diff`: what changed in the protocol and in the verdicts between two builds.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `warplock fmt`: lays protocol files out.
+//! `warplock fmt`: formats protocol files.
 
 use std::path::Path;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `warplock hang`: whether a hang that was seen is one of this kernel, and how it comes to it.
+//! `warplock hang`: decides whether the kernel can reach a hang that was observed, and shows a run that does.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! One run in which somebody says at every step what happens next.
+//! Interactive simulation: the user chooses each step of a run.
 
 use std::io;
 use std::io::BufRead;

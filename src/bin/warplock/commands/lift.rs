@@ -1,4 +1,4 @@
-//! `warplock lift`: prints the protocol that a compiled kernel follows.
+//! `warplock lift`: prints the protocol that is recovered from a compiled kernel.
 
 use std::path::PathBuf;
 use std::time::Duration;

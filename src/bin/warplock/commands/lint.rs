@@ -1,4 +1,4 @@
-//! `warplock lint`: looks protocols and compiled kernels through for what a reader with a checklist looks for.
+//! `warplock lint`: checks protocols and compiled kernels against a list of common mistakes.
 
 use std::path::PathBuf;
 

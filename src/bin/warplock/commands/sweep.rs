@@ -1,4 +1,4 @@
-//! `warplock sweep`: every kernel of a tree or a cache once, in one table.
+//! `warplock sweep`: checks every kernel of a folder or a cache once, and prints one table.
 
 use std::path::PathBuf;
 

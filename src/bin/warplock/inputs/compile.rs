@@ -1,4 +1,4 @@
-//! CUDA C++: what nvcc makes of it.
+//! Compiles CUDA C++ with nvcc.
 
 use std::fs;
 use std::path::Path;

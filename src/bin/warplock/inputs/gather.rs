@@ -1,4 +1,4 @@
-//! Folders: protocols and compiled kernels below them.
+//! Folders: collects the protocols and compiled kernels below them.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Programs that are run on the way to a kernel. A signal ends them.
+//! Runs the programs that produce kernels. A signal ends them.
 
 use std::fs::File;
 use std::io;

@@ -1,7 +1,7 @@
-//! Python files: what the kernel languages in them compile while they run.
+//! Python files: runs them, and takes the kernels that their DSLs compile.
 //!
-//! Where there is no GPU, the first launch would end the file. Triton is given a driver that compiles and launches nothing;
-//! of the others, what was compiled before the launch is taken.
+//! Without a GPU, the first launch would fail and end the file. So Triton gets a driver that compiles and launches
+//! nothing. For other DSLs, the kernels that were compiled before the first launch are taken.
 
 use std::fs;
 use std::io;

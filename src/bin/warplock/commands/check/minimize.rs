@@ -1,4 +1,4 @@
-//! `--minimize`: what to make small in a counterexample.
+//! `--minimize`: the objectives that make a counterexample small.
 
 use warplock::encoding::search;
 use warplock::encoding::search::Objective;

@@ -1,4 +1,4 @@
-//! What came of a file, and how it is printed.
+//! The result for one file, and how it is printed.
 
 use warplock::report::Finding;
 use warplock::report::expect;

@@ -1,4 +1,4 @@
-//! The table that ends a check of a folder or of a program's kernels, and that is all of a sweep.
+//! The summary table at the end of a check of a folder or of a program's kernels. A sweep prints nothing else.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,5 +1,6 @@
-//! The names of obligations: `000_resident`, `case_0_cut_c1_s2`, `role1_001_supplied_s8`. What is before the kind says of which
-//! part of a proof it is, what follows it of which class and statement.
+//! The names of obligations: `000_resident`, `case_0_cut_c1_s2`, `role1_001_supplied_s8`. Each has a kind, such as `cut`.
+//! The prefix says which part of a proof the obligation belongs to. The suffix says which class and statement it is
+//! about.
 
 /// Kinds, each with what it demands.
 const KINDS: &[(&str, &str)] = &[

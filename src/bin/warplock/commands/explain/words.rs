@@ -1,4 +1,4 @@
-//! The words that the program prints beside the topics, each with what it means.
+//! The technical terms in the program's output, each with its meaning.
 
 use warplock::protocol::Property;
 use warplock::text::reference;

@@ -1,4 +1,4 @@
-//! `explore --property`: every schedule searched for another violation than a hang.
+//! `explore --property`: searches every schedule for a violation of a property other than deadlock.
 
 use warplock::protocol::Property;
 use warplock::report;

@@ -1,4 +1,4 @@
-//! What the server says that it can do.
+//! The capabilities that the language server announces.
 
 use lsp_types as lsp;
 

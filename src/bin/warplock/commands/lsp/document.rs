@@ -1,4 +1,4 @@
-//! An open text, and what is known of it.
+//! An open document, and what the server knows about it.
 
 use std::cell::OnceCell;
 

@@ -1,4 +1,4 @@
-//! What an editor asks of a text: what something means, where it is declared and used, and how to write it.
+//! Editor requests about a document: hover, definition, references and completion.
 
 use lsp_types::CompletionItem;
 use lsp_types::CompletionItemKind;

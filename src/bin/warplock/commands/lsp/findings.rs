@@ -1,4 +1,4 @@
-//! What is wrong with a text, as diagnostics and as changes that put it right.
+//! Diagnostics of a document, and code actions that fix them.
 
 use std::collections::HashMap;
 

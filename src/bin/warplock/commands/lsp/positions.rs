@@ -1,4 +1,4 @@
-//! Places of a text as clients count them: lines, and UTF-16 units within a line.
+//! Converts between byte offsets and the positions of the LSP: lines, and UTF-16 units within a line.
 
 use lsp_types::Position;
 use lsp_types::Range;

@@ -1,4 +1,4 @@
-//! The state of the server, and what each message does to it.
+//! The state of the server, and the effect of each message.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Verdicts in the text: lenses to ask for them, and the work behind.
+//! Code lenses that ask for verdicts, and the checks that they start.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

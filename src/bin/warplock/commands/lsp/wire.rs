@@ -1,7 +1,7 @@
-//! Messages of a client: JSON after a header with its length.
+//! Reads messages of a client: a header with a length, and JSON.
 //!
-//! `lsp-server` has the types of messages. Its reader ends at the first damaged message, and takes as much memory as a
-//! header says; this one reports what is wrong and goes on.
+//! The types of messages come from `lsp-server`. Its reader stops at the first damaged message, and allocates as much
+//! memory as the header says. This reader limits the length, reports a damaged message and continues.
 
 use std::io;
 use std::io::BufRead;

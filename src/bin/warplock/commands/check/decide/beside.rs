@@ -1,4 +1,4 @@
-//! The files that a kernel was compiled from, where they can still be read.
+//! Reads the source files that a kernel was compiled from, if they still exist.
 
 use std::fs;
 use std::path::Path;
