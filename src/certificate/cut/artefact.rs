@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde::Serialize;
 
-/// A proof by cuts, see [the rule](super).
+/// A proof by cuts, see [`cut`](crate::certificate::cut).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cut {
