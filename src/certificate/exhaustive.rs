@@ -16,8 +16,8 @@
 //! 3. No search reached a limit on states, memory, size or time.
 //! 4. No run does anything undefined, even if this is the subject of another property. The search stops there, so it
 //!    would miss what follows.
-//! 5. No state, no run and no pair of runs violates the property. Every access that the property is about is part of
-//!    some state.
+//! 5. No state, no run and no pair of runs violates the property. The states represent every access that the
+//!    property is about.
 //!
 //! The search is up to symmetry: states that differ by a permutation of interchangeable members count as one
 //! ([`crate::semantics::symmetry`] says why this is sound).
@@ -276,7 +276,7 @@ fn too_large() -> Unsupported {
     Unsupported::whole("more parameter values than are searched one by one")
 }
 
-/// The assumptions about launches: CTAs start in the declared order.
+/// The assumptions about launches: CTAs start in the declared order, and are resident as declared.
 pub(super) fn launch_assumptions(protocol: &Protocol) -> Vec<String> {
     let launches = || {
         protocol

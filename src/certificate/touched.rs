@@ -1,10 +1,9 @@
 //! A syntactic bounds check of a role's accesses to declared data. For example, `partial[b, i]` is within the extents of
 //! `buffer partial[B, S]` if `b` is an index of the role in `0..B` and `i` is the variable of a loop over `0..S`.
 //!
-//! If control flow of a role depends on the result of an atomic operation, an index outside its extent is undefined for
-//! every property. `arriver` and `normal/drawn.rs` remove such atomic operations from a protocol. After that no other
-//! check would find such an index. So they check here first, and refuse an access that is not within the extents in this
-//! syntactic sense.
+//! If a role has an atomic operation with a result, an index outside its extent is undefined for every property.
+//! `arriver` and `normal/drawn.rs` remove such operations from a protocol. After that no other check would find such an
+//! index. So they check here first, and refuse an access that is not within the extents in this syntactic sense.
 
 use std::collections::HashMap;
 

@@ -460,7 +460,7 @@ fn cells(body: &[Stmt]) -> Vec<&Cell> {
 }
 
 /// A block without accesses to data, and without resets of semaphores that no member uses any more. `None` if a statement
-/// blocks or mentions other names.
+/// blocks, or uses a local name that is neither an index of the element nor a loop variable of the block.
 fn quick(
     body: &[Stmt],
     cell: &Cell,

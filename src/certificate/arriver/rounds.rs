@@ -16,7 +16,7 @@
 //!
 //! 1. The loop is at the top level of the program, and the operation at the top level of the loop. No statement leaves
 //!    the loop or the program early. `E` depends on nothing but parameters and the indices of the element.
-//! 2. At most `N >= 1` members count at an element. It starts at 0, and no other statement uses it.
+//! 2. At most `N >= 1` members count at an element. It starts at 0, and only this operation and `c = 0` use it.
 //! 3. `gate` has the same indices as `c` and starts at 0. Its only change is `gate += 1`, at the top level of `X` and
 //!    after `c = 0`.
 //! 4. At the top level of the loop there is a wait until `gate` is at least `e`, before the operation, or at least

@@ -245,8 +245,8 @@ pub enum Quantity {
     /// The trip count of a loop of a class: class, loop.
     Trips(usize, usize),
     /// A clock plus a constant, divided by a number and rounded down, or 0 if that is negative, times
-    /// another number. It is for a class whose iterations correspond to several iterations of the held
-    /// member, or that begins later.
+    /// another number. It is for a class that advances by other steps than the held member, only in some
+    /// of its iterations, or only from a later one on.
     Share {
         /// The clock, by depth from the outermost loop around the held operation.
         clock: usize,

@@ -9,7 +9,7 @@
 //! number than `c`, if the weight makes up for it.
 //!
 //! Conditions are ignored: a member is taken to execute the operations of both branches, one after the other. Its real operations
-//! are a subsequence of these. So if ranks do not decrease along all these paths, they do not decrease along the real operations.
+//! are a subsequence of these. So if ranks never decrease on any of these paths, they never decrease along the real operations.
 //! A path around a loop several times, or around more loops, adds more weights, and no weight is below 0. So only the paths
 //! with the fewest ends of iterations have to be checked.
 

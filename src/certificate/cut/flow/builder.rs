@@ -1,5 +1,5 @@
-//! Abstract execution of the statements of a role. It keeps the symbolic value of each local variable, writes every
-//! expression over parameters and iteration numbers, and lists every expression that is evaluated.
+//! Executes the statements of a role symbolically. Keeps the value of each local variable, writes every expression over
+//! parameters and iteration numbers, and lists every expression that is evaluated.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
