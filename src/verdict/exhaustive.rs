@@ -1,4 +1,4 @@
-//! Proofs by exhaustive search, if there are finitely many states and the time suffices.
+//! Proofs by exhaustive search, if the domain is finite and the time suffices.
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Searches every run of one instance for a stale read.
 //!
-//! The value that a read sees depends on the path to a state. So a state is searched once for each set of writes that its
-//! members may know of. Interchangeable members are not merged.
+//! Which writes a read sees depends on the path to a state. So a state is searched once for each combination of writes
+//! that its members and objects may know of. Interchangeable members are not merged.
 
 use std::collections::VecDeque;
 
