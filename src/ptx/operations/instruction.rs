@@ -1,5 +1,5 @@
-//! Translates synchronization instructions to statements. If an instruction of a known family has an unsupported form,
-//! the kernel is refused. It is never ignored.
+//! Translates synchronization instructions to statements. An instruction of a known family in an unsupported form is
+//! never ignored: the kernel is refused.
 
 use super::access::ordering;
 use super::counters::written_at;

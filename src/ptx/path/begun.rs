@@ -1,6 +1,6 @@
-//! Peels loops whose state is periodic only after some first iterations, for example because a ring advances by one more
-//! stage in the second iteration. The first iterations are written before the loop as nested branches. The remaining loop
-//! is treated like any other.
+//! Peels loops whose registers change by a constant step, or periodically, only after some first iterations. For
+//! example, a ring advances by one more stage in the second iteration. The first iterations are written before the loop
+//! as nested branches. The remaining loop is treated like any other.
 
 use super::cycle::Loop;
 use super::rehearse::Entry;

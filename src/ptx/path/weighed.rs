@@ -1,6 +1,6 @@
-//! A slice: the parameters, and the numbers of CTAs, on which synchronization may depend. The ranges of these are assumptions
-//! of the verdict. That includes values that the text does not mention, for example because a comparison with a limit always
-//! has the same result within the range.
+//! Dependence analysis: the parameters, and the numbers of CTAs, on which synchronization may depend. Their ranges are
+//! assumptions of the verdict. That includes values that the text does not mention, for example because a comparison
+//! with a limit always has the same result within the range.
 //!
 //! The analysis is flow-insensitive. A register depends on every value that is ever written to it, and on the branches around
 //! these writes. So the result may have too many parameters, but not too few. A value that is read from memory depends on no

@@ -271,7 +271,7 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-/// Writes `brx.idx` out as comparisons and branches, if its list of labels stands before it. An index after the end of
+/// Writes `brx.idx` out as comparisons and branches, if its list of labels stands before it. An index past the end of
 /// the list is undefined: with one the instruction itself is come to, which is left where it is and refused.
 fn choose<'a>(branch: &Instruction<'a>, body: &mut Body<'a>) {
     let [index, Operand::Target(table)] = branch.operands.as_slice() else {

@@ -20,7 +20,8 @@ pub(in crate::ptx) enum Value {
     /// An integer. It is congruent to the register's bits modulo 2 to the power of the width at which it is used.
     Integer(Integer),
     /// An integer for each of several groups of lanes, where the integers of two groups do not differ by a constant. The
-    /// first field is the instruction at which divergent lanes reconverged. The value in lanes of no group is unknown.
+    /// first field is the instruction that made the groups, such as a select or a divergent branch. The value in lanes
+    /// of no group is unknown.
     Groups(usize, Rc<[(u32, Integer)]>),
     /// A predicate that is uniform: it has the same value in all lanes.
     Same(Condition),
