@@ -17,7 +17,7 @@ pub struct Write {
     pub address: Operand,
     /// How many bytes, at least; tensor maps do not show how many exactly.
     pub bytes: u64,
-    /// Whether it also accesses memory that is not contiguous with these bytes, as the rows of a matrix are not.
+    /// Whether it also writes bytes that are not contiguous with these, as the further rows of a matrix.
     pub further: bool,
 }
 

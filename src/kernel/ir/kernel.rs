@@ -83,7 +83,7 @@ pub enum Terminator {
         then: BlockId,
         otherwise: BlockId,
     },
-    /// The index picks a target; an index after the last is undefined.
+    /// The index picks a target; an index past the last is undefined.
     Switch {
         index: Operand,
         targets: Vec<BlockId>,

@@ -189,7 +189,7 @@ fn dispatched(index: &str, first: &str) -> Result<bool, String> {
 fn an_index_behind_the_end_of_a_list_is_undefined() {
     let meets = "bar.sync 0;";
     assert_eq!(dispatched("mov.u32 %r4, 1;", meets), Ok(false));
-    // What the launch decides is not followed, and after the end there is nothing.
+    // What the launch decides is not followed, and past the end there is nothing.
     for index in ["mov.u32 %r4, %r3;", "mov.u32 %r4, 2;"] {
         assert!(dispatched(index, meets).is_err(), "{index}");
     }
