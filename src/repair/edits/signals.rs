@@ -1,5 +1,5 @@
-//! Edits that replace a signal by a similar one: `arrive` by `sync` or `commit`, `expect_tx` by `arrive_expect_tx`, and
-//! the reverse.
+//! Edits that replace an operation by a similar one: `arrive` by `sync` or `commit`, `expect_tx` by `arrive_expect_tx`,
+//! and the reverse; and `wait` by `sync`.
 
 use crate::protocol::Span;
 use crate::text::ast::Operation;

@@ -1,4 +1,4 @@
-//! Editor requests about a document: hover, definition, references and completion.
+//! Editor requests about a document, such as hover, definition, references, rename and completion.
 
 use lsp_types::CompletionItem;
 use lsp_types::CompletionItemKind;

@@ -39,8 +39,8 @@ impl Lines {
         }
     }
 
-    /// The byte of the text at a position. What lies after the end of a line is its end, and what lies after the
-    /// text the end of that.
+    /// The byte of the text at a position. A position past the end of a line is the end of the line, and one past
+    /// the text is the end of the text.
     pub fn offset(&self, text: &str, position: Position) -> usize {
         let line = usize::try_from(position.line).unwrap_or(usize::MAX);
         let Some(start) = self.0.get(line).copied() else {

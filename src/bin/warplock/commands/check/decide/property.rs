@@ -462,7 +462,8 @@ pub const INEXACT: &str = "the recovered protocol has a counterexample that may 
 /// How long the first of several protocols is looked at before the others, as most are decided in much less.
 const FIRST_TIME: Duration = Duration::from_secs(10);
 
-/// The assumption of a proof that does not prove this as well, and the additional time for a proof that does.
+/// The assumption if a protocol is proved but this is not, and how much longer than the proof the attempt to prove it
+/// may take.
 const BALANCED: &str = "no copy delivers more bytes than the phase of its mbarrier still expects";
 const BYTES_TIME: Duration = Duration::from_secs(3);
 
