@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::space::Kind;
 use super::space::Number;
+use crate::text::words::is_word;
 
 /// The bits of a set of sampled points.
 pub(super) type Bits = Vec<u64>;
@@ -96,8 +97,7 @@ impl Term {
 
 /// A factor, in parentheses where it needs them: neither a name nor one call.
 fn tight(text: &str) -> String {
-    let word = |c: char| c.is_alphanumeric() || c == '_';
-    let rest = text.trim_start_matches(word);
+    let rest = text.trim_start_matches(is_word);
     let mut depth = 0_i32;
     let mut closes = rest.char_indices().filter_map(|(at, c)| {
         depth += i32::from(c == '(') - i32::from(c == ')');

@@ -35,6 +35,7 @@ use crate::text::ast::ItemKind;
 use crate::text::ast::Iteration;
 use crate::text::ast::PatternShape;
 use crate::text::ast::StmtKind;
+use crate::text::words::words;
 use crate::verdict;
 use crate::verdict::deadlock::Internal;
 use crate::verdict::deadlock::Settings;
@@ -410,8 +411,7 @@ fn without(
         .collect();
     let extents = extents?;
     // A coordinate has to be another name than those of which the extents are made.
-    let word = |c: char| !(c.is_alphanumeric() || c == '_');
-    let mut words = extents.iter().flat_map(|extent| extent.split(word));
+    let mut words = extents.iter().flat_map(|extent| words(extent));
     if words.any(|word| names.iter().any(|name| name == word)) {
         return None;
     }

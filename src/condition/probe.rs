@@ -10,6 +10,7 @@ use itertools::Itertools;
 
 use crate::protocol::Protocol;
 use crate::semantics::unfold;
+use crate::text::words::words;
 
 /// Numbers of the text that may be sizes.
 const SIZE: RangeInclusive<i64> = 8..=1024;
@@ -67,7 +68,7 @@ pub(super) fn near(protocol: &Protocol, hang: &[i64]) -> Vec<Vec<i64>> {
 fn sizes(source: &str) -> Vec<i64> {
     let lines = source.lines().filter(|line| !line.starts_with("expect"));
     let code = lines.map(|line| line.split("//").next().unwrap_or(line));
-    let words = code.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+    let words = code.flat_map(words);
     let numbers = words.filter_map(|word| word.parse::<i64>().ok());
     numbers
         .filter(|number| SIZE.contains(number))

@@ -19,6 +19,7 @@ use crate::text::ast::ExprKind;
 use crate::text::ast::ItemKind;
 use crate::text::ast::Iteration;
 use crate::text::ast::StmtKind;
+use crate::text::words::is_word;
 
 /// How many numbers of each kind are added.
 const MOST: usize = 4;
@@ -116,7 +117,7 @@ impl Space {
         if self.numbers.iter().any(known) {
             return;
         }
-        let name = text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let name = text.chars().all(is_word);
         let weight = match kind {
             Kind::Param => 2,
             Kind::Value if name => 3,

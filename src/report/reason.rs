@@ -2,6 +2,7 @@
 //! quoted, and what to try next.
 
 use crate::protocol::Protocol;
+use crate::text::words::is_word;
 
 /// At how many lines a quoted statement may stand to be called by them.
 const LINES: usize = 3;
@@ -42,10 +43,7 @@ fn lines(quoted: &str, source: &str) -> Vec<usize> {
         let code = words(line.split("//").next().unwrap_or(line));
         let mut places = code.match_indices(&wanted);
         places.any(|(at, _)| {
-            let word = |c: char| c.is_alphanumeric() || c == '_';
-            let before = code[..at].chars().next_back().is_some_and(word);
-            let after = code[at + wanted.len()..].chars().next().is_some_and(word);
-            !before && !after
+            !code[..at].ends_with(is_word) && !code[at + wanted.len()..].starts_with(is_word)
         })
     };
     let all = source.lines().enumerate();

@@ -19,6 +19,7 @@ mod render;
 mod resolve;
 mod suggest;
 mod token;
+pub mod words;
 
 pub use complete::Offer;
 pub use complete::complete;

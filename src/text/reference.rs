@@ -181,8 +181,7 @@ fn forms(text: &str) -> impl Iterator<Item = &str> {
 
 /// The words of a construct.
 fn words(form: &str) -> impl Iterator<Item = &str> {
-    let words = form.split(|c: char| !c.is_alphanumeric() && c != '_');
-    words.filter(|word| !word.is_empty())
+    super::words::words(form).filter(|word| !word.is_empty())
 }
 
 /// A text without its links.

@@ -342,11 +342,9 @@ fn roles_with(
         inputs.assumptions.insert(assumption.to_owned());
     }
     refuse_both(&roles, &inputs, &arena.terms)?;
-    let alike = arena
-        .alike
-        .iter()
-        .flat_map(|(term, _)| arena.terms.memory_in(*term));
-    if alike.count() > 0 || inputs.read_memory(&arena.terms) {
+    let mut alike = arena.alike.iter();
+    let by_memory = alike.any(|(term, _)| !arena.terms.memory_in(*term).is_empty());
+    if by_memory || inputs.read_memory(&arena.terms) {
         let assumptions = arena.unwritten.assumptions();
         inputs.assumptions.extend(assumptions.map(str::to_owned));
     }

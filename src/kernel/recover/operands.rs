@@ -6,6 +6,8 @@ use crate::ir::Operand;
 use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::RegisterId;
+use crate::ir::Space;
+use crate::ir::Special;
 use crate::ir::Synchronization;
 
 /// The registers that matter of those that an operation reads, its guard among them. Where data goes does not.
@@ -28,6 +30,31 @@ pub fn registers(
         Operand::Constant(_) => None,
     });
     guard.chain(read)
+}
+
+/// Whether threads of one CTA that give an operation the same get the same from it: it computes, or reads what the launch gives to all
+/// of them.
+pub fn is_alike_in_cta(kind: &OperationKind) -> bool {
+    match kind {
+        OperationKind::Special { special, .. } => matches!(
+            special,
+            Special::CtaThreads(_)
+                | Special::CtaIndex(_)
+                | Special::GridCtas(_)
+                | Special::ClusterIndex(_)
+                | Special::GridClusters(_)
+                | Special::ClusterCtaIndex(_)
+                | Special::ClusterCtas(_)
+                | Special::ClusterCtaRank
+                | Special::ClusterCtaCount
+        ),
+        OperationKind::Compute { .. }
+        | OperationKind::AddressOf { .. }
+        | OperationKind::ConvertAddress { .. }
+        | OperationKind::MapAddress { .. } => true,
+        OperationKind::Load { space, .. } => matches!(space, Space::Parameter | Space::Constant),
+        _ => false,
+    }
 }
 
 fn without_data(synchronization: &Synchronization) -> Vec<Operand> {

@@ -257,12 +257,9 @@ impl Code<'_> {
     /// Whether a thread may come from behind a place to one of these mbarriers, or to one that is not known, that it has not
     /// initialised in between.
     fn is_used_behind(&self, (block, index): (BlockId, usize), words: Words) -> bool {
-        let begins = |operation: &Operation| match synchronization(operation) {
-            // One thread does so for all.
-            Some(Synchronization::MbarrierInit { address, .. }) => {
-                words.are_all_at(self.addresses, *address)
-            }
-            _ => false,
+        // One thread does so for all.
+        let begins = |operation: &Operation| {
+            initialised(operation).is_some_and(|address| words.are_all_at(self.addresses, address))
         };
         let uses = |operation: &Operation| match synchronization(operation) {
             Some(Synchronization::MbarrierInit { .. }) | None => false,
@@ -318,11 +315,8 @@ impl Code<'_> {
 
     /// Whether another thread may initialise or use one of these mbarriers while a thread writes at a place.
     fn is_shared(&self, (block, index): (BlockId, usize), words: Words, lands: bool) -> bool {
-        let begins = |operation: &Operation| match synchronization(operation) {
-            Some(Synchronization::MbarrierInit { address, .. }) => {
-                words.may_be(self.addresses, *address)
-            }
-            _ => false,
+        let begins = |operation: &Operation| {
+            initialised(operation).is_some_and(|address| words.may_be(self.addresses, address))
         };
         let uses = |operation: &Operation| match synchronization(operation) {
             Some(Synchronization::MbarrierInvalidate { .. }) | None => false,
@@ -410,6 +404,14 @@ impl Code<'_> {
             work.extend(next.filter(|next| seen.insert(*next)));
         }
         seen
+    }
+}
+
+/// Where an operation initialises an mbarrier.
+fn initialised(operation: &Operation) -> Option<Operand> {
+    match synchronization(operation)? {
+        Synchronization::MbarrierInit { address, .. } => Some(*address),
+        _ => None,
     }
 }
 

@@ -69,9 +69,7 @@ pub fn laid_out(
 /// Does something with the entries of lines.
 fn entries(lines: &mut [Line], with: &mut dyn FnMut(&mut Entry)) {
     let mut look = |number: &mut Number| {
-        let mut found = false;
-        number.each(&mut |atomic| found |= matches!(atomic, Atomic::Entry(_)));
-        if !found {
+        if !number.mentions(&|atomic| matches!(atomic, Atomic::Entry(_))) {
             return;
         }
         // Entries stand at the top: neither a quotient nor an index is computed from one.

@@ -160,8 +160,8 @@ impl Single {
                 continue;
             };
             let join = graph.join(at);
-            let others = up_to(graph, others, join);
-            let own = up_to(graph, one, join).into_iter();
+            let others = side(graph, others, join);
+            let own = side(graph, one, join).into_iter();
             single
                 .blocks
                 .extend(own.filter(|block| !others.contains(block)));
@@ -214,14 +214,14 @@ impl Single {
     }
 }
 
-/// The blocks from one on that come before another.
-fn up_to(graph: &Graph, from: BlockId, join: Option<BlockId>) -> BTreeSet<BlockId> {
-    let mut found = BTreeSet::new();
-    let mut work = vec![from];
-    while let Some(at) = work.pop() {
-        if Some(at) != join && found.insert(at) {
-            work.extend(graph.successors(at));
-        }
+/// The blocks of a side of a branch.
+fn side(graph: &Graph, first: BlockId, join: Option<BlockId>) -> BTreeSet<BlockId> {
+    if Some(first) == join {
+        return BTreeSet::new();
     }
-    found
+    graph
+        .between(first, join)
+        .into_iter()
+        .chain([first])
+        .collect()
 }

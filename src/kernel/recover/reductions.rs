@@ -22,10 +22,10 @@ use crate::ir::Operand;
 use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::RegisterId;
-use crate::ir::Space;
 use crate::ir::Special;
 use crate::ir::Synchronization;
 use crate::recover::graph::Graph;
+use crate::recover::operands::is_alike_in_cta;
 use crate::recover::operands::registers;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
@@ -204,34 +204,17 @@ impl Differing {
     /// Whether the results of an operation may differ, where all threads execute it in the same round.
     fn differs(&self, kernel: &Kernel, among: &BTreeSet<BlockId>, operation: &Operation) -> bool {
         let is_function = match &operation.kind {
-            OperationKind::Compute { .. }
-            | OperationKind::AddressOf { .. }
-            | OperationKind::ConvertAddress { .. }
-            | OperationKind::MapAddress { .. } => true,
-            OperationKind::Special { special, .. } => matches!(
-                special,
-                Special::CtaThreads(_)
-                    | Special::CtaIndex(_)
-                    | Special::GridCtas(_)
-                    | Special::ClusterIndex(_)
-                    | Special::GridClusters(_)
-                    | Special::ClusterCtaIndex(_)
-                    | Special::ClusterCtas(_)
-                    | Special::ClusterCtaRank
-                    | Special::ClusterCtaCount
-                    | Special::DynamicSharedSize
-                    | Special::TotalSharedSize
-            ),
-            OperationKind::Load { space, .. } => {
-                matches!(space, Space::Parameter | Space::Constant)
-            }
+            OperationKind::Special {
+                special: Special::DynamicSharedSize | Special::TotalSharedSize,
+                ..
+            } => true,
             OperationKind::Opaque { pure, .. } => *pure,
             OperationKind::Synchronization(Synchronization::BarrierSync {
                 barrier,
                 reduction: Some(_),
                 ..
             }) => return self.is_guarded(operation) || !self.reduces_all(kernel, among, barrier),
-            _ => false,
+            kind => is_alike_in_cta(kind),
         };
         let mut read = registers(operation, operation.kind.operands());
         !is_function || read.any(|one| self.registers.contains(&one))

@@ -8,6 +8,7 @@ use crate::protocol::Span;
 use crate::text::ast::Iteration;
 use crate::text::ast::Stmt;
 use crate::text::ast::StmtKind;
+use crate::text::words;
 
 use super::Found;
 use super::Kind;
@@ -18,7 +19,6 @@ use super::walk::Place;
 use super::walk::bounds;
 use super::walk::extent;
 use super::walk::synchronizes;
-use super::words;
 
 /// Spaces per level.
 const LEVEL: &str = "    ";
@@ -92,7 +92,7 @@ fn line_of<'s>(found: &Found<'s>, stmt: &Stmt) -> Option<&'s str> {
 fn along(found: &Found<'_>, stmt: &Stmt, over: &str) -> Option<(Span, String)> {
     let index = counted(stmt)?;
     let (_, body) = parts(found, stmt)?;
-    let used: Vec<&str> = body.split(|c: char| !words::is_word(c)).collect();
+    let used: Vec<&str> = words::words(body).collect();
     let counter = COUNTERS.into_iter().find(|name| !used.contains(name))?;
     let pad = indentation(found.source, stmt.span.start);
     let body = renamed(body, index, counter);

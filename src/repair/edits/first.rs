@@ -7,6 +7,7 @@ use crate::text::ast::Expr;
 use crate::text::ast::Iteration;
 use crate::text::ast::Stmt;
 use crate::text::ast::StmtKind;
+use crate::text::words;
 
 use super::Found;
 use super::Kind;
@@ -16,7 +17,6 @@ use super::walk::cell;
 use super::walk::extent;
 use super::walk::names;
 use super::walk::synchronizes;
-use super::words;
 
 pub(super) fn add(found: &mut Found<'_>) {
     for place in found.places.clone() {

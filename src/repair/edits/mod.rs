@@ -22,7 +22,6 @@ mod signals;
 mod twins;
 mod values;
 mod walk;
-mod words;
 
 use std::collections::BTreeSet;
 use std::hash::DefaultHasher;
@@ -34,6 +33,8 @@ use rustc_hash::FxHashSet;
 use crate::protocol::Span;
 use crate::text::ast::File;
 use crate::text::ast::Stmt;
+use crate::text::words::is_word;
+use crate::text::words::words;
 
 use walk::Place;
 
@@ -286,7 +287,7 @@ impl Found<'_> {
     /// new and names it. Without an object, every edit does.
     fn concerns(&self, edit: &Edit, objects: &BTreeSet<String>) -> bool {
         let names = |text: &str| {
-            let mut names = text.split(|c: char| !words::is_word(c));
+            let mut names = words(text);
             names.any(|name| objects.contains(name))
         };
         objects.is_empty()
@@ -313,7 +314,7 @@ impl Found<'_> {
 
 /// An operand of an operator that binds tightly.
 fn tight(text: &str) -> String {
-    let simple = |c: char| words::is_word(c) || c == '.';
+    let simple = |c: char| is_word(c) || c == '.';
     if text.chars().all(simple) {
         text.to_owned()
     } else {

@@ -17,6 +17,7 @@ use warplock::report::json;
 use warplock::report::text::Detail;
 use warplock::report::text::abridged;
 use warplock::report::text::visible;
+use warplock::text::words::is_word;
 use warplock::verdict;
 use warplock::verdict::deadlock::Settings;
 
@@ -194,7 +195,7 @@ fn answer(
     let mentioned = |name: &str| {
         let named = |kernel: &String| {
             let rest = name.strip_prefix(kernel.as_str());
-            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+            rest.is_some_and(|rest| !rest.starts_with(is_word))
         };
         seen.kernels.iter().any(named)
     };

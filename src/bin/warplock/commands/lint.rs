@@ -9,6 +9,7 @@ use warplock::ptx::Lint;
 use warplock::report::Finding;
 use warplock::report::text::visible;
 use warplock::text::MAX_SOURCE_BYTES;
+use warplock::text::words::words;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -127,9 +128,7 @@ pub fn notes(protocol: &Protocol, finding: &Finding) -> Vec<String> {
     let stuck = finding.counterexample.as_ref();
     let listed = stuck.map_or(&[][..], |counterexample| &counterexample.stuck.blocked);
     let said = |lint: &lint::Lint| {
-        let mut words = finding
-            .summary
-            .split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let mut words = words(&finding.summary);
         let mut objects = listed
             .iter()
             .filter_map(|blocked| blocked.element.split('[').next());

@@ -37,9 +37,9 @@ use crate::ir::Operand;
 use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::Space;
-use crate::ir::Special;
 use crate::ir::Synchronization;
 use crate::ir::VariableId;
+use crate::recover::operands::is_alike_in_cta;
 use crate::recover::slice::bases;
 use crate::recover::slice::definitions;
 use crate::recover::tree::LoopId;
@@ -232,29 +232,7 @@ fn depends_on_thread(
         }
         for (at, index) in definitions.get(register.0 as usize).into_iter().flatten() {
             let kind = &kernel.blocks[*at].operations[*index].kind;
-            let same = match kind {
-                OperationKind::Special { special, .. } => matches!(
-                    special,
-                    Special::CtaThreads(_)
-                        | Special::CtaIndex(_)
-                        | Special::GridCtas(_)
-                        | Special::ClusterIndex(_)
-                        | Special::GridClusters(_)
-                        | Special::ClusterCtaIndex(_)
-                        | Special::ClusterCtas(_)
-                        | Special::ClusterCtaRank
-                        | Special::ClusterCtaCount
-                ),
-                OperationKind::Compute { .. }
-                | OperationKind::AddressOf { .. }
-                | OperationKind::ConvertAddress { .. }
-                | OperationKind::MapAddress { .. } => true,
-                OperationKind::Load { space, .. } => {
-                    matches!(space, Space::Parameter | Space::Constant)
-                }
-                _ => false,
-            };
-            if !same {
+            if !is_alike_in_cta(kind) {
                 return true;
             }
             work.extend(kind.operands());

@@ -194,8 +194,7 @@ impl Lowerer<'_> {
                         add(&mut all, factors, coefficient.checked_mul(factor)?)?;
                     }
                 }
-                all.retain(|_, coefficient| *coefficient != 0);
-                (all.len() <= MOST_TERMS).then_some(all)
+                few(all)
             }
             Node::Binary(Binary::Multiply, a, b) if width >= INDEX_BITS => {
                 let (a, b) = (self.sum_of(a, wraps)?, self.sum_of(b, wraps)?);
@@ -210,8 +209,7 @@ impl Lowerer<'_> {
                         add(&mut all, factors, x.checked_mul(*y)?)?;
                     }
                 }
-                all.retain(|_, coefficient| *coefficient != 0);
-                (all.len() <= MOST_TERMS).then_some(all)
+                few(all)
             }
             Node::Extend {
                 term: inner,
@@ -239,8 +237,7 @@ impl Lowerer<'_> {
                     factors.sort_unstable();
                     add(&mut all, factors, coefficient)?;
                 }
-                all.retain(|_, coefficient| *coefficient != 0);
-                (all.len() <= MOST_TERMS).then_some(all)
+                few(all)
             }
             _ => Some(one(Factor::Term(term))),
         }
@@ -356,6 +353,12 @@ impl Lowerer<'_> {
             (Some(Special::CtaIndex(one)), Some(Special::GridCtas(other))) if one == other
         )
     }
+}
+
+/// A sum without what it has 0 times, if it is not too long.
+fn few(mut sum: Sum) -> Option<Sum> {
+    sum.retain(|_, coefficient| *coefficient != 0);
+    (sum.len() <= MOST_TERMS).then_some(sum)
 }
 
 fn add(sum: &mut Sum, factors: Vec<Factor>, coefficient: i128) -> Option<()> {

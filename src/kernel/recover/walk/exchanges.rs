@@ -151,9 +151,9 @@ impl Walker<'_> {
 
     /// Whether terms depend on tests of mbarriers.
     fn is_tested(&self, terms: &[TermId]) -> bool {
-        let mut atoms = terms
+        let tests = |atom: &Atom| matches!(atom, Atom::Test(_));
+        terms
             .iter()
-            .flat_map(|term| self.terms.atoms(*term).to_vec());
-        atoms.any(|atom| matches!(atom, Atom::Test(_)))
+            .any(|term| self.terms.atoms(*term).iter().any(tests))
     }
 }

@@ -1,12 +1,17 @@
-//! Finds names in texts of the language.
+//! The words of a text, where it is not read as the language: in descriptions, reasons, and lines that are cut out.
 
 /// Whether a character may stand in a name or number.
-pub(super) fn is_word(c: char) -> bool {
+pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
+/// The words of a text. Two characters of no word, side by side, give an empty one.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !is_word(c))
+}
+
 /// A text with something else in place of a name.
-pub(super) fn replaced(text: &str, name: &str, by: &str) -> String {
+pub fn replaced(text: &str, name: &str, by: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(name) {
