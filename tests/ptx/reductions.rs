@@ -51,7 +51,7 @@ fn reductions_that_meet_other_barriers() {
                 "{recovery} {said}\n{code}"
             );
             let either = said.ends_with(
-                "a barrier with a reduction may meet one without it, or with another one, at this barrier: this is undefined",
+                "a barrier with a reduction may be paired here with `bar.sync`, `bar.arrive` or another reduction: this is undefined",
             );
             // Who follows instructions may have another reason before.
             assert!(either || recovery != "graph", "{recovery} {said}\n{code}");

@@ -192,7 +192,7 @@ fn memory_that_is_read_in_two_ways_is_refused() {
         let both = format!("{LOAD}\n{load}");
         let text = shown(&kernel(INDEX, &both, test));
         assert!(
-            text.contains("memory that is read in two widths"),
+            text.contains("memory that is read with different widths"),
             "{load}: {text}"
         );
     }
@@ -201,7 +201,10 @@ fn memory_that_is_read_in_two_ways_is_refused() {
     let text = shown(
         &kernel(INDEX, LOAD, TEST).replace("mul.lo.u32 %r5", &format!("{number}\nmul.lo.u32 %r5")),
     );
-    assert!(text.contains("elsewhere by whether they are 0"), "{text}");
+    assert!(
+        text.contains("both by its numbers and by whether they are 0"),
+        "{text}"
+    );
 }
 
 /// What a word is says more than whether it is 0.

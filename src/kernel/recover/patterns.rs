@@ -30,9 +30,8 @@ use crate::recover::written::Names;
 use crate::recover::written::written;
 
 const ENDLESS: &str =
-    "the rows of the memory that decides here have no greatest one that the launch gives";
-const OTHER: &str =
-    "memory decides about CTAs that wait for each other at rows that are not theirs alone";
+    "the launch does not give the number of rows of an array that decides about synchronization";
+const OTHER: &str = "an array that decides about waits between CTAs is indexed by the number of the CTA in some loads, but not in all";
 
 /// How many values an index has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,7 +109,7 @@ impl Patterns {
         let nowhere = Location::default();
         if roles.iter_mut().any(|role| is_hidden(&mut role.lines)) {
             return refuse(
-                "a number is computed from whether a word of memory is 0",
+                "whether a word of memory is 0 is used as a number, not only as a condition",
                 &nowhere,
             );
         }

@@ -30,7 +30,7 @@ use crate::recover::operands::registers;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-const MIXED: &str = "a barrier with a reduction may meet one without it, or with another one, at this barrier: this is undefined";
+const MIXED: &str = "a barrier with a reduction may be paired here with `bar.sync`, `bar.arrive` or another reduction: this is undefined";
 
 /// An operation of a named barrier.
 struct Visit<'k> {

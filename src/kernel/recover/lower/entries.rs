@@ -31,11 +31,12 @@ use crate::recover::tree::LoopId;
 const UNWRAPPED: &str = "indices into memory that decides about synchronization do not wrap around";
 
 /// Why a word of memory is no entry.
-const NOT_FOLLOWED: &str = "memory at an address that is not a pointer and an index";
-const BETWEEN: &str = "memory that is not read at multiples of its words' size";
-const SHAPES: &str = "memory that is read in two widths, or with rows of two lengths";
+const NOT_FOLLOWED: &str = "memory at an address that is not of the form pointer + index";
+const BETWEEN: &str = "memory at an offset that is not shown to be a multiple of the word's size";
+const SHAPES: &str =
+    "memory that is read with different widths of words, or different lengths of rows";
 const OUTSIDE: &str =
-    "memory at an index that may lie before what the pointer points to, or beyond the end of a row";
+    "memory at an index that may be negative, or whose column may lie outside its row";
 
 /// How many summands an index may have, and how many are multiplied.
 const MOST_TERMS: usize = 24;
