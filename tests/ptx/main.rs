@@ -47,4 +47,5 @@ mod tensor_cores;
 mod together;
 mod tokens;
 mod trips;
+mod words;
 mod written;

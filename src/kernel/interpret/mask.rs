@@ -18,12 +18,15 @@ pub enum Filling {
 }
 
 /// Memory from an address on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mask {
     pub begin: u64,
     /// Of a word.
     pub bytes: u32,
     pub zeros: Filling,
+    /// The words that lie there, if it is not only looked at whether they are 0: the first one everywhere, the second one, or all of
+    /// them by chance.
+    pub words: Vec<u64>,
 }
 
 impl Mask {
@@ -35,6 +38,16 @@ impl Mask {
         let bytes = u64::from(self.bytes.max(1));
         let (word, byte) = (at / bytes, at % bytes);
         let chance = mixed(word);
+        if !self.words.is_empty() {
+            let at = match self.zeros {
+                Filling::All => 0,
+                Filling::None => 1,
+                Filling::Some { seed, .. } => mixed(word ^ mixed(seed)),
+            };
+            let at = usize::try_from(at % self.words.len() as u64).unwrap_or(0);
+            let bits = self.words.get(at).copied().unwrap_or(0);
+            return bits.to_le_bytes().get(usize::try_from(byte).ok()?).copied();
+        }
         let is_zero = match self.zeros {
             Filling::All => true,
             Filling::None => false,
@@ -57,6 +70,13 @@ fn mixed(number: u64) -> u64 {
 impl fmt::Display for Mask {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { begin, bytes, .. } = self;
+        if !self.words.is_empty() {
+            let (filling, words) = (self.zeros, &self.words);
+            return write!(
+                formatter,
+                "words of {bytes} bytes at {begin:#x} from {words:?} ({filling:?})"
+            );
+        }
         write!(formatter, "words of {bytes} bytes at {begin:#x} of which ")?;
         match self.zeros {
             Filling::All => write!(formatter, "all are 0"),

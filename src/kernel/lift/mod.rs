@@ -133,7 +133,8 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let index = grid.as_ref().and_then(|grid| grid.turn);
     // Which rows of memory a CTA looks at is no part of the text.
     let shown = laid_out(&roles, &inputs, grid.as_ref())?;
-    let exact = refutes && of_launches && are_free(&shown, &inputs, &arena.terms, index);
+    let free = inputs.entries_are_free() && are_free(&shown, &inputs, &arena.terms, index);
+    let exact = refutes && of_launches && free;
     for role in &mut roles {
         behind_expectations(&mut role.lines);
     }
@@ -246,7 +247,8 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     }
     let refutes = refutes && phased.is_none() && !arena.wider;
     let shown = laid_out(&roles, &inputs, None)?;
-    let exact = refutes && are_free(&shown, &inputs, &arena.terms, None);
+    let free = inputs.entries_are_free() && are_free(&shown, &inputs, &arena.terms, None);
+    let exact = refutes && free;
     let registers = Registers {
         counted: Counted::Still,
         apart: false,

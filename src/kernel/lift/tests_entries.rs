@@ -147,6 +147,7 @@ fn words_that_may_change_are_no_entries() {
         "st.global.u32 [%rd2+64], %r2;\nld.global.u32 %r9, [%rd6];",
         "red.relaxed.gpu.global.add.u32 [%rd6], 1;\nld.global.u32 %r9, [%rd6];",
         "ld.volatile.global.u32 %r9, [%rd6];",
+        "ld.global.cv.u32 %r9, [%rd6];",
         "ld.acquire.gpu.global.u32 %r9, [%rd6];",
         "mad.wide.u32 %rd10, %r2, 4, %rd6;\nld.global.nc.u32 %r9, [%rd10];",
     ] {
@@ -207,13 +208,66 @@ fn memory_that_is_read_in_two_ways_is_refused() {
     );
 }
 
-/// What a word is says more than whether it is 0.
+/// Another condition on the word alone is a pattern of its own, whichever way it is written.
 #[test]
-fn comparisons_with_other_numbers_are_refused() {
+fn other_conditions_on_words_are_patterns() {
+    let patterns = |test: &str| {
+        let text = compared(&kernel(INDEX, LOAD, test));
+        let lines = text.lines().filter(|line| {
+            line.starts_with("pattern ") || line.contains("at_mask[i]") || line.contains("row(")
+        });
+        lines.map(str::trim).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(patterns("setp.gt.s32 %p3, %r9, 3;"), @"
+    pattern at_mask[n]  // where the word > 3
+    if !at_mask[i] {  // line 36
+    ");
+    insta::assert_snapshot!(patterns("setp.gt.s32 %p5, %r9, 3;\nsetp.lt.s32 %p6, %r9, 4;\nnot.pred %p7, %p6;\nand.pred %p3, %p5, %p7;"), @"
+    pattern at_mask[n]  // where the word passes a test
+    if !at_mask[i] {  // line 39
+    ");
+    insta::assert_snapshot!(patterns("setp.ne.u32 %p3, %r9, 7;"), @"
+    pattern at_mask[n]  // where the word == 7
+    for i in row(at_mask) ascending {  // line 36
+    ");
+    insta::assert_snapshot!(patterns("and.b32 %r10, %r9, 2;\nsetp.eq.u32 %p3, %r10, 0;"), @"
+    pattern at_mask[n]  // where the word passes a test
+    for i in row(at_mask) ascending {  // line 37
+    ");
+    insta::assert_snapshot!(patterns("setp.gt.s32 %p5, %r9, 3;\nsetp.lt.s32 %p6, %r9, 9;\nand.pred %p3, %p5, %p6;"), @"
+    pattern at_mask[n]  // where the word passes a test
+    if !at_mask[i] {  // line 38
+    ");
+}
+
+/// Entries of two conditions on one word are not free of each other: a run that contradicts them is none of the kernel.
+#[test]
+fn two_conditions_on_one_word_are_not_exact() {
+    let recovered = |test: &str| {
+        let text = kernel(INDEX, LOAD, test);
+        let module = crate::ptx::read(&text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let shape = crate::recover::Shape {
+            threads: [64, 1, 1],
+            cluster: [1, 1, 1],
+        };
+        super::lift(&module.kernels[0], shape, || false).unwrap_or_else(|why| panic!("{why:?}"))
+    };
+    let one = recovered("setp.gt.s32 %p3, %r9, 3;");
+    assert!(one.exact, "{}", one.text);
+    let second =
+        "@%p5 bra NEXT;\n@!%p1 mbarrier.arrive.shared.b64 _, [%r1];\nsetp.lt.s32 %p3, %r9, 9;";
+    let two = recovered(&format!("setp.gt.s32 %p5, %r9, 3;\n{second}"));
+    assert!(two.text.contains("at_mask_2["), "{}", two.text);
+    assert!(!two.exact, "{}", two.text);
+}
+
+/// What is compared with something else that moves is no condition on the word alone, and neither is what no word passes.
+#[test]
+fn comparisons_with_what_moves_are_refused() {
     for test in [
-        "setp.gt.s32 %p3, %r9, 3;",
         "setp.eq.u32 %p3, %r9, %r6;",
-        "and.b32 %r10, %r9, 2;\nsetp.eq.u32 %p3, %r10, 0;",
+        "setp.gt.s32 %p3, %r9, %r7;",
+        "add.u32 %r10, %r9, %r6;\nsetp.eq.u32 %p3, %r10, 3;",
     ] {
         let text = shown(&kernel(INDEX, LOAD, test));
         assert!(text.starts_with("line "), "{test}: {text}");

@@ -1,4 +1,4 @@
-//! Entries of matrices in memory that nobody writes: whether the word at a row and a column is other than 0.
+//! Entries of matrices in memory that nobody writes: whether the word at a row and a column is other than 0, or passes another test.
 //!
 //! The word of the indices `a`, `b`, `c` is the one of number `(a * B + b) * C + c` in its memory, where `B` and `C` are the
 //! *widths*. An entry is made only where `b` is shown to lie in `0..B`, `c` in `0..C`, and `a` from 0 on. So two entries of one
@@ -6,8 +6,9 @@
 
 use super::number::Atomic;
 use super::number::Number;
+use super::term::TermId;
 
-/// 1 if a word is other than 0, and 0 if it is 0.
+/// 1 if a word is other than 0, or passes the test of its memory, and 0 if not.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Entry {
     /// The number of the memory among those of the inputs.
@@ -61,7 +62,7 @@ impl Entry {
     }
 }
 
-/// Memory of which entries are made.
+/// Memory of which entries are made, and what they say of its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
     /// Where in the parameter space the pointer is.
@@ -72,4 +73,16 @@ pub struct Memory {
     pub bytes: u32,
     /// How many values the indices behind the first one have.
     pub widths: Vec<Number>,
+    /// What an entry says of its word; none where it says that this is not 0.
+    pub test: Option<Test>,
+}
+
+/// A condition on a word. Two conditions that differ are two memories at one pointer: their entries are taken for unrelated, which allows
+/// more than the words do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Test {
+    /// The condition, over [`super::term::Atom::Tested`].
+    pub term: TermId,
+    /// In words.
+    pub said: String,
 }

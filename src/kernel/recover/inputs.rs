@@ -90,6 +90,13 @@ pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms, index: Option<u3
 }
 
 impl Inputs {
+    /// Whether entries are free of each other: of one word, there is one test.
+    pub fn entries_are_free(&self) -> bool {
+        let mut pointers = BTreeSet::new();
+        let mut memories = self.memories.iter();
+        memories.all(|memory| pointers.insert(memory.pointer))
+    }
+
     /// Whether some input is computed from a word of memory, or an entry was made.
     pub fn read_memory(&self, terms: &Terms) -> bool {
         let mut all = self.origins.iter().flat_map(Origin::terms);

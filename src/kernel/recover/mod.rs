@@ -85,6 +85,7 @@ pub mod sketch;
 pub mod slice;
 mod taken;
 pub mod term;
+pub mod tests_of_words;
 mod together;
 mod transactions;
 pub mod tree;

@@ -46,6 +46,8 @@ pub struct Pattern {
     memory: u32,
     pub name: String,
     pub extents: Vec<Extent>,
+    /// Which words are in it.
+    said: String,
 }
 
 /// All patterns of a protocol.
@@ -167,6 +169,7 @@ impl Patterns {
                 memory,
                 name: patterns.name(memory, inputs, grid),
                 extents,
+                said: said(memory, inputs),
             });
         }
         Ok(patterns)
@@ -217,8 +220,8 @@ impl Patterns {
             let extents: Vec<String> = pattern.extents.iter().map(extent).collect();
             let extents = extents.join(", ");
             format!(
-                "pattern {}[{extents}]  // where the memory is not 0\n",
-                pattern.name
+                "pattern {}[{extents}]  // where {}\n",
+                pattern.name, pattern.said
             )
         };
         self.all.iter().map(line).collect()
@@ -301,6 +304,16 @@ impl Patterns {
             .collect();
         Some((format!("row({}) {order}", all.join(", ")), body))
     }
+}
+
+/// Which words are in the pattern of a memory.
+fn said(memory: u32, inputs: &Inputs) -> String {
+    let own = inputs.memories.get(memory as usize);
+    let test = own.and_then(|memory| memory.test.as_ref());
+    test.map_or_else(
+        || "the memory is not 0".to_owned(),
+        |test| test.said.clone(),
+    )
 }
 
 /// A number, or 0 where that may be below 0.

@@ -44,6 +44,8 @@ pub enum Atom {
     Handed(u32),
     /// A result that nothing is known of.
     Opaque(u32),
+    /// The word of memory that a test is about, in the test alone.
+    Tested,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

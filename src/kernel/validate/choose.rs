@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Chosen;
 use super::entries::Entries;
+use super::entries::Tests;
 use super::expand;
 use super::expand::Way;
 use super::units::units;
@@ -16,7 +17,6 @@ use crate::ir::Kernel;
 use crate::recover::Shape;
 use crate::recover::at_launch;
 use crate::recover::at_launch::Word;
-use crate::recover::entry::Memory;
 use crate::recover::is_launch;
 use crate::recover::lower::Inputs;
 use crate::recover::sketch::Role;
@@ -82,7 +82,7 @@ pub fn choose(
     kernel: &Kernel,
     shape: Shape,
     roles: &[Role],
-    inputs: &Inputs,
+    (inputs, tests): (&Inputs, &Tests),
     arena: &mut Arena,
     (least, most): (usize, usize),
 ) -> Vec<Chosen> {
@@ -163,7 +163,7 @@ pub fn choose(
         for (offset, value) in rare.into_iter().flatten() {
             launch.set_bytes(*offset, &value.to_le_bytes());
         }
-        launch.masks = masks(inputs, &mut launch, number);
+        launch.masks = masks((inputs, tests), &mut launch, number);
         let mut chance = Chance(0x517c_c1b7 ^ number as u64);
         let alike = pool.get(number).copied();
         at_launch::fill_memory(inputs, &wanted, &mut launch, &mut arena.terms, || {
@@ -193,6 +193,7 @@ pub fn choose(
         );
         let entries = Entries {
             memories: &inputs.memories,
+            tests,
             launch: &launch,
         };
         let mut lines = 0;
@@ -228,9 +229,12 @@ fn of_cta((line, part, value): Way, launch: &Launch) -> Way {
 }
 
 /// What lies in the memory that entries are of: nothing but zeros, none, few or many. It lies where no other pointer points to.
-fn masks(inputs: &Inputs, launch: &mut Launch, number: usize) -> Vec<Mask> {
-    let memories = inputs.memories.iter().enumerate();
-    let mut mask = |(at, memory): (usize, &Memory)| {
+fn masks((inputs, tests): (&Inputs, &Tests), launch: &mut Launch, number: usize) -> Vec<Mask> {
+    let mut masks: Vec<(u32, Mask)> = Vec::new();
+    for (at, memory) in inputs.memories.iter().enumerate() {
+        if masks.iter().any(|(pointer, _)| *pointer == memory.pointer) {
+            continue;
+        }
         let begin = default_pointer(FAR.saturating_add(at));
         launch.set_bytes(memory.pointer, &begin.to_le_bytes());
         let seed = number as u64 ^ (at as u64) << 32;
@@ -243,13 +247,15 @@ fn masks(inputs: &Inputs, launch: &mut Launch, number: usize) -> Vec<Mask> {
             },
             _ => Filling::Some { of_8: 4, seed },
         };
-        Mask {
+        let mask = Mask {
             begin,
             bytes: memory.bytes,
             zeros,
-        }
-    };
-    memories.map(&mut mask).collect()
+            words: tests.words(memory.pointer),
+        };
+        masks.push((memory.pointer, mask));
+    }
+    masks.into_iter().map(|(_, mask)| mask).collect()
 }
 
 /// Which of two inputs is greater, for each two: roles that wait for each other may do so unequally often.

@@ -1,30 +1,108 @@
-//! Whether words of memory are 0 at a launch, as entries say them: by their place, whatever address the kernel computes.
+//! What entries say of the words of memory at a launch: by their place, whatever address the kernel computes.
+
+use std::collections::BTreeMap;
 
 use crate::interpret::Launch;
 use crate::recover::entry::Entry;
 use crate::recover::entry::Memory;
+use crate::recover::lower::Inputs;
+use crate::recover::term::Terms;
+use crate::recover::tests_of_words::passes;
+use crate::recover::tests_of_words::samples;
+
+/// What may lie in the memory that entries are of.
+#[derive(Debug, Default)]
+pub struct Tests {
+    /// Of each memory the words that lie at its pointer at some launch, and whether they pass its test.
+    passing: Vec<BTreeMap<u64, bool>>,
+    /// Of each pointer, as many words that pass a test as that do not, one after the other. None where it is only looked at whether
+    /// they are 0.
+    words: BTreeMap<u32, Vec<u64>>,
+}
+
+impl Tests {
+    pub fn new(inputs: &Inputs, terms: &mut Terms) -> Self {
+        let mut words: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+        for memory in &inputs.memories {
+            words.entry(memory.pointer).or_default();
+            let Some(test) = &memory.test else { continue };
+            let [passing, failing] = samples(test.term, terms);
+            for at in 0..passing.len().max(failing.len()) {
+                for kind in [&passing, &failing] {
+                    let word = at.checked_rem(kind.len()).and_then(|at| kind.get(at));
+                    words.entry(memory.pointer).or_default().extend(word);
+                }
+            }
+        }
+        for memory in inputs
+            .memories
+            .iter()
+            .filter(|memory| memory.test.is_none())
+        {
+            if let Some(words) = words.get_mut(&memory.pointer)
+                && !words.is_empty()
+            {
+                words.extend([0, 1]);
+            }
+        }
+        let passing = inputs.memories.iter().map(|memory| {
+            let own = words.get(&memory.pointer).into_iter().flatten();
+            let word = |word: &u64| {
+                let passes = match &memory.test {
+                    Some(test) => passes(test.term, *word, terms)?,
+                    None => *word != 0,
+                };
+                Some((*word, passes))
+            };
+            own.filter_map(word).collect()
+        });
+        Self {
+            passing: passing.collect(),
+            words,
+        }
+    }
+
+    /// The words that lie at a pointer.
+    pub fn words(&self, pointer: u32) -> Vec<u64> {
+        self.words.get(&pointer).cloned().unwrap_or_default()
+    }
+}
 
 /// The memory of a launch of which entries are.
 #[derive(Clone, Copy)]
 pub struct Entries<'a> {
     pub memories: &'a [Memory],
+    pub tests: &'a Tests,
     pub launch: &'a Launch,
 }
 
 impl Entries<'_> {
     /// 0 or 1, for an entry at numbers.
     pub fn value(&self, entry: &Entry) -> Option<i128> {
-        let memory = self.memories.get(usize::try_from(entry.memory).ok()?)?;
+        let at = usize::try_from(entry.memory).ok()?;
+        let memory = self.memories.get(at)?;
         let place = u64::try_from(entry.place()?).ok()?;
         let given = self.launch.given(memory.pointer, 8)?;
         let begin = u64::from_le_bytes(given.try_into().ok()?);
         let bytes = u64::from(memory.bytes);
         let first = begin.checked_add(place.checked_mul(bytes)?)?;
+        let mut word = 0_u64;
+        let mut is_zero = true;
         for at in 0..bytes {
-            if self.launch.unwritten_byte(first.checked_add(at)?)? != 0 {
-                return Some(1);
-            }
+            let byte = self.launch.unwritten_byte(first.checked_add(at)?)?;
+            is_zero &= byte == 0;
+            word |= u64::from(byte)
+                .checked_shl(8 * u32::try_from(at).ok()?)
+                .unwrap_or(0);
         }
-        Some(0)
+        match memory.test {
+            Some(_) => self
+                .tests
+                .passing
+                .get(at)?
+                .get(&word)
+                .map(|passes| i128::from(*passes)),
+            None => Some(i128::from(!is_zero)),
+        }
     }
 }

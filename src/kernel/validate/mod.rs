@@ -22,6 +22,7 @@ use std::fmt;
 pub use act::Act;
 pub use act::Kind;
 use entries::Entries;
+use entries::Tests;
 
 use crate::interpret::Launch;
 use crate::interpret::Outcome;
@@ -138,7 +139,8 @@ pub fn validate(
     arena: &mut Arena,
 ) -> Result<Validation, Box<Difference>> {
     let mut validation = Validation::default();
-    let choice = choose::choose(kernel, shape, roles, inputs, arena, (LEAST, MOST));
+    let tests = Tests::new(inputs, &mut arena.terms);
+    let choice = choose::choose(kernel, shape, roles, (inputs, &tests), arena, (LEAST, MOST));
     let mut steps = 0;
     for chosen in choice {
         // Who asked for it is told that the time is over.
@@ -191,6 +193,7 @@ pub fn validate(
         for role in roles {
             let entries = Entries {
                 memories: &inputs.memories,
+                tests: &tests,
                 launch: &launch,
             };
             let Some(expected) = expand::expand(role, &chosen.values, entries, &trace.layout)

@@ -71,6 +71,8 @@ fn order(m: &Matched<'_, '_>) -> (MemoryOrder, Scope) {
         Some("acquire") => MemoryOrder::Acquire,
         Some("release") => MemoryOrder::Release,
         Some("acq_rel") => MemoryOrder::AcquireRelease,
+        // It is fetched again each time, as others are expected to write it.
+        _ if m.class("cop") == Some("cv") => MemoryOrder::Volatile,
         _ => MemoryOrder::Weak,
     };
     let scope = match (m.class("scope"), order) {

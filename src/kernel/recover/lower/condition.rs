@@ -28,6 +28,12 @@ impl Lowerer<'_> {
         if let Some(condition) = self.by_trips(term, None) {
             return Some(condition);
         }
+        // What is asked of one word is one test, however many comparisons it has.
+        if let Node::Binary(..) | Node::Select(..) = self.arena.terms.node(term)
+            && let Some(condition) = self.entry_that_passes(term)
+        {
+            return Some(condition);
+        }
         match self.arena.terms.node(term).clone() {
             Node::Not(inner) => self.condition(inner)?.negated(),
             Node::Binary(Binary::And, a, b) => {
@@ -49,6 +55,7 @@ impl Lowerer<'_> {
             }
             Node::Relation(relation, a, b) => self
                 .entry_is_zero(relation, a, b)
+                .or_else(|| self.entry_that_passes(term))
                 .or_else(|| self.related(relation, a, b))
                 .or_else(|| self.tabled_condition(term))
                 .or_else(|| self.chosen_by_launch(term))
@@ -61,7 +68,8 @@ impl Lowerer<'_> {
                 }
             },
             _ => self
-                .tabled_condition(term)
+                .entry_that_passes(term)
+                .or_else(|| self.tabled_condition(term))
                 .or_else(|| self.chosen_by_launch(term)),
         }
     }

@@ -18,6 +18,7 @@ use crate::meaning::Relation;
 use crate::meaning::Word;
 use crate::recover::entry::Entry;
 use crate::recover::entry::Memory;
+use crate::recover::entry::Test;
 use crate::recover::launch::is_launch;
 use crate::recover::launch::wide_parameter;
 use crate::recover::number::Atomic;
@@ -26,6 +27,9 @@ use crate::recover::number::Number;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
+use crate::recover::tests_of_words::said;
+use crate::recover::tests_of_words::samples;
+use crate::recover::tests_of_words::upright;
 use crate::recover::tree::LoopId;
 
 const UNWRAPPED: &str = "indices into memory that decides about synchronization do not wrap around";
@@ -75,7 +79,7 @@ impl Lowerer<'_> {
             _ => return None,
         };
         let word = self.widened(word)?;
-        let entry = match self.entry(word) {
+        let entry = match self.entry(word, None) {
             Ok(entry) => entry,
             Err(reason) => {
                 self.not_entries.insert(word, reason);
@@ -84,6 +88,44 @@ impl Lowerer<'_> {
         };
         let zeros = Condition::zero(Number::of(Atomic::Entry(Box::new(entry))));
         if zero { Some(zeros) } else { zeros.negated() }
+    }
+
+    /// Another condition on a word of memory that the rounds of loops decide about, and on nothing else.
+    ///
+    /// The word is replaced by a name in the term. What is left has to be a condition on that name alone: then it is a function of the word,
+    /// and the same for all words of which it is asked, whoever asks. Nothing is known of it but that some word passes and some word does
+    /// not, so its entries are any truth values.
+    pub(super) fn entry_that_passes(&mut self, term: TermId) -> Option<Condition> {
+        let terms = &mut self.arena.terms;
+        if self.arena.unwritten.loads.is_empty() || terms.width_of(term) != 1 {
+            return None;
+        }
+        let [word] = terms.memory_in(term)[..] else {
+            return None;
+        };
+        if is_launch(word, terms) {
+            return None;
+        }
+        let name = terms.atom(Atom::Tested, terms.width_of(word));
+        let test = terms.replaced(term, word, name);
+        if terms.atoms(test).iter().any(|atom| *atom != Atom::Tested) {
+            return None;
+        }
+        let (test, holds) = upright(test, terms);
+        let [passing, failing] = samples(test, terms);
+        if passing.is_empty() || failing.is_empty() {
+            return None;
+        }
+        let said = said(test, terms);
+        let entry = match self.entry(word, Some(Test { term: test, said })) {
+            Ok(entry) => entry,
+            Err(reason) => {
+                self.not_entries.insert(word, reason);
+                return None;
+            }
+        };
+        let fails = Condition::zero(Number::of(Atomic::Entry(Box::new(entry))));
+        if holds { fails.negated() } else { Some(fails) }
     }
 
     /// The word of memory that a term widens, which is 0 exactly where the term is.
@@ -96,7 +138,7 @@ impl Lowerer<'_> {
     }
 
     /// The entry that a word is.
-    fn entry(&mut self, word: TermId) -> Result<Entry, &'static str> {
+    fn entry(&mut self, word: TermId, test: Option<Test>) -> Result<Entry, &'static str> {
         let Node::Memory(address) = *self.arena.terms.node(word) else {
             return Err(NOT_FOLLOWED);
         };
@@ -114,15 +156,17 @@ impl Lowerer<'_> {
         }
         sum.values_mut().for_each(|factor| *factor /= size);
         let (indices, widths) = self.indices(&sum).ok_or(OUTSIDE)?;
-        let known = self.inputs.memories.iter();
-        let memory = match known.clone().position(|memory| memory.pointer == pointer) {
-            Some(at) => {
-                let other = &self.inputs.memories[at];
-                if other.bytes != bytes || other.widths != widths {
-                    return Err(SHAPES);
-                }
-                at
-            }
+        let mut known = self.inputs.memories.iter();
+        let at_pointer = |memory: &&Memory| memory.pointer == pointer;
+        if known
+            .clone()
+            .filter(at_pointer)
+            .any(|other| other.bytes != bytes || other.widths != widths)
+        {
+            return Err(SHAPES);
+        }
+        let memory = match known.position(|memory| at_pointer(&memory) && memory.test == test) {
+            Some(at) => at,
             None => {
                 let name = self.parameter_at(pointer).ok_or(NOT_FOLLOWED)?;
                 self.inputs.memories.push(Memory {
@@ -130,6 +174,7 @@ impl Lowerer<'_> {
                     name,
                     bytes,
                     widths: widths.clone(),
+                    test,
                 });
                 self.inputs.memories.len() - 1
             }

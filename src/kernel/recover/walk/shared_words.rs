@@ -203,7 +203,8 @@ impl Walker<'_> {
                     | Atom::Test(_)
                     | Atom::Response(_)
                     | Atom::Handed(_)
-                    | Atom::Opaque(_) => false,
+                    | Atom::Opaque(_)
+                    | Atom::Tested => false,
                 });
                 for byte in 0..bytes {
                     let offset = first.offset.wrapping_add(index * bytes + byte);
