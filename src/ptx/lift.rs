@@ -56,6 +56,7 @@ use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::machine::TENSOR;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::words::APART;
 use crate::ptx::written::launch::Ctas;
 use crate::ptx::written::write::Writer;
 use crate::text;
@@ -176,6 +177,11 @@ pub(super) fn written(
     followed.held = settle_columns(&followed)?;
     followed.taken = taken(function, &followed, options.data)?;
     followed.taken.extend(few);
+    // A kernel that waits for memory says this of all its pointers.
+    let unchanged = followed.unchanged.iter().copied();
+    followed
+        .taken
+        .extend(unchanged.filter(|said| !followed.counters || *said != APART));
     // Of a kernel that waits for memory it is asked whether its warps meet alike, statement by statement.
     if !followed.counters {
         put_together(&mut followed.programs, &mut followed.unknowns);

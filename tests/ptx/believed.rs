@@ -275,3 +275,24 @@ fn grids_are_made_of_whole_clusters() {
 fn parameters_end_where_others_begin() {
     insta::assert_snapshot!(verdict_of("path", "beyond_a_parameter", "param"), @"UNKNOWN line 16, `@!%p1 bra OUT`: a branch decides about synchronization, but %p1 is not known here: it is read beyond the end of a parameter (line 15, `ld.param.u32 %r2,[k_param_0+4]`)");
 }
+
+/// What `.nc` reads is no number of the launch where the kernel writes it.
+#[test]
+fn what_is_read_as_constant_is_not_written() {
+    let verdict = |name: &str| verdict_of("path", name, "pointers");
+    insta::assert_snapshot!(verdict("constant_and_written"), @"UNKNOWN line 38, `@%p4 bra ROUND`: a branch decides about synchronization, but %p4 is not known here: it is read by `.nc` from memory to which the kernel may write (line 35, `ld.global.nc.u32 %r7, [%rd6]`)");
+    insta::assert_snapshot!(verdict("constant_beside_written"), @r"
+    PROVED for every p_n in 0..=1073741823, pattern at_p_mask and schedule
+    pointers that are different parameters, and what tensor maps describe, do not overlap
+    ");
+    insta::assert_snapshot!(verdict_of("path", "constant_and_unfollowed", "not followed"), @r"
+    PROVED for every p_n in 0..=1073741823, pattern at_p_mask and schedule
+    stores and copies to addresses in global memory that are not followed do not reach words that decide about synchronization
+    ");
+}
+
+/// What is fetched again each time is no number of the launch.
+#[test]
+fn what_is_fetched_again_may_change() {
+    insta::assert_snapshot!(verdict_of("graph", "refetched", "words"), @"UNKNOWN line 38: whether this is done depends on a value that is read from memory (line 35)");
+}

@@ -37,6 +37,17 @@ pub enum MemoryOrder {
     SequentiallyConsistent,
 }
 
+/// What a load says of whether others write what it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Stability {
+    #[default]
+    Unsaid,
+    /// Nobody writes it while the kernel runs, as `.nc` promises.
+    Constant,
+    /// It is fetched again each time, as by `.cv`. In the memory model such a load is weak.
+    Refetched,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Scope {
     #[default]

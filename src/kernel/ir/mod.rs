@@ -41,6 +41,7 @@ pub use memory::AtomicOperation;
 pub use memory::MemoryOrder;
 pub use memory::Scope;
 pub use memory::Space;
+pub use memory::Stability;
 pub use operation::Guard;
 pub use operation::Operand;
 pub use operation::Operation;

@@ -7,6 +7,7 @@ use crate::ir::MemoryOrder;
 use crate::ir::RegisterId;
 use crate::ir::Scope;
 use crate::ir::Space;
+use crate::ir::Stability;
 use crate::ir::Synchronization;
 use crate::ir::VariableId;
 use crate::ir::Write;
@@ -87,6 +88,7 @@ pub enum OperationKind {
         signed: bool,
         order: MemoryOrder,
         scope: Scope,
+        stability: Stability,
     },
     Store {
         space: Space,

@@ -9,6 +9,7 @@ use crate::ir::Operand;
 use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::RegisterId;
+use crate::ir::Stability;
 use crate::ir::Terminator;
 
 /// The names of a kernel's registers. Where several have one name, their numbers tell them apart.
@@ -126,14 +127,20 @@ impl<'k> Names<'k> {
                 signed,
                 order,
                 scope,
+                stability,
             } => {
+                let stability = match stability {
+                    Stability::Unsaid => "",
+                    Stability::Constant => " Constant",
+                    Stability::Refetched => " Refetched",
+                };
                 let results: Vec<String> = results
                     .iter()
                     .map(|result| result.map_or("_".to_owned(), |result| self.register(result)))
                     .collect();
                 let sign = if *signed { "s" } else { "" };
                 format!(
-                    "{} = Load:{sign}{width} {space:?}[{}] {order:?} {scope:?}",
+                    "{} = Load:{sign}{width} {space:?}[{}] {order:?} {scope:?}{stability}",
                     results.join(", "),
                     self.operand(*address)
                 )

@@ -23,6 +23,7 @@ use crate::ir::OperationKind;
 use crate::ir::Parameter;
 use crate::ir::Scope;
 use crate::ir::Space;
+use crate::ir::Stability;
 
 /// A tensor map that is passed to a kernel.
 const DESCRIPTOR_BYTES: u32 = 128;
@@ -252,6 +253,7 @@ impl<'a> Lower<'_, 'a> {
             signed: false,
             order: MemoryOrder::Weak,
             scope: Scope::Cta,
+            stability: Stability::Unsaid,
         });
         Operand::Register(result)
     }

@@ -25,6 +25,7 @@ use crate::ir::Operand;
 use crate::ir::OperationKind;
 use crate::ir::Scope;
 use crate::ir::Space;
+use crate::ir::Stability;
 
 /// Copies of more elements are data.
 const MAX_ELEMENTS: i128 = 16;
@@ -109,6 +110,7 @@ impl<'a> Lower<'_, 'a> {
                     signed: false,
                     order,
                     scope: scope(operation),
+                    stability: stability(operation),
                 });
                 self.set(
                     operation,
@@ -262,6 +264,7 @@ impl<'a> Lower<'_, 'a> {
             signed: false,
             order: MemoryOrder::Weak,
             scope: Scope::Cta,
+            stability: Stability::Unsaid,
         });
         Operand::Register(result)
     }
@@ -301,6 +304,15 @@ fn order(operation: &Operation<'_>) -> MemoryOrder {
         MemoryOrder::Relaxed
     } else {
         MemoryOrder::Weak
+    }
+}
+
+/// LLVM calls invariant what PTX reads by `.nc`.
+fn stability(operation: &Operation<'_>) -> Stability {
+    if operation.has_word("invariant") {
+        Stability::Constant
+    } else {
+        Stability::Unsaid
     }
 }
 

@@ -13,6 +13,7 @@ use crate::ir::OperationKind;
 use crate::ir::Scope;
 use crate::ir::Space;
 use crate::ir::Special;
+use crate::ir::Stability;
 use crate::ir::Synchronization;
 
 /// Words and attributes by which an operation concerns a pair of CTAs.
@@ -95,6 +96,7 @@ impl<'a> Lower<'_, 'a> {
             signed: false,
             order: MemoryOrder::Weak,
             scope: Scope::Cta,
+            stability: Stability::Unsaid,
         });
         self.set(
             operation,

@@ -30,6 +30,7 @@ use crate::ir::Operand;
 use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::RegisterId;
+use crate::ir::Stability;
 use crate::ir::Terminator;
 use crate::meaning::Word;
 use crate::recover::addresses::Addresses;
@@ -216,7 +217,12 @@ impl<'k> Iteration<'k> {
         let mut operations = blocks.flat_map(|at| &self.kernel.blocks[at.0 as usize].operations);
         operations.any(|operation| {
             let address = match operation.kind {
-                OperationKind::Load { address, order, .. } if order != MemoryOrder::Weak => address,
+                OperationKind::Load {
+                    address,
+                    order,
+                    stability,
+                    ..
+                } if order != MemoryOrder::Weak || stability == Stability::Refetched => address,
                 OperationKind::Atomic { address, .. } => address,
                 _ => return false,
             };

@@ -5,7 +5,7 @@
 //! number, for whoever reads it and whenever. That nobody else writes it, and that different parameters point to
 //! different memory, is printed.
 //!
-//! Loads that are volatile, atomic or acquire expect others to write and are not taken for this.
+//! Loads that are volatile, atomic or acquire expect others to write and are not taken for this, nor are those with `.cv`.
 
 use std::collections::BTreeSet;
 
@@ -15,6 +15,7 @@ use crate::ir::MemoryOrder;
 use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::Space;
+use crate::ir::Stability;
 use crate::recover::pointers::APART;
 use crate::recover::pointers::Bases;
 use crate::recover::pointers::Pointers;
@@ -58,6 +59,7 @@ impl Unwritten {
                 space: Space::Global | Space::Generic,
                 address,
                 order: MemoryOrder::Weak,
+                stability: Stability::Unsaid | Stability::Constant,
                 ..
             } = &operation.kind
             else {

@@ -327,6 +327,7 @@ mod tests {
                 weighed: BTreeSet::new(),
                 leveled: false,
                 unsigned: false,
+                unchanged: Vec::new(),
                 in_step: false,
                 counted: false,
                 rings: Vec::new(),

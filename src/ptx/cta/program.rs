@@ -74,6 +74,8 @@ pub(in crate::ptx) struct Followed {
     pub boxes_out: bool,
     /// Whether the pool of tensor memory asks for all of it to be given back.
     pub held: bool,
+    /// What is assumed of words that are taken not to change.
+    pub unchanged: Vec<&'static str>,
     /// Further assumptions, in words.
     pub taken: BTreeSet<&'static str>,
     /// Parameters that may decide about synchronization.
@@ -102,6 +104,7 @@ pub(in crate::ptx) fn follow(
     let function = &*in_registers(module, Cow::Borrowed(function))?;
     let flow = Rc::new(Flow::of(function)?);
     let arrays = Arrays::of(module, function);
+    let written = arrays.written_by(function);
     let shared = module.shared.iter().chain(&function.shared);
     let shared: Vec<Variable<'_>> = shared.cloned().collect();
     let asks = function.code.iter().any(|i| i.has("try_cancel"));
@@ -119,6 +122,7 @@ pub(in crate::ptx) fn follow(
         let mut failed = None;
         let mut leveled = false;
         let mut unsigned = false;
+        let mut constant = false;
         let mut in_step = false;
         let mut allocated = BTreeSet::new();
         let mut together = Together::default();
@@ -130,6 +134,7 @@ pub(in crate::ptx) fn follow(
             launch,
             flow: &flow,
             arrays: &arrays,
+            written: &written,
             shared: &shared,
             counters: &counters,
             tensors: &tensors,
@@ -143,6 +148,7 @@ pub(in crate::ptx) fn follow(
                 steps = walked.steps;
                 leveled |= walked.leveled;
                 unsigned |= walked.unsigned;
+                constant |= walked.constant;
                 in_step |= walked.in_step;
                 waited.extend(walked.waited);
                 widths.add(walked.widths);
@@ -224,6 +230,7 @@ pub(in crate::ptx) fn follow(
             blind,
             tensors,
             held: false,
+            unchanged: written.assumptions().filter(|_| constant).collect(),
             taken: BTreeSet::new(),
             weighed,
             boxes_out: false,

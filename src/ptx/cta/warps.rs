@@ -25,6 +25,8 @@ use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
+use crate::ptx::warp::words::Words;
+use crate::ptx::warp::words::Written;
 
 /// Instructions that are followed to find out which assumptions of a warp are needed.
 const MOST_STEPS: usize = 1_000_000;
@@ -35,6 +37,7 @@ pub(super) struct Kernel<'k, 'a> {
     pub launch: &'k Launch,
     pub flow: &'k Rc<Flow>,
     pub arrays: &'k Arrays<'a>,
+    pub written: &'k Written,
     pub shared: &'k [Variable<'a>],
     /// Pointers to memory that the kernel waits for, as far as they are known.
     pub counters: &'k BTreeSet<Unknown>,
@@ -55,6 +58,7 @@ pub(super) struct Walked {
     pub steps: usize,
     pub leveled: bool,
     pub unsigned: bool,
+    pub constant: bool,
     pub in_step: bool,
     pub waited: BTreeSet<Unknown>,
     pub widths: Widths,
@@ -119,7 +123,11 @@ impl Kernel<'_, '_> {
                 guessing: false,
                 sure: false,
                 leveled: false,
-                unsigned: false,
+                words: Words {
+                    unsigned: false,
+                    constant: false,
+                    written: self.written,
+                },
                 in_step: false,
                 shared: self.shared,
                 tensors: self.tensors,
@@ -165,7 +173,8 @@ impl Kernel<'_, '_> {
             done,
             steps: walker.steps,
             leveled: walker.machine.leveled,
-            unsigned: walker.machine.unsigned,
+            unsigned: walker.machine.words.unsigned,
+            constant: walker.machine.words.constant,
             in_step: walker.machine.in_step,
             denied: walker.machine.denied,
             waited: walker.waited,

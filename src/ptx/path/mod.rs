@@ -24,3 +24,4 @@ pub mod unroll;
 pub mod visited;
 pub mod walk;
 pub mod weighed;
+pub mod writes;

@@ -180,6 +180,7 @@ impl Machine<'_, '_> {
         state: &mut State,
         at: usize,
     ) -> Option<Condition> {
+        self.note_constants(&[a, b]);
         let difference = a.plus_times(b, -1);
         let difference = Integer {
             sum: state.facts.settled(&difference.sum),
@@ -241,7 +242,7 @@ impl Machine<'_, '_> {
         state: &mut State,
         at: usize,
     ) -> Option<Condition> {
-        self.note_words([a, b]);
+        self.note_words(&[a, b]);
         if let (Some(x), Some(y)) = (
             self.read(a, signed, bits, state, at),
             self.read(b, signed, bits, state, at),

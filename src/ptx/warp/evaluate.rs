@@ -23,7 +23,6 @@ use super::term::Atom;
 use super::term::Cell;
 use super::term::Condition;
 use super::term::Sum;
-use super::term::Unknown;
 use super::value::Integer;
 use super::value::Value;
 use super::widened::low_bits;
@@ -273,6 +272,12 @@ impl Machine<'_, '_> {
                 if parts.contains(&"nc")
                     && let Some((signed, bits)) = parts.last().and_then(kind_of)
                 {
+                    if !self.guessing && self.may_change(&address.sum) {
+                        return Value::lost(
+                            at,
+                            "it is read by `.nc` from memory to which the kernel may write",
+                        );
+                    }
                     let address = state.facts.rewritten(&address.sum);
                     let cell = Atom::Cell(Rc::new(address), Cell::of(signed, bits));
                     return Value::Integer(Integer::same(Sum::atom(cell)));
@@ -323,7 +328,7 @@ impl Machine<'_, '_> {
         if name != "mapa" && !parts.iter().skip(1).all(told) {
             return lost();
         }
-        self.note_words(integers.iter().copied());
+        self.note_words(&integers);
         // A product that is shifted down by half its width is divided by a constant: that is written as such.
         let divides = name == "shr"
             && parts.last() == Some(&"u64")
@@ -344,15 +349,6 @@ impl Machine<'_, '_> {
                 ),
             ),
         }
-    }
-
-    /// Notes that words from memory are computed with, or put in an order: how large they are is known as they are taken not
-    /// to be negative, which has to be said.
-    pub(super) fn note_words<'i>(&mut self, integers: impl IntoIterator<Item = &'i Integer>) {
-        let word = |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Read(..)));
-        let reads = |sum: &Sum| sum.reads_memory() || sum.mentions(&word);
-        let read = integers.into_iter().any(|i| reads(&i.sum));
-        self.unsigned |= read && !self.guessing;
     }
 
     fn arithmetic(

@@ -10,6 +10,7 @@ use super::term::Unknown;
 use super::value::Integer;
 use super::value::LANES;
 use super::value::Value;
+use super::words::Words;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Register;
@@ -284,8 +285,8 @@ pub(in crate::ptx) struct Machine<'m, 'a> {
     pub sure: bool,
     /// Whether dynamic shared memory has been taken to begin at a multiple of the largest swizzled atom.
     pub leveled: bool,
-    /// Whether something is computed from words of memory, which are taken to be an `int` that is not negative.
-    pub unsigned: bool,
+    /// What is done with words of memory.
+    pub words: Words<'m>,
     /// Whether lanes of the warp may use what others of it write with nothing in between that orders them but the program.
     pub in_step: bool,
     /// The shared variables.

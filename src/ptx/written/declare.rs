@@ -28,6 +28,7 @@ use crate::ptx::warp::statement::Pool;
 use crate::ptx::warp::term::Condition;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
+use crate::ptx::warp::words::APART;
 
 impl Writer<'_, '_> {
     /// Everything before the roles. The roles have to be written first.
@@ -190,10 +191,7 @@ impl Writer<'_, '_> {
         } else if counters {
             assumed(&mut head, "counters in memory do not wrap around");
             assumed(&mut head, "counters in memory are 0 at launch");
-            assumed(
-                &mut head,
-                "pointers that are different parameters, and what tensor maps describe, do not overlap",
-            );
+            assumed(&mut head, APART);
             for axis in self.unseen_axes() {
                 assumed(
                     &mut head,

@@ -182,6 +182,7 @@ impl Builder {
                 signed: false,
                 order,
                 scope: Scope::Gpu,
+                stability: Stability::Unsaid,
             },
         );
         result

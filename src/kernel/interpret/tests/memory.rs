@@ -22,6 +22,7 @@ fn bytes_that_were_written_are_read_back() {
             signed: true,
             order: MemoryOrder::Weak,
             scope: Scope::Cta,
+            stability: Stability::Unsaid,
         },
     );
     b.show(0, Operand::Register(result));
@@ -87,6 +88,7 @@ fn atomics_are_events_and_happen_lane_by_lane() {
             signed: false,
             order: MemoryOrder::Weak,
             scope: Scope::Cta,
+            stability: Stability::Unsaid,
         },
     );
     let result = b.register(32);

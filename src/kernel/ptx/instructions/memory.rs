@@ -6,6 +6,7 @@ use crate::ir::Compute;
 use crate::ir::MemoryOrder;
 use crate::ir::OperationKind;
 use crate::ir::Scope;
+use crate::ir::Stability;
 
 use super::Lower;
 use super::scope;
@@ -71,8 +72,6 @@ fn order(m: &Matched<'_, '_>) -> (MemoryOrder, Scope) {
         Some("acquire") => MemoryOrder::Acquire,
         Some("release") => MemoryOrder::Release,
         Some("acq_rel") => MemoryOrder::AcquireRelease,
-        // It is fetched again each time, as others are expected to write it.
-        _ if m.class("cop") == Some("cv") => MemoryOrder::Volatile,
         _ => MemoryOrder::Weak,
     };
     let scope = match (m.class("scope"), order) {
@@ -82,6 +81,15 @@ fn order(m: &Matched<'_, '_>) -> (MemoryOrder, Scope) {
         (None, _) => Scope::Gpu,
     };
     (order, scope)
+}
+
+/// `.cv` is a hint to caches. It says all the same that the kernel expects others to write.
+fn stability(m: &Matched<'_, '_>) -> Stability {
+    match () {
+        () if m.has("nc") => Stability::Constant,
+        () if m.has("cv") => Stability::Refetched,
+        () => Stability::Unsaid,
+    }
 }
 
 /// The components of a vector, or the one operand.
@@ -129,6 +137,7 @@ fn load<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
         signed,
         order,
         scope,
+        stability: stability(m),
     });
     Ok(())
 }
