@@ -95,6 +95,23 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
             rule.words(end.class, end.site)
         ));
     }
+    for team in &order.teams {
+        let Some(lane) = rule.lanes.get(team.lane) else {
+            continue;
+        };
+        let mut all = team.classes.iter();
+        let first = all
+            .next()
+            .map_or("?", |class| rule.classes[*class].name.as_str());
+        let rest: Vec<&str> = all
+            .map(|class| rule.classes[*class].name.as_str())
+            .collect();
+        lines.push(format!(
+            "{first} takes turns with {} at `{}`, and all that they do there is numbered as that of one.",
+            rest.join(", "),
+            protocol.objects[lane.object].name,
+        ));
+    }
     for again in &order.again {
         lines.push(format!(
             "{} counts for one member more, and is numbered by itself.",
@@ -113,12 +130,12 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
             About::InTurn(..) => (
                 format!("Before {words}, the generation before its own has completed: {own}"),
                 &chain.links[..],
-                "this is what has been waited for".to_owned(),
+                ended(chain.made),
             ),
             About::NotBehind(..) => (
                 format!("Before {words}, the generation before has completed: {own}"),
                 &chain.links[..],
-                "this is what has been waited for".to_owned(),
+                ended(chain.made),
             ),
             About::Initialised(..) => (
                 format!("Before {words}, its mbarrier has been initialised: {own}"),
@@ -132,6 +149,12 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
                 ),
                 &chain.links[..],
                 format!("{own} has gone on by then"),
+            ),
+            About::Handed(..) => (
+                format!("After {words}, all earlier turns of its team are over: {own}"),
+                &chain.links[..],
+                "this is whose turn was before, and what was before that follows in the same way"
+                    .to_owned(),
             ),
             About::NotLapped(..) => {
                 let Some((first, rest)) = chain.links.split_first() else {
@@ -154,6 +177,15 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
         lines.push(format!("{sentence}; {end}."));
     }
     lines
+}
+
+/// What a chain about an earlier generation ends with.
+fn ended(made: bool) -> String {
+    let what = match made {
+        true => "has made this arrival before",
+        false => "this is what has been waited for",
+    };
+    what.to_owned()
 }
 
 /// The names of a class's loops' variables, by position.

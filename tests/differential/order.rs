@@ -14,6 +14,7 @@ use crate::support::order_templates;
 use crate::support::registration_templates;
 use crate::support::registrations;
 use crate::support::seat_templates;
+use crate::support::team_templates;
 use crate::support::weight_templates;
 use std::time::Duration;
 
@@ -180,6 +181,16 @@ fn what_it_proves_of_barriers_that_change_hands_never_goes_wrong() {
 }
 
 #[test]
+fn what_it_proves_of_members_that_take_turns_never_goes_wrong() {
+    never_wrong(
+        Layer::Order,
+        &|seed| generate(&team_templates::KERNELS, seed),
+        13_000_000,
+        CASES,
+    );
+}
+
+#[test]
 fn what_it_proves_of_arrivals_that_count_several_times_never_goes_wrong() {
     never_wrong(
         Layer::Order,
@@ -260,7 +271,9 @@ fn the_order_rule_proves_all_its_templates() {
     let seats = seat_templates::KERNELS.templates.iter();
     let weights = weight_templates::KERNELS.templates;
     let all = order_templates::KERNELS.templates.iter();
-    let others = seats.chain(weights);
+    let others = seats
+        .chain(weights)
+        .chain(team_templates::KERNELS.templates);
     for template in all.chain(ends).chain(apart).chain(again).chain(others) {
         let source = format!("protocol plain\n{template}");
         let protocol = text::load(source.as_bytes()).unwrap();

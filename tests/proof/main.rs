@@ -33,6 +33,7 @@ mod order_alike;
 mod order_ends;
 mod order_parts;
 mod order_seats;
+mod order_teams;
 mod pools_brief;
 mod races;
 mod shared;

@@ -51,6 +51,7 @@ pub mod seat_templates;
 pub mod separation_templates;
 pub mod sharing_templates;
 pub mod stale_templates;
+pub mod team_templates;
 pub mod turn_templates;
 pub mod violations;
 pub mod weight_templates;

@@ -186,7 +186,7 @@ impl Flow {
     }
 
     /// How often it happens while a block runs once.
-    fn total(&self, nodes: &[Node], what: Counted) -> Option<Expr> {
+    pub fn total(&self, nodes: &[Node], what: Counted) -> Option<Expr> {
         let mut sum = Expr::Int(0);
         for node in nodes {
             let here = match node {

@@ -13,7 +13,7 @@
 //! | `if c { for i in a..b { B } }`, `c` holds wherever `a < b` | the loop | where `c` does not hold, no iteration |
 //! | `for i in a..b { B if c { break } }`, `c` implies `i >= b - 1` | `for i in a..b { B }` | nothing follows |
 //! | `for i in 0..b { if i % m == r { B } }`, `r` is in `0..m` | `for k in 0..(b - r + m - 1) / m { i = m * k + r; B }` | `turns.rs` |
-//! | the same with `x = x + e` beside the branch | that loop with `x = x0 + e * i` in front of `B` | `turns.rs` |
+//! | the same with `x = x + e` beside the branch, or on both of its sides | that loop with `x = x0 + e * i` in front of `B` | `turns.rs` |
 //! | `if n > 0 { B }`, `n` is a count | `for j in 0..min(1, n) { B }` | `rows.rs` |
 //! | `if a < b { B } for i in a + 1..b { B }` | `for i in a..b { B }` | `B` does not mention `i` |
 //! | `wait x[e] == s; B; x[e] = (s + 1) % S`, one for each `s` in `0..S` | `wait x[e] == s; B; x[e] += 1` | `wrapped.rs` |

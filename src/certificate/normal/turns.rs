@@ -21,6 +21,16 @@
 //! ```
 //!
 //! Here `e` is evaluated where the original never does it, if `b` is 0. So it has to be plainly defined, and so has `b`.
+//!
+//! The branch may have another side, which only goes on in the same way:
+//!
+//! ```text
+//! for i in 0..b { if i % m == r { for k in 0..n { .. x = x + 1 } } else { for k in 0..n { x = x + 1 } } }
+//! ```
+//!
+//! There `x` grows by `n` on both sides, so it steps by `n` in every iteration. On either side one statement grows it, a step or a loop with
+//! one step in its body that nothing leaves, and `n` is what is seen of that statement: neither bounds nor steps look at what the loop changes. The
+//! other side consists of such statements, one for each variable, and nothing else. In front of `B`, `x` is `x0 + n * i`.
 
 use std::collections::HashMap;
 
@@ -55,7 +65,7 @@ struct Step<'s> {
     stmt: &'s Stmt,
     var: VarId,
     /// What it grows by.
-    by: &'s Expr,
+    by: Expr,
     /// Whether the step stands in front of the branch.
     first: bool,
 }
@@ -75,7 +85,7 @@ pub(super) fn own(
         .position(|stmt| matches!(stmt.kind, StmtKind::If { .. }))?;
     let (before, rest) = this.body.split_at(at);
     let (only, behind) = rest.split_first()?;
-    let steps = steps(&this, (before, only, behind), protocol)?;
+    let mut steps = steps(&this, (before, only, behind), protocol)?;
     let Expr::Int(0) = this.lo else {
         return None;
     };
@@ -104,9 +114,10 @@ pub(super) fn own(
         Expr::Var(var) => indices.get(var).is_some_and(|extent| *extent <= modulus),
         _ => false,
     };
-    if !inside || !otherwise.is_empty() {
+    if !inside {
         return None;
     }
+    steps.extend(shared(&this, only, (then, otherwise), protocol)?);
     let turn = VarId(vars.len());
     vars.push(vars.get(this.var.0)?.clone());
     let number = algebra::mul(Expr::Int(modulus), Expr::Var(turn));
@@ -182,14 +193,91 @@ fn steps<'s>(
     // Each variable is changed by its step alone, and what a step or the loop looks at by nobody.
     let changed = leave::changed(this.body);
     let once = |var: VarId| changed.iter().filter(|other| **other == var).count() == 1;
-    let plain = |e: &Expr| {
-        let moves = |var: &VarId| algebra::mentions(e, *var);
-        evident(protocol, e) && !moves(&this.var) && !changed.iter().any(moves)
+    let sound =
+        |step: &Step<'_>| step.var != this.var && once(step.var) && plain(this, &step.by, protocol);
+    (stays(this, only, protocol) && steps.iter().all(sound)).then_some(steps)
+}
+
+/// Whether a loop goes through all of its iterations, in order.
+fn stays(this: &Loop<'_>, only: &Stmt, protocol: &Protocol) -> bool {
+    !this.descending
+        && leave::leaving(std::slice::from_ref(only)).is_none()
+        && !leave::changed(this.body).contains(&this.var)
+        && plain(this, this.hi, protocol)
+}
+
+/// Whether an expression has one value for the whole of a loop, and is defined.
+fn plain(this: &Loop<'_>, e: &Expr, protocol: &Protocol) -> bool {
+    let moves = |var: &VarId| algebra::mentions(e, *var);
+    evident(protocol, e) && !moves(&this.var) && !leave::changed(this.body).iter().any(moves)
+}
+
+/// The variables that both sides of the branch let grow alike, if the other side does nothing else.
+fn shared<'s>(
+    this: &Loop<'s>,
+    only: &'s Stmt,
+    (then, otherwise): (&[Stmt], &[Stmt]),
+    protocol: &Protocol,
+) -> Option<Vec<Step<'s>>> {
+    let mut all: Vec<Step<'s>> = Vec::new();
+    for stmt in otherwise {
+        let (var, by) = growth(this, (stmt, true), protocol)?;
+        // Beside the branch nothing changes it, and on the first side one statement does.
+        let changes = |body: &[Stmt]| leave::changed(body).iter().filter(|v| **v == var).count();
+        let mut own = then
+            .iter()
+            .filter(|stmt| changes(std::slice::from_ref(*stmt)) > 0);
+        let (Some(grows), None) = (own.next(), own.next()) else {
+            return None;
+        };
+        let again = all.iter().any(|step| step.var == var);
+        let twice = changes(this.body) != 2;
+        if again || twice || growth(this, (grows, false), protocol)? != (var, by.clone()) {
+            return None;
+        }
+        all.push(Step {
+            stmt: only,
+            var,
+            by,
+            first: false,
+        });
+    }
+    (all.is_empty() || stays(this, only, protocol)).then_some(all)
+}
+
+/// The variable that a statement lets grow, and by how much: a step, or a loop with one step in its body. `alone`: if that is all that it
+/// does.
+fn growth(
+    this: &Loop<'_>,
+    (stmt, alone): (&Stmt, bool),
+    protocol: &Protocol,
+) -> Option<(VarId, Expr)> {
+    if let Some(step) = step(stmt, false) {
+        return plain(this, &step.by, protocol).then_some((step.var, step.by));
+    }
+    let inner = range(stmt)?;
+    if alone && inner.body.len() != 1 {
+        return None;
+    }
+    let mut steps = inner.body.iter().filter_map(|stmt| step(stmt, false));
+    // The one step that what else is in the body does not change.
+    let step = steps.find(|step| {
+        let mut changed = leave::changed(inner.body);
+        changed.retain(|var| *var == step.var);
+        changed.len() == 1
+    })?;
+    let moves = |e: &Expr| algebra::mentions(e, inner.var);
+    let sound = !leave::breaks(inner.body)
+        && !moves(&step.by)
+        && [&step.by, inner.lo, inner.hi]
+            .into_iter()
+            .all(|e| plain(this, e, protocol));
+    let length = algebra::sub(inner.hi.clone(), inner.lo.clone());
+    let trips = match never_negative(protocol, &length) {
+        true => length,
+        false => algebra::max(Expr::Int(0), length),
     };
-    let stays = !this.descending && leave::leaving(std::slice::from_ref(only)).is_none();
-    let sound = |step: &Step<'_>| step.var != this.var && once(step.var) && plain(step.by);
-    (stays && !changed.contains(&this.var) && plain(this.hi) && steps.iter().all(sound))
-        .then_some(steps)
+    sound.then(|| (step.var, algebra::mul(step.by, trips)))
 }
 
 /// `x = x + e` or `x = e + x`.
@@ -202,7 +290,7 @@ fn step(stmt: &Stmt, first: bool) -> Option<Step<'_>> {
         return None;
     };
     let by = match (&**a, &**b) {
-        (Expr::Var(own), by) | (by, Expr::Var(own)) if own == var => by,
+        (Expr::Var(own), by) | (by, Expr::Var(own)) if own == var => by.clone(),
         _ => return None,
     };
     let var = *var;

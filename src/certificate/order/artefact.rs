@@ -43,6 +43,26 @@ pub struct Order {
     /// Elements of named barriers whose registrations are kept apart by their counts: see `apart.rs`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<Element>,
+    /// Members that take turns at a lane: see `teams.rs`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub teams: Vec<Team>,
+}
+
+/// Members that take turns at arriving at a lane, or at waiting there: see `teams.rs`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Team {
+    /// The lane, by position.
+    pub lane: usize,
+    /// Whether they take turns at arriving, or at waiting.
+    pub arrives: bool,
+    /// The classes in the order of their turns, by position.
+    pub classes: Vec<usize>,
+    /// How often each of them does so in one turn.
+    pub each: Weight,
+    /// Of each class, the wait behind which it knows that all earlier turns are over, if turns are handed over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<usize>,
 }
 
 /// An element of a named barrier.
@@ -163,6 +183,15 @@ pub struct Chain {
     /// The members passed through: the last wait of the one before at this lane is for arrivals of
     /// this class.
     pub links: Vec<Link>,
+    /// Whether it shows that an arrival has been made where nothing can be in flight: see `teams.rs`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub made: bool,
+}
+
+// The signature is serde's.
+#[expect(clippy::trivially_copy_pass_by_ref)]
+fn is_false(made: &bool) -> bool {
+    !*made
 }
 
 /// What a chain shows.
@@ -180,6 +209,9 @@ pub enum About {
     /// While a registration is pending, nobody registers at the same element with another count: class and operation, and the
     /// lane and the class of those who would.
     Apart(usize, usize, usize, usize),
+    /// Whoever has passed the wait that hands a turn over knows that all earlier turns are over: class and operation, and the lane at
+    /// which the turns are taken.
+    Handed(usize, usize, usize),
 }
 
 /// A step of a chain.

@@ -37,6 +37,7 @@ impl Rule<'_> {
             let arrivals = lane.arrivals.iter();
             all.extend(arrivals.map(|(class, site)| About::InTurn(*class, *site)));
         }
+        all.extend(self.handing());
         Ok(all)
     }
 
@@ -129,7 +130,7 @@ impl Rule<'_> {
                 }
                 let mut start = Vec::new();
                 for at in self.scene.at(this, site)? {
-                    for (at, nth) in at.done(lane.waits_of(class))? {
+                    for (at, nth) in self.waiting(lane, class, &at)? {
                         for (at, size) in at.value(&lane.size)? {
                             let number = fits(behind(lags, class, lane_at)?.arrival(&nth, &size))?;
                             let number = fits(number.plus(1, &size))?;
@@ -182,16 +183,53 @@ impl Rule<'_> {
                 }
                 (walk, links)
             }
+            About::Handed(_, site, of) => {
+                let name = format!("handed_c{class}_s{site}_l{of}");
+                let what = format!(
+                    "after {}, all earlier turns are over",
+                    self.words(class, site)
+                );
+                let Some((first, rest)) = links.split_first() else {
+                    return Err(Unsupported::whole("a chain that begins nowhere"));
+                };
+                if first.lane != lane_at {
+                    return Err(Unsupported::whole("a chain that begins elsewhere"));
+                }
+                let mut walk = Walk::new(self, name, what, Vec::new());
+                let lag = behind(lags, class, lane_at)?;
+                for mut at in self.scene.at(this, site)? {
+                    // Before the first turn there is none.
+                    let target = fits(self.turns_before(of, class, &at)?.less(1))?;
+                    at.scene.know(target.clone());
+                    for (at, arrival) in self.awaited(lane, &at, class, lag)? {
+                        walk.claim(&at.scene, arrival.clone());
+                        let step = Step {
+                            scene: at.scene,
+                            arrival,
+                            target: target.clone(),
+                        };
+                        walk.arrive(step, lane, first.class)?;
+                    }
+                }
+                (walk, rest)
+            }
         };
         for link in links {
             let Some(next) = self.lanes.get(link.lane) else {
                 return Err(Unsupported::whole("a lane that does not exist"));
             };
             for (at, of, target) in std::mem::take(&mut walk.places) {
+                if next.waits_of(of).next().is_none() {
+                    // Another one of a team may not wait there.
+                    walk.claim(&at.scene, Polynomial::number(-1));
+                    continue;
+                }
                 let lag = behind(lags, of, link.lane)?;
-                for (at, waits) in at.done(next.waits_of(of))? {
-                    // The last of so many waits.
-                    let nth = fits(waits.less(1))?;
+                for last in self.last_wait(next, of, &at)? {
+                    let (at, nth) = (last.at, last.nth);
+                    for claim in last.claims {
+                        walk.claim(&at.scene, claim);
+                    }
                     walk.claim(&at.scene, nth.clone());
                     for (at, size) in at.value(&next.size)? {
                         let arrival = fits(lag.arrival(&nth, &size))?;
@@ -214,12 +252,27 @@ impl Rule<'_> {
     pub fn chain(
         &self,
         about: About,
-        links: &[Link],
+        (links, made): (&[Link], bool),
         lags: &[Lag],
     ) -> Result<Vec<Claim>, Unsupported> {
         let (class, lane_at) = self.begins(about)?;
         let lane = &self.lanes[lane_at];
         let mut walk = self.walked(about, links, lags)?;
+        if made {
+            let last = links.last().filter(|link| {
+                let about = matches!(about, About::NotBehind(..) | About::InTurn(..));
+                about && link.lane == lane_at && self.at_once(lane, link.class)
+            });
+            let Some(last) = last else {
+                return Err(Unsupported::whole("an arrival that may be in flight"));
+            };
+            for (at, _, target) in std::mem::take(&mut walk.places) {
+                for (at, number) in self.next(lane, last.class, &at)? {
+                    walk.claim(&at.scene, fits(number.plus(-1, &target))?);
+                }
+            }
+            return Ok(walk.claims);
+        }
         if let About::Initialised(..) = about {
             let by = self.initialising(lane)?;
             let inits: Vec<usize> = lane.inits.iter().map(|(_, site)| *site).collect();
@@ -236,13 +289,28 @@ impl Rule<'_> {
             }
             return Ok(walk.claims);
         }
+        if let About::Handed(_, _, lane) = about {
+            for (at, of, target) in std::mem::take(&mut walk.places) {
+                for (scene, goals) in self.has_had(lane, of, &at, &target)? {
+                    goals.into_iter().for_each(|goal| walk.claim(&scene, goal));
+                }
+            }
+            return Ok(walk.claims);
+        }
         for (at, of, target) in std::mem::take(&mut walk.places) {
             // For a wait that is not lapped the target is the wait itself, by its number; otherwise
             // an arrival that somebody has waited for.
             let number = match about {
-                About::NotLapped(..) | About::Apart(..) if of == class => vec![(at, target)],
+                About::NotLapped(..) | About::Apart(..)
+                    if of == class || self.in_team(lane, of, class) =>
+                {
+                    vec![(at, target)]
+                }
                 About::NotLapped(..) | About::Apart(..) => {
                     return Err(Unsupported::whole("a chain that ends elsewhere"));
+                }
+                _ if lane.waits_of(of).next().is_none() => {
+                    vec![(at, Polynomial::number(-1))]
                 }
                 _ => {
                     let lag = behind(lags, of, lane_at)?;
@@ -255,9 +323,14 @@ impl Rule<'_> {
             };
             for (at, nth) in number {
                 walk.claim(&at.scene, nth.clone());
-                for (at, waits) in at.done(lane.waits_of(of))? {
-                    let later = fits(waits.plus(-1, &nth))?;
-                    walk.claim(&at.scene, fits(later.less(1))?);
+                for last in self.last_wait(lane, of, &at)? {
+                    for goal in self.has_passed(lane, of, &last, &nth)? {
+                        walk.claim(&last.at.scene, goal);
+                    }
+                    // Of a wait of another member it is not known whether it is the one in question.
+                    if of != class && matches!(about, About::NotLapped(..)) && !last.all {
+                        walk.claim(&last.at.scene, Polynomial::number(-1));
+                    }
                 }
             }
         }
@@ -278,11 +351,18 @@ impl Rule<'_> {
         let env = step.scene.iterations(this, site);
         let apart = fits(first.plus(-1, &step.arrival))?;
         for (_, done) in scene::sum(this, site, lane.arrivals_of(class), &env)?.iter() {
-            if !fits(apart.plus(1, done))?.is_never_0() {
+            let number = self.number((lane, class, true), this, &env, done)?;
+            if !fits(apart.plus(1, &number))?.is_never_0() {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Whether two classes take turns at waiting at a lane.
+    fn in_team(&self, lane: &Lane, one: usize, other: usize) -> bool {
+        let team = lane.team(one, false);
+        team.is_some_and(|(squad, _)| squad.classes.contains(&other))
     }
 
     /// A place with the arrival one round before a number as its target, if there is one.
@@ -342,8 +422,21 @@ impl<'r, 'p> Walk<'r, 'p> {
         push(&mut self.claims, &self.name, self.what.clone(), scene, goal);
     }
 
-    /// The members of a class, of which there are some and which have a seat at this number, have made an arrival with it.
+    /// The members of a class, of which there are some and which have a seat at this number, have made an arrival with it; or one of
+    /// its team has.
     fn arrive(&mut self, step: Step, lane: &Lane, class: usize) -> Result<(), Unsupported> {
+        match lane.team(class, true) {
+            Some((squad, _)) => {
+                for class in &squad.classes {
+                    self.arrived(step.clone(), lane, *class)?;
+                }
+                Ok(())
+            }
+            None => self.arrived(step, lane, class),
+        }
+    }
+
+    fn arrived(&mut self, step: Step, lane: &Lane, class: usize) -> Result<(), Unsupported> {
         let Some(this) = self.rule.classes.get(self.rule.member(class)) else {
             return Err(Unsupported::whole("a class that does not exist"));
         };

@@ -48,6 +48,17 @@ impl Rule<'_> {
                     push(&mut all, &name, what.clone(), &scene, fits(each.less(1))?);
                 }
             }
+            if let Some((squad, turn)) = lane.team(class, true)
+                && turn > 0
+            {
+                // One of them arrives in each generation, and each counts the same.
+                let first = self.counted_each(lane, squad.classes[0])?;
+                let apart = Expr::binary(BinaryOp::Sub, each, first);
+                for (scene, apart) in self.scene.value(&apart, &Env::new())? {
+                    equal(&mut all, &name, &what, &scene, &apart)?;
+                }
+                continue;
+            }
             let members = algebra::mul(self.class(class).size.clone(), each);
             sum = Expr::binary(BinaryOp::Add, sum, members);
         }

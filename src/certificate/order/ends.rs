@@ -116,9 +116,8 @@ impl Rule<'_> {
                     }));
                     for by in this.arriving() {
                         let filled = this.filled_of(by);
-                        let filled = scene::before(self.class(by), Place::End, filled)?;
-                        let arrivals = this.arrivals_of(by);
-                        let total = scene::before(self.class(by), Place::End, arrivals)?;
+                        let filled = self.total(this, by, filled)?;
+                        let total = self.behind_last(this, by)?;
                         for scene in at.scene.inhabited(self.class(by))? {
                             for (scene, filled) in scene.value(&filled, &Env::new())? {
                                 let left = fits(filled.plus(-1, &number))?;
@@ -155,6 +154,9 @@ impl Rule<'_> {
             None => {
                 let by = this.arriving();
                 let by = by.first().copied().unwrap_or_default();
+                if this.team(by, true).is_some() {
+                    return Err(Unsupported::whole("a wait at the end for one of a team"));
+                }
                 let arrivals = this.arrivals_of(by);
                 let total = scene::before(self.class(by), Place::End, arrivals)?;
                 Expr::binary(BinaryOp::Sub, total, Expr::Int(1))

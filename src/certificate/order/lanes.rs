@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use super::artefact::Element;
 use super::artefact::Seat;
+use super::polynomial::Polynomial;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Site;
@@ -42,13 +43,39 @@ pub struct Lane {
     pub unfilled: Vec<(usize, usize)>,
     /// Who takes part in some generations only: see `seats.rs`.
     pub seats: Vec<Seat>,
+    /// Who takes turns: see `teams.rs`.
+    pub squads: Vec<Squad>,
     /// The operations that initialise its elements, and all others there, where it is initialised explicitly: see `initial.rs`.
     pub inits: Vec<(usize, usize)>,
     /// See `inits`.
     pub uses: Vec<(usize, usize)>,
 }
 
+/// A team at a lane: see `teams.rs`.
+#[derive(Debug, Clone)]
+pub struct Squad {
+    /// Whether it takes turns at arriving, or at waiting.
+    pub arrives: bool,
+    /// The classes in the order of their turns.
+    pub classes: Vec<usize>,
+    /// How often each does it in one turn.
+    pub(super) each: Polynomial,
+    /// Of each class, the loop whose iterations are its turns.
+    pub(super) tops: Vec<usize>,
+    /// Of each class, the wait that hands a turn over; none if nothing does.
+    pub after: Vec<usize>,
+}
+
 impl Lane {
+    /// The team as one of which a class arrives here, or waits here, and its turn.
+    pub fn team(&self, class: usize, arrives: bool) -> Option<(&Squad, usize)> {
+        let mut all = self.squads.iter().filter(|squad| squad.arrives == arrives);
+        all.find_map(|squad| {
+            let turn = squad.classes.iter().position(|other| *other == class)?;
+            Some((squad, turn))
+        })
+    }
+
     /// The arrivals of a class, by operation.
     pub fn arrivals_of(&self, class: usize) -> impl Iterator<Item = usize> {
         of(&self.arrivals, class)
@@ -230,6 +257,7 @@ fn of_uses(
                 bringing: Vec::new(),
                 unfilled: Vec::new(),
                 seats: Vec::new(),
+                squads: Vec::new(),
                 inits: Vec::new(),
                 uses: Vec::new(),
             });

@@ -14,6 +14,7 @@
 //! 2. *(count)* as many members arrive at a lane as a generation takes, one arrival each, which may count more than
 //!    one at an mbarrier, the same each time ([`Rule::counts`](rule::Rule::counts)); a member that counts several times in each generation of a named
 //!    barrier is taken for as many members (`again.rs`), and who takes part may differ from generation to generation ([`seats`]);
+//!    members that take turns at arriving are taken for one ([`teams`]);
 //! 3. *(turn)* arrival `v` of a member is at element `v mod size`, so that it belongs to generation
 //!    `v div size + 1` of that element; bytes are expected by a member in the same breath as it
 //!    arrives, before, and then delivered, at least one by each delivery; or others bring them (`bytes.rs`)
@@ -106,6 +107,7 @@ pub mod ranks;
 pub mod rule;
 pub mod scene;
 pub mod seats;
+pub mod teams;
 mod unfilled;
 
 use std::collections::BTreeSet;
@@ -236,10 +238,12 @@ fn claims_of_named(names: &Names, order: &Order) -> Result<Vec<Claim>, Unsupport
     }
     all.extend(rule.last()?);
     all.extend(rule.unfilled()?);
+    all.extend(rule.teams(&order.lags)?);
     for about in rule.ordered()? {
         let chain = order.chains.iter().find(|chain| chain.about == about);
         let links = chain.map_or(&[][..], |chain| &chain.links);
-        all.extend(rule.chain(about, links, &order.lags)?);
+        let made = chain.is_some_and(|chain| chain.made);
+        all.extend(rule.chain(about, (links, made), &order.lags)?);
     }
     let weights = |class: usize, part: Part| {
         let rank = order.ranks.get(class);
@@ -346,7 +350,8 @@ impl About {
             | About::InTurn(class, site)
             | About::NotLapped(class, site)
             | About::Initialised(class, site)
-            | About::Apart(class, site, ..) => (class, site),
+            | About::Apart(class, site, ..)
+            | About::Handed(class, site, _) => (class, site),
         }
     }
 }

@@ -10,13 +10,18 @@
 //! protocol with these values, and what is shown of all values of the new parameter is shown of this one. Nothing that may be
 //! undefined is left out, since `e` has a value everywhere.
 //!
+//! The polynomial may also be over an index with a known number of values, as `(N - w + 1) / 2` for members that take turns. Then there is a parameter for each
+//! value, and the bound is the one that belongs to the member's index. The same argument holds for each of them.
+//!
 //! # Elsewhere
 //!
 //! The same quotient may stand elsewhere, as in `wait full[e / d % 2] e / d / 2 % 2` after the loop. There the parameter takes its place as
 //! well. It is the quotient where `e` is not negative. That is to be shown wherever an expression with such a quotient is evaluated
 //! ([`Rule::dividends`](super::rule::Rule)), of the protocol in which only bounds have their parameters.
 
+use crate::certificate::cut::algebra;
 use crate::certificate::cut::domain::never_negative;
+use crate::certificate::cut::leave;
 use crate::certificate::cut::statements::for_each_expr;
 use crate::certificate::exact;
 use crate::protocol::Assumption;
@@ -27,9 +32,14 @@ use crate::protocol::Iteration;
 use crate::protocol::Param;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
+use crate::protocol::Role;
 use crate::protocol::Span;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+
+/// An index of more values is left in a bound.
+const MAX_VALUES: i64 = 8;
 
 /// The same protocol, with a parameter for each such bound.
 pub fn named(protocol: &Protocol) -> Protocol {
@@ -37,7 +47,8 @@ pub fn named(protocol: &Protocol) -> Protocol {
     let mut quotients: Vec<(Expr, i64)> = Vec::new();
     let first = protocol.params.len();
     for role in &mut named.roles {
-        block(&mut role.body, &mut quotients, first);
+        let indices = indices(role);
+        block(&mut role.body, &mut quotients, (first, &indices));
     }
     for (over, under) in quotients {
         let id = ParamId(named.params.len());
@@ -74,11 +85,9 @@ pub fn named(protocol: &Protocol) -> Protocol {
 fn known(protocol: &Protocol) -> Vec<Quotient> {
     let mut quotients = Vec::new();
     for role in &protocol.roles {
-        block(
-            &mut role.body.clone(),
-            &mut quotients,
-            protocol.params.len(),
-        );
+        let indices = indices(role);
+        let of = (protocol.params.len(), &indices[..]);
+        block(&mut role.body.clone(), &mut quotients, of);
     }
     quotients
 }
@@ -160,32 +169,83 @@ fn is(expr: &Expr, over: &Expr, under: i64) -> bool {
 /// What is divided, and by what.
 pub type Quotient = (Expr, i64);
 
-fn block(body: &mut [Stmt], quotients: &mut Vec<(Expr, i64)>, first: usize) {
+/// The indices of a role that have a small number of values, and never another one.
+fn indices(role: &Role) -> Vec<(VarId, i64)> {
+    let changed = leave::changed(&role.body);
+    let known = role.indices.iter().filter_map(|index| match index.extent {
+        Expr::Int(extent @ 1..=MAX_VALUES) if !changed.contains(&index.var) => {
+            Some((index.var, extent))
+        }
+        _ => None,
+    });
+    known.collect()
+}
+
+fn block(
+    body: &mut [Stmt],
+    quotients: &mut Vec<(Expr, i64)>,
+    (first, indices): (usize, &[(VarId, i64)]),
+) {
     for stmt in body {
         match &mut stmt.kind {
             StmtKind::For { over, body, .. } => {
                 if let Iteration::Range { lo, hi, .. } = over
                     && *lo == Expr::Int(0)
-                    && let Some(quotient) = quotient(hi)
+                    && let Some(bound) = bound(hi, quotients, (first, indices))
                 {
-                    let known = quotients.iter().position(|known| *known == quotient);
-                    let nth = known.unwrap_or(quotients.len());
-                    if known.is_none() {
-                        quotients.push(quotient);
-                    }
-                    *hi = Expr::Param(ParamId(exact::together(first, nth)));
+                    *hi = bound;
                 }
-                block(body, quotients, first);
+                block(body, quotients, (first, indices));
             }
             StmtKind::If {
                 then, otherwise, ..
             } => {
-                block(then, quotients, first);
-                block(otherwise, quotients, first);
+                block(then, quotients, (first, indices));
+                block(otherwise, quotients, (first, indices));
             }
             _ => {}
         }
     }
+}
+
+/// The parameter that takes the place of a bound, or those of all values of the index in it.
+fn bound(
+    hi: &Expr,
+    quotients: &mut Vec<(Expr, i64)>,
+    (first, indices): (usize, &[(VarId, i64)]),
+) -> Option<Expr> {
+    let mut name = |quotient: Quotient| {
+        let known = quotients.iter().position(|known| *known == quotient);
+        let nth = known.unwrap_or(quotients.len());
+        if known.is_none() {
+            quotients.push(quotient);
+        }
+        Expr::Param(ParamId(exact::together(first, nth)))
+    };
+    if let Some(quotient) = quotient(hi) {
+        return Some(name(quotient));
+    }
+    let mut inside = indices
+        .iter()
+        .filter(|(var, _)| algebra::mentions(hi, *var));
+    let (var, extent) = inside.next()?;
+    let at = |value: i64| {
+        let value = |other: VarId| (other == *var).then_some(Expr::Int(value));
+        quotient(&algebra::rewrite(hi, &value, &|_| None))
+    };
+    let all: Option<Vec<Quotient>> = (0..*extent).map(at).collect();
+    let mut all: Vec<Expr> = all?.into_iter().map(&mut name).collect();
+    let last = all.pop()?;
+    let numbered: Vec<(i64, Expr)> = (0..*extent).zip(all).collect();
+    Some(
+        numbered
+            .into_iter()
+            .rev()
+            .fold(last, |rest, (value, param)| {
+                let here = Expr::binary(BinaryOp::Eq, Expr::Var(*var), Expr::Int(value));
+                Expr::If(Box::new(here), Box::new(param), Box::new(rest))
+            }),
+    )
 }
 
 /// What is divided by which number.

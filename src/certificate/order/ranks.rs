@@ -8,6 +8,9 @@
 //! iteration, it goes from `a` to `d`. A path across the end of an iteration adds the weight of the loop. So `d` may have a lower
 //! number than `c`, if the weight makes up for it.
 //!
+//! The path from `a` to `d` past the loop is taken only where the loop has no iteration, that is, where `N <= 0`, if its bound is over parameters. So that
+//! may be assumed of the path. Where the domain excludes it there is no such path.
+//!
 //! Conditions are ignored: a member is taken to execute the operations of both branches, one after the other. Its real operations
 //! are a subsequence of these. So if ranks never decrease on any of these paths, they never decrease along the real operations.
 //! A path around a loop several times, or around more loops, adds more weights, and no weight is below 0. So only the paths
@@ -17,6 +20,8 @@ use std::collections::BTreeSet;
 
 use super::artefact::Lag;
 use super::artefact::behind;
+use super::cases;
+use super::cases::Env;
 use super::cases::fits;
 use super::chains::Step;
 use super::chains::Walk;
@@ -25,6 +30,7 @@ use super::rule::Claim;
 use super::rule::Rule;
 use super::rule::push;
 use super::scene::At;
+use super::scene::Scene;
 use crate::certificate::cut::flow::Flow;
 use crate::certificate::cut::flow::Node;
 use crate::certificate::program::Unsupported;
@@ -45,6 +51,8 @@ struct Way {
     to: usize,
     /// The loops of which an iteration ends on the path.
     around: BTreeSet<usize>,
+    /// The loops that have no iteration, so that the path goes past them.
+    past: BTreeSet<usize>,
 }
 
 /// The paths between consecutive operations of a program.
@@ -53,8 +61,8 @@ struct Ways<'f> {
     all: BTreeSet<Way>,
 }
 
-/// Where a member may have come from: the last operation, and the loops of which an iteration has ended since.
-type Behind = BTreeSet<(usize, BTreeSet<usize>)>;
+/// Where a member may have come from: the last operation, the loops of which an iteration has ended since, and those that it has gone past.
+type Behind = BTreeSet<(usize, BTreeSet<usize>, BTreeSet<usize>)>;
 
 impl<'f> Ways<'f> {
     fn of(flow: &'f Flow) -> Ways<'f> {
@@ -72,13 +80,14 @@ impl<'f> Ways<'f> {
             match node {
                 Node::Point(_) => {}
                 Node::Site(to) => {
-                    let way = |(from, around)| Way {
+                    let way = |(from, around, past)| Way {
                         from,
                         to: *to,
                         around,
+                        past,
                     };
                     self.all.extend(behind.into_iter().map(way));
-                    behind = Behind::from([(*to, BTreeSet::new())]);
+                    behind = Behind::from([(*to, BTreeSet::new(), BTreeSet::new())]);
                 }
                 Node::If {
                     then, otherwise, ..
@@ -90,17 +99,24 @@ impl<'f> Ways<'f> {
                     let body = &self.flow.loops[*at].body;
                     let ended = |behind: Behind| {
                         let behind = behind.into_iter();
-                        behind.map(|(from, mut around)| {
+                        behind.map(|(from, mut around, past)| {
                             around.insert(*at);
-                            (from, around)
+                            (from, around, past)
                         })
                     };
                     // The first iteration, and any later one. After two that had no operation nothing is new.
-                    let first = self.through(body, behind.clone());
-                    behind.extend(ended(first));
-                    let later = self.through(body, behind.clone());
-                    behind.extend(ended(later));
-                    behind = fewest(behind);
+                    let first: Behind = ended(self.through(body, behind.clone())).collect();
+                    let mut begins = behind.clone();
+                    begins.extend(first.clone());
+                    let later = self.through(body, begins);
+                    let goes_past = behind.into_iter().map(|(from, around, mut past)| {
+                        past.insert(*at);
+                        (from, around, past)
+                    });
+                    let mut after: Behind = goes_past.collect();
+                    after.extend(first);
+                    after.extend(ended(later));
+                    behind = fewest(after);
                 }
             }
         }
@@ -108,13 +124,44 @@ impl<'f> Ways<'f> {
     }
 }
 
-/// Without those that go around more loops than others from the same operation.
+/// Without those that go around more loops, or past more, than others from the same operation.
 fn fewest(behind: Behind) -> Behind {
-    let more = |(from, around): &(usize, BTreeSet<usize>)| {
+    let more = |way: &(usize, BTreeSet<usize>, BTreeSet<usize>)| {
+        let (from, around, past) = way;
         let mut others = behind.iter();
-        others.any(|(other, less)| other == from && less != around && less.is_subset(around))
+        others.any(|other| {
+            let less = other.1.is_subset(around) && other.2.is_subset(past);
+            other.0 == *from && other != way && less
+        })
     };
     behind.iter().filter(|way| !more(way)).cloned().collect()
+}
+
+/// Where these loops have no iteration, if their bounds are over parameters. Nothing is assumed of others.
+fn gone_past(
+    scene: &Scene,
+    flow: &Flow,
+    past: &BTreeSet<usize>,
+) -> Result<Vec<Scene>, Unsupported> {
+    let mut all = vec![scene.clone()];
+    for at in past {
+        let trips = &flow.loops[*at].trips;
+        // Inside another loop it may have another bound each time.
+        if cases::value(trips, &Env::new()).is_err() {
+            continue;
+        }
+        let mut next = Vec::new();
+        for scene in all {
+            for (mut scene, trips) in scene.value(trips, &Env::new())? {
+                scene.know(fits(Polynomial::default().plus(-1, &trips))?);
+                if scene.possible() {
+                    next.push(scene);
+                }
+            }
+        }
+        all = next;
+    }
+    Ok(all)
 }
 
 /// Weights, known or looked for.
@@ -140,20 +187,28 @@ impl Rule<'_> {
                         weight,
                     );
                 }
-                for Way { from, to, around } in Ways::of(&this.flow).all {
+                for way in Ways::of(&this.flow).all {
+                    let Way {
+                        from,
+                        to,
+                        around,
+                        past,
+                    } = way;
                     let mut rise = weights(class, Part::Site(to))?;
                     for at in around {
                         rise = fits(rise.plus(1, &weights(class, Part::Loop(at))?))?;
                     }
                     let rise = fits(rise.plus(-1, &weights(class, Part::Site(from))?))?;
                     let what = format!("ranks in {} do not fall", this.name);
-                    push(
-                        &mut all,
-                        &format!("grows_c{class}_s{to}"),
-                        what,
-                        &scene,
-                        rise,
-                    );
+                    for scene in gone_past(&scene, &this.flow, &past)? {
+                        push(
+                            &mut all,
+                            &format!("grows_c{class}_s{to}"),
+                            what.clone(),
+                            &scene,
+                            rise.clone(),
+                        );
+                    }
                 }
             }
         }

@@ -17,13 +17,11 @@ use super::polynomial::Polynomial;
 use super::positivity::Sequent;
 use super::quotients;
 use super::quotients::Quotient;
-use super::scene;
 use super::scene::At;
 use super::scene::Scene;
 use crate::certificate::cut::class;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::copies;
-use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Site;
 use crate::certificate::program::Unsupported;
@@ -107,6 +105,7 @@ impl<'p> Rule<'p> {
         rule.seat(&order.seats)?;
         rule.leave_unfilled(&order.unfilled)?;
         rule.leave_out(&order.ends)?;
+        rule.gather(&order.teams)?;
         // What has been counted may have been of classes before they were changed.
         for class in &mut rule.classes {
             class.memory = Memory::default();
@@ -369,40 +368,47 @@ impl<'p> Rule<'p> {
     pub fn arrivals(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for lane in &self.lanes {
-            for &(class, site) in &lane.arrivals {
-                let this = self.site(class, site);
-                let name = format!("turn_c{class}_s{site}");
-                if let Kind::Arrive { weight, .. } = &this.kind {
-                    let what = format!("{} counts at least one", self.words(class, site));
-                    for at in self.scene.at(self.class(class), site)? {
-                        for (at, weight) in at.value(weight)? {
-                            let goal = fits(weight.less(1))?;
-                            push(&mut all, &name, what.clone(), &at.scene, goal);
-                        }
+            all.extend(self.arrivals_at(lane)?);
+        }
+        self.bytes(&mut all)?;
+        Ok(all)
+    }
+
+    /// The same for one lane, without what is said of bytes.
+    pub fn arrivals_at(&self, lane: &Lane) -> Result<Vec<Claim>, Unsupported> {
+        let mut all = Vec::new();
+        for &(class, site) in &lane.arrivals {
+            let this = self.site(class, site);
+            let name = format!("turn_c{class}_s{site}");
+            if let Kind::Arrive { weight, .. } = &this.kind {
+                let what = format!("{} counts at least one", self.words(class, site));
+                for at in self.scene.at(self.class(class), site)? {
+                    for (at, weight) in at.value(weight)? {
+                        let goal = fits(weight.less(1))?;
+                        push(&mut all, &name, what.clone(), &at.scene, goal);
                     }
                 }
-                let what = format!(
-                    "{} goes through its elements in turn",
-                    self.words(class, site)
-                );
-                for at in self.scene.at(self.class(class), site)? {
-                    for (at, nth) in self.next(lane, class, &at)? {
-                        self.element(lane, &at, &nth, &name, &what, &mut all)?;
-                        if matches!(
-                            self.protocol.objects[lane.object].kind,
-                            ObjectKind::Barrier { .. }
-                        ) {
-                            // A second arrival without a wait in between is undefined.
-                            for (at, waits) in at.done(lane.waits_of(class))? {
-                                let open = fits(nth.plus(-1, &waits))?;
-                                equal(&mut all, &name, &what, &at.scene, &open)?;
-                            }
+            }
+            let what = format!(
+                "{} goes through its elements in turn",
+                self.words(class, site)
+            );
+            for at in self.scene.at(self.class(class), site)? {
+                for (at, nth) in self.next(lane, class, &at)? {
+                    self.element(lane, &at, &nth, &name, &what, &mut all)?;
+                    if matches!(
+                        self.protocol.objects[lane.object].kind,
+                        ObjectKind::Barrier { .. }
+                    ) {
+                        // A second arrival without a wait in between is undefined.
+                        for (at, waits) in at.done(lane.waits_of(class))? {
+                            let open = fits(nth.plus(-1, &waits))?;
+                            equal(&mut all, &name, &what, &at.scene, &open)?;
                         }
                     }
                 }
             }
         }
-        self.bytes(&mut all)?;
         Ok(all)
     }
 
@@ -456,7 +462,7 @@ impl<'p> Rule<'p> {
         lag: Behind,
     ) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
         let mut all = Vec::new();
-        for (at, nth) in at.done(lane.waits_of(class))? {
+        for (at, nth) in self.waiting(lane, class, at)? {
             for (at, size) in at.value(&lane.size)? {
                 all.push((at, fits(lag.arrival(&nth, &size))?));
             }
@@ -524,7 +530,7 @@ impl<'p> Rule<'p> {
             for by in this.arriving() {
                 let name = format!("exists_c{class}_s{site}_by{by}");
                 let what = format!("{words} is for arrivals that {} make", self.class(by).name);
-                let total = scene::before(self.class(by), Place::End, this.filled_of(by))?;
+                let total = self.total(this, by, this.filled_of(by))?;
                 let (first, ends) = this.seat(by);
                 if ends {
                     continue;

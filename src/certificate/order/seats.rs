@@ -92,8 +92,11 @@ impl Rule<'_> {
     ) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
         let first = Polynomial::number(i128::from(lane.seat(class).0));
         let done = at.done(lane.arrivals_of(class))?.into_iter();
-        done.map(|(at, done)| Ok((at, fits(done.plus(1, &first))?)))
-            .collect()
+        done.map(|(at, done)| {
+            let number = self.number((lane, class, true), at.class, &at.env, &done)?;
+            Ok((at, fits(number.plus(1, &first))?))
+        })
+        .collect()
     }
 
     /// What has to be at least 0 for a class to have a seat at a number that is not below 0, by cases.

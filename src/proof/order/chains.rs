@@ -20,7 +20,7 @@ impl Search<'_> {
         let mut all: Vec<Chain> = Vec::new();
         let mut known: Vec<Vec<Link>> = Vec::new();
         for about in self.rule.ordered().map_err(uncovered)? {
-            let links = self.links(about, &known, lags)?;
+            let (links, made) = self.links(about, &known, lags)?;
             if links.is_empty() {
                 continue;
             }
@@ -28,7 +28,7 @@ impl Search<'_> {
                 known.push(links.clone());
                 known.sort_by_key(Vec::len);
             }
-            all.push(Chain { about, links });
+            all.push(Chain { about, links, made });
         }
         Ok(all)
     }
@@ -42,6 +42,9 @@ impl Search<'_> {
     ) -> Result<Option<Vec<Link>>, String> {
         let (class, lane) = self.rule.begins(about).map_err(uncovered)?;
         let lapped = matches!(about, About::NotLapped(..));
+        if let About::Handed(..) = about {
+            return Ok(None);
+        }
         for links in known {
             let mut links = links.clone();
             if lapped {
@@ -59,7 +62,7 @@ impl Search<'_> {
             }
             // Where it cannot be gone along, it is none.
             if self.may_end(about, &links)
-                && let Ok(claims) = self.rule.chain(about, &links, lags)
+                && let Ok(claims) = self.rule.chain(about, (&links, false), lags)
                 && self.all_shown(&claims).is_ok()
             {
                 return Ok(Some(links));
@@ -82,8 +85,14 @@ impl Search<'_> {
         let Ok((class, lane)) = rule.begins(about) else {
             return false;
         };
+        let in_team = |lane: usize, one: usize, other: usize| {
+            let team = rule.lanes[lane].team(one, false);
+            team.is_some_and(|(squad, _)| squad.classes.contains(&other))
+        };
         match about {
-            About::NotLapped(..) | About::Apart(..) => end == class,
+            About::NotLapped(..) => end == class || in_team(lane, end, class),
+            About::Apart(..) => end == class,
+            About::Handed(_, _, lane) => in_team(lane, end, class),
             About::Initialised(..) => {
                 let inits = &rule.lanes[lane].inits;
                 inits.first().is_some_and(|(by, _)| *by == end)
@@ -92,19 +101,49 @@ impl Search<'_> {
         }
     }
 
-    /// A chain that shows what has to be shown: one of the shortest, or one that has shown something else.
-    fn links(&self, about: About, known: &[Vec<Link>], lags: &[Lag]) -> Result<Vec<Link>, String> {
+    /// A chain that shows what has to be shown: one of the shortest, or one that has shown something else. If there is none, one that
+    /// shows that an arrival has been made may do.
+    pub(super) fn links(
+        &self,
+        about: About,
+        known: &[Vec<Link>],
+        lags: &[Lag],
+    ) -> Result<(Vec<Link>, bool), String> {
+        let first = match self.links_to(about, known, lags, None) {
+            Ok(links) => return Ok((links, false)),
+            Err(reason) => reason,
+        };
+        let (_, lane) = self.rule.begins(about).map_err(uncovered)?;
+        let there = &self.rule.lanes[lane];
+        let by = there.arriving().first().copied();
+        match by.filter(|by| self.rule.at_once(there, *by)) {
+            Some(by) if matches!(about, About::NotBehind(..) | About::InTurn(..)) => {
+                let links = self.links_to(about, &[], lags, Some(by));
+                links.map(|links| (links, true)).map_err(|_| first)
+            }
+            _ => Err(first),
+        }
+    }
+
+    /// The same, of one kind. `made`: the class whose arrival has been made in the end.
+    fn links_to(
+        &self,
+        about: About,
+        known: &[Vec<Link>],
+        lags: &[Lag],
+        made: Option<usize>,
+    ) -> Result<Vec<Link>, String> {
         let rule = &self.rule;
         let (_, lane) = rule.begins(about).map_err(uncovered)?;
         let first: Vec<Vec<Link>> = match about {
-            About::NotLapped(..) => {
+            About::NotLapped(..) | About::Handed(..) => {
                 let first = |class: usize| vec![Link { lane, class }];
                 rule.lanes[lane].arriving().into_iter().map(first).collect()
             }
             _ => vec![Vec::new()],
         };
         let begin = begin(about);
-        let distances = self.distances(about);
+        let distances = self.distances(about, made);
         // Whether the links of a chain hold is asked again for longer ones.
         let mut holds = BTreeMap::new();
         for length in 0..=MAX_LINKS {
@@ -114,8 +153,13 @@ impl Search<'_> {
                 chains = self.longer((about, begin), &chains, lags, &near, &mut holds)?;
             }
             for chain in &chains {
-                if self.may_end(about, chain) {
-                    let claims = rule.chain(about, chain, lags).map_err(uncovered)?;
+                let ends = match made {
+                    Some(class) => chain.last() == Some(&Link { lane, class }),
+                    None => self.may_end(about, chain),
+                };
+                if ends {
+                    let links = (&chain[..], made.is_some());
+                    let claims = rule.chain(about, links, lags).map_err(uncovered)?;
                     if self.all_shown(&claims).is_ok() {
                         return Ok(chain.clone());
                     }
@@ -136,14 +180,18 @@ impl Search<'_> {
             About::NotLapped(..) => "is never lapped",
             About::Initialised(..) => "comes after its mbarrier has been initialised",
             About::Apart(..) => "is over before somebody registers there with another count",
+            About::Handed(..) => "comes after all earlier turns",
         };
         Err(format!("it could not be shown that {words} {what}"))
     }
 
     /// How many links there are at least from each class to one where a chain may end, if not too many.
-    fn distances(&self, about: About) -> Vec<Option<usize>> {
+    fn distances(&self, about: About, made: Option<usize>) -> Vec<Option<usize>> {
         let rule = &self.rule;
-        let ends = |class: usize| self.ends_at(about, class);
+        let ends = |class: usize| match made {
+            Some(made) => class == made,
+            None => self.ends_at(about, class),
+        };
         let mut found: Vec<Option<usize>> = (0..rule.classes.len())
             .map(|class| ends(class).then_some(0))
             .collect();

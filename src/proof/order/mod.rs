@@ -13,6 +13,7 @@ mod points;
 mod ranks;
 mod seats;
 mod simplex;
+mod teams;
 mod unfilled;
 mod work;
 
@@ -34,6 +35,7 @@ use crate::certificate::order::artefact::End;
 use crate::certificate::order::artefact::Lag;
 use crate::certificate::order::artefact::Order;
 use crate::certificate::order::artefact::Seat;
+use crate::certificate::order::artefact::Team;
 use crate::certificate::order::ends;
 use crate::certificate::order::guards;
 use crate::certificate::order::positivity::Proof;
@@ -116,11 +118,25 @@ pub fn guess(
         if !guarded.is_empty() {
             ways.insert(0, &guarded);
         }
-        for unguarded in ways {
+        // With members that take turns first: where there are some, the rest has no chance.
+        let mut all = Vec::new();
+        for unguarded in &ways {
+            let teams = plain(unguarded, &parts)?.teams(unguarded)?;
+            if !teams.is_empty() {
+                let parts = Parts {
+                    teams,
+                    ..parts.clone()
+                };
+                all.push((*unguarded, parts, true));
+            }
+        }
+        all.extend(
+            ways.iter()
+                .map(|unguarded| (*unguarded, parts.clone(), !unguarded.is_empty())),
+        );
+        for (unguarded, parts, is_new) in all {
             let mut search = plain(unguarded, &parts)?;
-            if !unguarded.is_empty()
-                && let Ok(order) = search.run(unguarded, &[])
-            {
+            if is_new && let Ok(order) = search.run(unguarded, &[]) {
                 return Ok(order);
             }
             let ends = search.ends(unguarded)?;
@@ -163,6 +179,8 @@ struct Parts {
     seats: Vec<Seat>,
     /// Elements whose registrations are apart by their counts.
     apart: Vec<Element>,
+    /// Members that take turns.
+    teams: Vec<Team>,
 }
 
 impl Parts {
@@ -175,6 +193,7 @@ impl Parts {
             again: self.again.clone(),
             seats: self.seats.clone(),
             apart: self.apart.clone(),
+            teams: self.teams.clone(),
             ..Order::default()
         }
     }

@@ -306,9 +306,16 @@ impl Search<'_> {
         (all, alike): (bool, bool),
     ) -> Result<Option<Vec<Rank>>, String> {
         let flows: Vec<&Flow> = self.rule.classes.iter().map(|class| &class.flow).collect();
-        let same = |a: &Flow, b: &Flow| alike && self.are_alike(a, b);
+        let turns = self.turns();
+        let same = |a: usize, b: usize| {
+            let leader = |class: usize| turns[class].as_ref().map(|turn| turn.leader);
+            match (leader(a), leader(b)) {
+                (None, None) => alike && self.are_alike(flows[a], flows[b]),
+                (a, b) => a == b,
+            }
+        };
         let shape = Shape::new(monomials, &flows, &same);
-        let weights = |class: usize, part: Part| {
+        let own = |class: usize, part: Part| {
             let first = shape.first(class, part);
             let mut sum = Polynomial::default();
             for (nth, monomial) in monomials.iter().enumerate() {
@@ -320,6 +327,10 @@ impl Search<'_> {
             }
             Ok(sum)
         };
+        let weights = |class: usize, part: Part| match &turns[class] {
+            Some(turn) => turn.weight(class, part, &own),
+            None => own(class, part),
+        };
         let mut claims = self.rule.ranks(&weights, lags).map_err(uncovered)?;
         if !all {
             for claim in &mut claims {
@@ -330,29 +341,34 @@ impl Search<'_> {
             return Ok(None);
         };
         let weight = |class: usize, part: Part| {
-            let first = shape.first(class, part);
-            let all = monomials.iter().enumerate();
-            let product = |(at, monomial): (usize, &Monomial)| Product {
-                times: values[first + at],
-                of: monomial
-                    .iter()
-                    .filter_map(|unknown| match unknown {
-                        Unknown::Param(at) => Some(*at),
-                        _ => None,
-                    })
-                    .collect(),
+            let known = with_values(&weights(class, part).map_err(uncovered)?, &values);
+            let known = known.ok_or(TOO_LARGE)?;
+            let product = |(monomial, times): (&Monomial, i128)| {
+                let params = monomial.iter().filter_map(|unknown| match unknown {
+                    Unknown::Param(at) => Some(*at),
+                    _ => None,
+                });
+                Ok(Product {
+                    times: i64::try_from(times).map_err(|_| TOO_LARGE)?,
+                    of: params.collect(),
+                })
             };
-            Weight(all.map(product).filter(|p| p.times != 0).collect())
+            known
+                .terms()
+                .map(product)
+                .collect::<Result<_, String>>()
+                .map(Weight)
         };
-        let rank = |(class, (_, loops, sites)): (usize, &(usize, usize, usize))| Rank {
-            loops: (0..*loops)
-                .map(|at| weight(class, Part::Loop(at)))
-                .collect(),
-            sites: (0..*sites)
-                .map(|at| weight(class, Part::Site(at)))
-                .collect(),
+        let rank = |(class, (_, loops, sites)): (usize, &(usize, usize, usize))| {
+            let loops = (0..*loops).map(|at| weight(class, Part::Loop(at)));
+            let sites = (0..*sites).map(|at| weight(class, Part::Site(at)));
+            Ok(Rank {
+                loops: loops.collect::<Result<_, String>>()?,
+                sites: sites.collect::<Result<_, String>>()?,
+            })
         };
-        Ok(Some(shape.classes.iter().enumerate().map(rank).collect()))
+        let ranks = shape.classes.iter().enumerate().map(rank);
+        ranks.collect::<Result<_, String>>().map(Some)
     }
 }
 
@@ -458,12 +474,12 @@ impl<'m> Shape<'m> {
     fn new(
         monomials: &'m [Monomial],
         flows: &[&Flow],
-        same: &dyn Fn(&Flow, &Flow) -> bool,
+        same: &dyn Fn(usize, usize) -> bool,
     ) -> Shape<'m> {
         let mut next = 0;
         let mut classes: Vec<(usize, usize, usize)> = Vec::new();
         for (at, flow) in flows.iter().enumerate() {
-            let known = flows[..at].iter().position(|other| same(other, flow));
+            let known = (0..at).find(|other| same(*other, at));
             let (loops, sites) = (flow.loops.len(), flow.sites.len());
             classes.push(match known {
                 Some(known) => classes[known],

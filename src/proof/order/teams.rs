@@ -1,0 +1,339 @@
+//! Guesses which members take turns at a lane, from who works there and how often in one iteration.
+
+use super::Search;
+use crate::certificate::cut::count::Counted;
+use crate::certificate::order::artefact::About;
+use crate::certificate::order::artefact::Product;
+use crate::certificate::order::artefact::Team;
+use crate::certificate::order::artefact::Weight;
+use crate::certificate::order::cases;
+use crate::certificate::order::cases::Env;
+use crate::certificate::order::polynomial::Polynomial;
+use crate::certificate::order::polynomial::Unknown;
+use crate::certificate::order::ranks::Part;
+use crate::certificate::program::Unsupported;
+use crate::protocol::Expr;
+use crate::protocol::ObjectKind;
+
+/// Teams of more classes are not looked for.
+const MAX_TURNS: usize = 8;
+
+/// The turns of a member: the ranks of its class are those of its team, which rise by so much from one turn to the next.
+pub(super) struct Turn {
+    /// The first class of its team.
+    pub leader: usize,
+    /// Its turn, and of how many.
+    pub turn: i128,
+    pub width: i128,
+    /// The loop whose iterations are the turns, and how often each loop inside goes around in one of them.
+    pub top: usize,
+    pub inner: Vec<(usize, Polynomial)>,
+}
+
+impl Turn {
+    /// The weight of a part, by the weights of the first class. That of the loop of turns stands for the rise from turn to turn.
+    pub fn weight(
+        &self,
+        class: usize,
+        part: Part,
+        own: &dyn Fn(usize, Part) -> Result<Polynomial, Unsupported>,
+    ) -> Result<Polynomial, Unsupported> {
+        let rise = || own(class, Part::Loop(self.top));
+        match part {
+            Part::Loop(at) if at == self.top => {
+                let mut sum = cases::fits(Polynomial::default().plus(self.width, &rise()?))?;
+                for (at, trips) in &self.inner {
+                    let inside = cases::fits(own(class, Part::Loop(*at))?.times(trips))?;
+                    sum = cases::fits(sum.plus(-1, &inside))?;
+                }
+                Ok(sum)
+            }
+            Part::Loop(_) => own(class, part),
+            Part::Site(_) => cases::fits(own(class, part)?.plus(self.turn, &rise()?)),
+        }
+    }
+}
+
+impl<'p> Search<'p> {
+    /// The teams at those lanes where not as many arrive otherwise as are expected, or where it is not clear otherwise what waits are for.
+    pub(super) fn teams(&self, unguarded: &[(usize, usize)]) -> Result<Vec<Team>, String> {
+        let mut teams: Vec<Team> = Vec::new();
+        for (nth, lane) in self.rule.lanes.iter().enumerate() {
+            let classes = self.of_role(lane.arriving());
+            if classes.len() < 2 || self.all_of(&self.rule.counted(nth)).is_ok() {
+                continue;
+            }
+            let found = self.team((nth, true), &classes, &teams, unguarded)?;
+            teams.extend(found);
+        }
+        for (nth, lane) in self.rule.lanes.iter().enumerate() {
+            let mut classes: Vec<usize> = lane.waits.iter().map(|(class, _)| *class).collect();
+            classes.dedup();
+            let classes = self.of_role(classes);
+            if classes.len() < 2 {
+                continue;
+            }
+            let search = self.with_teams(&teams, unguarded)?;
+            if classes.iter().all(|class| search.lag(nth, *class).is_ok()) {
+                continue;
+            }
+            let found = self.team((nth, false), &classes, &teams, unguarded)?;
+            teams.extend(found);
+        }
+        self.handed(&mut teams, unguarded)?;
+        Ok(teams)
+    }
+
+    /// These classes, if they are of one role, each of one member.
+    fn of_role(&self, classes: Vec<usize>) -> Vec<usize> {
+        let all = &self.rule.classes;
+        let first = classes.first().and_then(|class| all.get(*class));
+        let alike = |class: &usize| {
+            let this = all.get(*class).zip(first);
+            this.is_some_and(|(this, first)| this.role == first.role && this.size == Expr::Int(1))
+        };
+        match classes.len() <= MAX_TURNS && classes.iter().all(alike) {
+            true => classes,
+            false => Vec::new(),
+        }
+    }
+
+    /// The same search with teams.
+    fn with_teams(
+        &self,
+        teams: &[Team],
+        unguarded: &[(usize, usize)],
+    ) -> Result<Search<'p>, String> {
+        let parts = super::Parts {
+            teams: teams.to_vec(),
+            ..self.parts.clone()
+        };
+        let rule = parts.rule(self.protocol, unguarded, &[]);
+        Ok(Search {
+            rule: rule.map_err(super::uncovered)?,
+            parts,
+            ..*self
+        })
+    }
+
+    /// A team of these classes at a lane, in the order of their indices or the other way round, or beginning with another.
+    fn team(
+        &self,
+        (lane, arrives): (usize, bool),
+        classes: &[usize],
+        known: &[Team],
+        unguarded: &[(usize, usize)],
+    ) -> Result<Option<Team>, String> {
+        let Some(each) = self.each(lane, arrives, classes[0]) else {
+            return Ok(None);
+        };
+        let mut orders = Vec::new();
+        for back in [false, true] {
+            for first in 0..classes.len() {
+                let mut order = classes.to_vec();
+                if back {
+                    order.reverse();
+                }
+                order.rotate_left(first);
+                if !orders.contains(&order) {
+                    orders.push(order);
+                }
+            }
+        }
+        for classes in orders {
+            let team = Team {
+                lane,
+                arrives,
+                classes,
+                each: each.clone(),
+                after: Vec::new(),
+            };
+            let all = [known, std::slice::from_ref(&team)].concat();
+            let Ok(search) = self.with_teams(&all, unguarded) else {
+                return Ok(None);
+            };
+            if search.fits(&team) {
+                return Ok(Some(team));
+            }
+            self.stop()?;
+        }
+        Ok(None)
+    }
+
+    /// Whether a team that the rule has is one, as far as its lane goes.
+    fn fits(&self, team: &Team) -> bool {
+        let lane = &self.rule.lanes[team.lane];
+        let mut squads = lane.squads.iter();
+        let squad =
+            squads.find(|squad| squad.classes == team.classes && squad.arrives == team.arrives);
+        let claims = squad.map(|squad| self.rule.team(team.lane, lane, squad));
+        if claims.is_none_or(|claims| self.all_of(&claims).is_err()) {
+            return false;
+        }
+        match team.arrives {
+            true => {
+                self.all_of(&self.rule.counted(team.lane)).is_ok()
+                    && self.all_of(&self.rule.arrivals_at(lane)).is_ok()
+            }
+            false => {
+                let lags: Vec<_> = team
+                    .classes
+                    .iter()
+                    .map(|c| self.lag(team.lane, *c))
+                    .collect();
+                let same = |lag: &Result<_, String>| {
+                    let of =
+                        |lag: &crate::certificate::order::artefact::Lag| (lag.rounds, lag.arrivals);
+                    lag.as_ref().ok().map(of)
+                };
+                lags.iter()
+                    .all(|lag| lag.is_ok() && same(lag) == same(&lags[0]))
+            }
+        }
+    }
+
+    /// How often a class arrives, or waits, at a lane in one iteration of its outermost loop.
+    fn each(&self, lane: usize, arrives: bool, class: usize) -> Option<Weight> {
+        let this = self.rule.classes.get(class)?;
+        let lane = &self.rule.lanes[lane];
+        let sites: Vec<usize> = match arrives {
+            true => lane.arrivals_of(class).collect(),
+            false => lane.waits_of(class).collect(),
+        };
+        let top = *this.flow.sites[*sites.first()?].path.loops.first()?;
+        let mut sum = Polynomial::default();
+        for site in sites {
+            let body = &this.flow.loops[top].body;
+            let count = this.flow.total(body, Counted::Site(site))?;
+            let value = cases::value(&count, &Env::new()).ok()?;
+            let [(facts, value)] = &value[..] else {
+                return None;
+            };
+            if !facts.is_empty() {
+                return None;
+            }
+            sum = sum.plus(1, value).ok()?;
+        }
+        let product = |(unknowns, times): (&Vec<Unknown>, i128)| {
+            let param = |unknown: &Unknown| match unknown {
+                Unknown::Param(at) => Some(*at),
+                _ => None,
+            };
+            Some(Product {
+                times: i64::try_from(times).ok()?,
+                of: unknowns.iter().map(param).collect::<Option<Vec<usize>>>()?,
+            })
+        };
+        sum.terms()
+            .map(product)
+            .collect::<Option<Vec<Product>>>()
+            .map(Weight)
+    }
+
+    /// Names the waits that hand turns over, where there are some.
+    fn handed(&self, teams: &mut Vec<Team>, unguarded: &[(usize, usize)]) -> Result<(), String> {
+        for nth in 0..teams.len() {
+            if teams[nth].arrives {
+                continue;
+            }
+            for candidate in self.hands(&teams[nth]) {
+                let mut all = teams.clone();
+                all[nth].after = candidate;
+                let Ok(search) = self.with_teams(&all, unguarded) else {
+                    continue;
+                };
+                let Ok(lags) = search.lags() else { break };
+                let mut hands = all[nth].classes.iter().zip(&all[nth].after);
+                let shown = |(class, after): (&usize, &usize)| {
+                    let about = About::Handed(*class, *after, all[nth].lane);
+                    search.links(about, &[], &lags).is_ok()
+                };
+                if hands.all(shown) {
+                    *teams = all;
+                    break;
+                }
+                self.stop()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The waits at other lanes that may hand turns over, of each class the one in the same place.
+    fn hands(&self, team: &Team) -> Vec<Vec<usize>> {
+        let rule = &self.rule;
+        let Some(first) = rule.classes.get(team.classes[0]) else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for site in 0..first.flow.sites.len() {
+            let hands = |class: &usize| {
+                let of = (*class, site);
+                let mut lanes = rule.lanes.iter().enumerate();
+                lanes.any(|(nth, lane)| {
+                    let mbarrier = matches!(
+                        self.protocol.objects[lane.object].kind,
+                        ObjectKind::Mbarrier { .. }
+                    );
+                    nth != team.lane && mbarrier && lane.waits.contains(&of)
+                })
+            };
+            if team.classes.iter().all(hands) {
+                all.push(vec![site; team.classes.len()]);
+            }
+        }
+        all
+    }
+
+    /// The turns of every class that is in a team, if all classes of the team have the same loops and operations.
+    pub(super) fn turns(&self) -> Vec<Option<Turn>> {
+        let rule = &self.rule;
+        let of = |class: usize| {
+            let teams = &self.parts.teams;
+            let team = teams.iter().find(|team| team.classes.contains(&class))?;
+            let leader = *team.classes.first()?;
+            let shape = |class: usize| {
+                let flow = &rule.classes[class].flow;
+                let sites = flow.sites.iter().map(|site| site.path.loops.clone());
+                (flow.loops.len(), sites.collect::<Vec<_>>())
+            };
+            if team
+                .classes
+                .iter()
+                .any(|other| shape(*other) != shape(leader))
+            {
+                return None;
+            }
+            let this = &rule.classes[class];
+            let lane = &rule.lanes[team.lane];
+            let site = match team.arrives {
+                true => lane.arrivals_of(class).next(),
+                false => lane.waits_of(class).next(),
+            };
+            let top = *this.flow.sites[site?].path.loops.first()?;
+            let mut inner = Vec::new();
+            for (nth, inside) in this.flow.loops.iter().enumerate() {
+                if inside.outer.first() != Some(&top) {
+                    continue;
+                }
+                let mut trips = Polynomial::number(1);
+                for at in inside.outer.iter().skip(1).chain([&nth]) {
+                    let value = cases::value(&this.flow.loops[*at].trips, &Env::new()).ok()?;
+                    let [(facts, value)] = &value[..] else {
+                        return None;
+                    };
+                    trips = trips.times(value).ok().filter(|_| facts.is_empty())?;
+                }
+                inner.push((nth, trips));
+            }
+            let turn = team.classes.iter().position(|other| *other == class)?;
+            Some(Turn {
+                leader,
+                turn: i128::try_from(turn).ok()?,
+                width: i128::try_from(team.classes.len()).ok()?,
+                top,
+                inner,
+            })
+        };
+        (0..rule.classes.len()).map(of).collect()
+    }
+}
