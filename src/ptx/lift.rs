@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::lines::DOUBTFUL;
 use super::lines::Lifted;
 use super::lines::unmarked;
 use super::names::readable;
@@ -29,6 +30,7 @@ use crate::ptx::cta::left::complete;
 use crate::ptx::cta::left::who_differs;
 use crate::ptx::cta::lifetimes::end_lives;
 use crate::ptx::cta::memory::Memory;
+use crate::ptx::cta::multiplied::wait_apart;
 use crate::ptx::cta::program::Followed;
 use crate::ptx::cta::program::Full;
 use crate::ptx::cta::program::Program;
@@ -219,7 +221,11 @@ pub(super) fn written(
     };
     in_time()?;
     let body = writer.roles()?;
-    let head = writer.head()?;
+    let mut head = writer.head()?;
+    if options.data && wait_apart(&followed, &families) {
+        let first = head.find('\n').map_or(0, |end| end + 1);
+        head.insert_str(first, DOUBTFUL);
+    }
     Ok(format!("{head}{body}"))
 }
 

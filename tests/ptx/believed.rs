@@ -296,3 +296,21 @@ fn what_is_read_as_constant_is_not_written() {
 fn what_is_fetched_again_may_change() {
     insta::assert_snapshot!(verdict_of("graph", "refetched", "words"), @"UNKNOWN line 38: whether this is done depends on a value that is read from memory (line 35)");
 }
+
+/// One wait of a warp says for all four that what they have multiplied is done.
+#[test]
+fn warps_of_a_warpgroup_wait_for_each_other() {
+    let folder = Folder::new();
+    let file = "tests/ptx/believed/multiplied_by_others.ptx";
+    folder.file("kernel.ptx", fs::read(file).unwrap());
+    let arguments = [
+        "check",
+        "-q",
+        "--property",
+        "race",
+        "--recovery",
+        "path",
+        "kernel.ptx",
+    ];
+    insta::assert_snapshot!(told(&folder.run(&arguments), "race", "which launches"), @"UNKNOWN the recovered protocol has a counterexample that may be one of no launch: its parameters depend on each other, or a warp waits for warps that may have ended");
+}

@@ -26,6 +26,7 @@ pub mod left;
 pub mod lifetimes;
 pub mod members;
 pub mod memory;
+pub mod multiplied;
 pub mod patterns;
 mod peel;
 pub mod program;
