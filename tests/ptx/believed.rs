@@ -314,3 +314,16 @@ fn warps_of_a_warpgroup_wait_for_each_other() {
     ];
     insta::assert_snapshot!(told(&folder.run(&arguments), "race", "which launches"), @"UNKNOWN the recovered protocol has a counterexample that may be one of no launch: its parameters depend on each other, or a warp waits for warps that may have ended");
 }
+
+/// The index of a CTA is below how many there are, and may be one less.
+#[test]
+fn ctas_lie_in_their_grid() {
+    let verdict = |name: &str| verdict_of("graph", name, "which launches");
+    let proved = verdict("cta_of_the_grid");
+    assert!(proved.starts_with("PROVED for every "), "{proved}");
+    let last = verdict("last_cta_of_the_grid");
+    assert!(
+        last.starts_with("UNKNOWN ") || last.starts_with("REFUTED "),
+        "{last}"
+    );
+}

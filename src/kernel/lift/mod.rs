@@ -23,6 +23,7 @@ use crate::recover::laid_out;
 use crate::recover::meet_alike;
 use crate::recover::object_of;
 use crate::recover::parameters;
+use crate::recover::places;
 use crate::recover::read_at_once;
 use crate::recover::recycle;
 use crate::recover::refuse;
@@ -145,6 +146,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     // Nothing is left out any more.
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
+    inputs.below = places(&roles, &inputs, &arena.terms);
     let checked = validation.to_string();
     // What is handed over is made up in the runs that were compared, and patterns have no values there.
     let given = inputs.by_handed.is_empty() && inputs.memories.is_empty();
@@ -255,6 +257,7 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     };
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
+    inputs.below = places(&roles, &inputs, &arena.terms);
     let checked = validation.to_string();
     coarsen(&mut roles);
     seat(&mut roles);

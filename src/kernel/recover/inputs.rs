@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::ir::Location;
+use crate::ir::Special;
 use crate::meaning::Binary;
 use crate::meaning::Relation;
 use crate::recover::launch::is_length;
@@ -102,6 +103,30 @@ impl Inputs {
         let mut all = self.origins.iter().flat_map(Origin::terms);
         !self.memories.is_empty() || all.any(|term| !terms.memory_in(term).is_empty())
     }
+}
+
+/// The inputs that occur and are where a CTA or a cluster is, each with that of how many there are along its axis, if both occur.
+pub fn places(roles: &[Role], inputs: &Inputs, terms: &Terms) -> Vec<(u32, u32)> {
+    let special = |input: &u32| match inputs.origins[*input as usize] {
+        Origin::Term(term) => match terms.node(term) {
+            Node::Atom(Atom::Special(special)) => Some((*input, *special)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let found: Vec<(u32, Special)> = used(roles).iter().filter_map(special).collect();
+    let pairs = found
+        .iter()
+        .flat_map(|one| found.iter().map(move |other| (one, other)));
+    let below = |(one, other): &(&(u32, Special), &(u32, Special))| match (one.1, other.1) {
+        (Special::CtaIndex(a), Special::GridCtas(b))
+        | (Special::ClusterIndex(a), Special::GridClusters(b)) => a == b,
+        _ => false,
+    };
+    pairs
+        .filter(below)
+        .map(|(one, other)| (one.0, other.0))
+        .collect()
 }
 
 /// Refuses words of memory that are numbers in one place and entries in another one: these would not be free of each other.

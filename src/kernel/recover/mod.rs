@@ -113,6 +113,7 @@ pub use handed::InTurn;
 pub use inflight::is_unnoticed;
 pub use inflight::read_at_once;
 pub use inputs::are_free;
+pub use inputs::places;
 pub use inputs::used;
 pub use inputs::vanished;
 pub use kernel::Roles;

@@ -295,6 +295,12 @@ impl Writer<'_> {
                 input.range.0, input.range.1
             );
         }
+        for (index, count) in &inputs.below {
+            let name = |input: &u32| identifier(&inputs.all[*input as usize].name);
+            if grid.is_none() {
+                let _ = writeln!(self.text, "assume {} < {}", name(index), name(count));
+            }
+        }
         self.text
             .extend(self.names.grid.map(written_grid::parameters));
         self.text.push('\n');

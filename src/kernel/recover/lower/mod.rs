@@ -103,6 +103,8 @@ pub struct Inputs {
     pub words: Vec<BTreeSet<Atom>>,
     /// How each input is computed from the words of a launch.
     pub origins: Vec<Origin>,
+    /// Inputs that are below others in every launch: where a CTA is, and how many there are.
+    pub below: Vec<(u32, u32)>,
 }
 
 impl Inputs {
