@@ -20,6 +20,7 @@ mod names;
 mod operations;
 mod order;
 mod path;
+mod preceding;
 mod rules;
 mod shape;
 mod syntax;

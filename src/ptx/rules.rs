@@ -62,6 +62,13 @@ gets more than one for the same work.",
         text: "Tensor memory is freed with no barrier behind its use. Another warp may still read or write it.",
     },
     Rule {
+        id: "early-read",
+        section: "griddepcontrol",
+        text: "Global memory may be read before `griddepcontrol.wait`. A programmatic dependent launch may begin before the
+preceding grid has ended. What that grid writes is certainly there only behind the wait, for the thread that executes it and
+those that meet it at a barrier afterwards. A read before is right if no preceding grid writes that memory.",
+    },
+    Rule {
         id: "not-together",
         section: "the `.aligned` forms: wgmma, setmaxnreg, tcgen05, barrier",
         text: "Lanes of a warp, or warps of a warpgroup, are missing where all have to carry an instruction out

@@ -138,8 +138,9 @@ fn completions_and_explanations_are_printed() {
           checked-by, deadlock, early_completion, early_pass, lapped_wait, over_arrival
           tx_mismatch, uninitialized, race, stale_read, resources, assertion
           init-in-role, use-before-barrier, never-initialised, cta-barrier-in-role, arrival-count, trip-counts
-          commit-by-warp, dealloc-without-barrier, not-together, barrier-id, barrier-count, nobody-arrives
-          never-waited, own-arrival, parity-repeats, bytes, value-out-of-reach, capacity
+          commit-by-warp, dealloc-without-barrier, early-read, not-together, barrier-id, barrier-count
+          nobody-arrives, never-waited, own-arrival, parity-repeats, bytes, value-out-of-reach
+          capacity
 
         or a word of the protocol language, such as wait or arrive_expect_tx
 

@@ -297,6 +297,37 @@ fn what_is_fetched_again_may_change() {
     insta::assert_snapshot!(verdict_of("graph", "refetched", "words"), @"UNKNOWN line 38: whether this is done depends on a value that is read from memory (line 35)");
 }
 
+/// That no run aborts is listed, and a kernel that always does is not proved.
+#[test]
+fn runs_do_not_abort() {
+    for recovery in ["graph", "path"] {
+        let verdict = verdict_of(recovery, "aborts_perhaps", "trap");
+        let says = "no thread comes to `trap`, and no assertion fails";
+        assert!(
+            verdict.starts_with("PROVED") && verdict.contains(says),
+            "{verdict}"
+        );
+        let verdict = verdict_of(recovery, "aborts_always", "trap");
+        assert_eq!(
+            verdict,
+            "UNKNOWN the kernel aborts: each of its ways ends in `trap`"
+        );
+    }
+}
+
+/// What preceding grids write is not looked at.
+#[test]
+fn grids_before_this_one_are_listed() {
+    for recovery in ["graph", "path"] {
+        let verdict = verdict_of(recovery, "awaits_grids", "preceding");
+        let says = "global memory that preceding grids write is read behind `griddepcontrol.wait`: whether it is, is not decided";
+        assert!(
+            verdict.starts_with("PROVED") && verdict.contains(says),
+            "{verdict}"
+        );
+    }
+}
+
 /// One wait of a warp says for all four that what they have multiplied is done.
 #[test]
 fn warps_of_a_warpgroup_wait_for_each_other() {

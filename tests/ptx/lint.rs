@@ -254,3 +254,40 @@ fn a_barrier_that_part_of_a_warp_skips() {
     --- stderr
     ");
 }
+
+/// What a preceding grid writes is there behind the wait for it, for who waits and who meets them afterwards.
+#[test]
+fn read_before_the_preceding_grid_has_ended() {
+    let read = "ld.param.u64 %rd1, [n];\nld.global.u32 %r2, [%rd1];\n";
+    let wait = "griddepcontrol.wait;\n";
+    insta::assert_snapshot!(lint(&format!("{read}{wait}")), @r"
+    exit 1
+    --- stdout
+    kernel.ptx:kernel: early-read: line 17: global memory is read here before `griddepcontrol.wait`: what the preceding grid writes there may not have been written yet
+      hint: move it behind `griddepcontrol.wait`, unless no preceding grid writes this memory
+      PTX ISA: griddepcontrol (warplock explain early-read)
+    --- stderr
+    ");
+    // Some read, others wait.
+    assert_eq!(
+        rules(&format!("@%p2 bra B;\n{wait}B:\n{read}")),
+        ["early-read"]
+    );
+    // So does a copy.
+    assert_eq!(
+        rules(&format!(
+            "cp.async.ca.shared.global [t], [%rd1], 4;\n{wait}"
+        )),
+        ["early-read"]
+    );
+    for right in [
+        format!("{wait}{read}"),
+        format!("@%p2 bra B;\n{wait}B:\nbar.sync 0;\n{read}"),
+        format!("@!%p2 griddepcontrol.wait;\nbar.sync 0;\n{read}"),
+        // Nobody waits: the launch is not said to be a dependent one.
+        read.to_owned(),
+        format!("{read}griddepcontrol.launch_dependents;\n"),
+    ] {
+        assert_eq!(rules(&right), ["nothing found"]);
+    }
+}

@@ -22,6 +22,7 @@ use crate::recover::is_unnoticed;
 use crate::recover::laid_out;
 use crate::recover::meet_alike;
 use crate::recover::object_of;
+use crate::recover::outside;
 use crate::recover::parameters;
 use crate::recover::places;
 use crate::recover::read_at_once;
@@ -297,6 +298,8 @@ fn confirmed(
     inputs
         .assumptions
         .extend(alike.into_iter().map(str::to_owned));
+    let outside = outside(original)?;
+    inputs.assumptions.extend(outside.map(str::to_owned));
     in_time(over)?;
     let validation =
         validate(kernel, shape, all, inputs, arena).map_err(|difference| Obstacle {

@@ -27,6 +27,7 @@ use crate::recover::lower::lower;
 use crate::recover::lower::register;
 use crate::recover::misplaced::refuse_misplaced_copies;
 use crate::recover::ordered::refuse_unordered;
+use crate::recover::outside::outside;
 use crate::recover::overwritten::refuse_stores;
 use crate::recover::own_phases;
 use crate::recover::parity;
@@ -150,6 +151,7 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<
     let meet = reconverged::assumption(kernel, &graph, linear);
     let fixed = elsewhere
         .into_iter()
+        .chain(outside(kernel)?)
         .chain(elected)
         .chain(remote)
         .chain(meet);
