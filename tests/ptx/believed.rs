@@ -297,6 +297,15 @@ fn what_is_fetched_again_may_change() {
     insta::assert_snapshot!(verdict_of("graph", "refetched", "words"), @"UNKNOWN line 38: whether this is done depends on a value that is read from memory (line 35)");
 }
 
+/// Data is stored over an mbarrier only behind its end, which some thread carries out whatever the launch is.
+#[test]
+fn what_is_stored_over_has_ended() {
+    let verdict = |name: &str| verdict(name, "mbarrier");
+    insta::assert_snapshot!(verdict("store_beside_its_end"), @"UNKNOWN line 24: this writes data over an mbarrier, which is undefined");
+    insta::assert_snapshot!(verdict("store_over_perhaps_ended"), @"UNKNOWN line 25: this writes data over an mbarrier, which is undefined");
+    insta::assert_snapshot!(verdict("store_behind_its_end"), @"PROVED for every schedule");
+}
+
 /// That no run aborts is listed, and a kernel that always does is not proved.
 #[test]
 fn runs_do_not_abort() {

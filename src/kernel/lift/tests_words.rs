@@ -256,12 +256,22 @@ fn a_store_over_an_mbarrier_is_refused() {
     let computed = "and.b32 %r5, %r1, 1;\nshl.b32 %r6, %r5, 2;\nadd.u32 %r7, %r2, %r6;\nst.shared.u32 [%r7], 0;";
     assert_eq!(code(computed), refused);
     assert_eq!(code("mov.u32 %r5, other;\nst.shared.u32 [%r5], 0;"), Ok(()));
-    let ended = "bar.sync 0;\n@%p1 mbarrier.inval.shared.b64 [%r2];\nst.shared.u32 [%r2], 0;\nret;";
-    let ended = format!("@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n{ended}");
+    let ended =
+        "bar.sync 0;\n@%p1 mbarrier.inval.shared.b64 [%r2];\nMEET\nst.shared.u32 [%r2], 0;\nret;";
+    let unmet = format!("@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n{ended}");
+    let ended = unmet.replace("MEET", "bar.sync 0;");
     assert_eq!(code(&ended), Ok(()));
+    // Other threads may store before the one that ends it does.
+    assert_eq!(code(&unmet.replace("MEET", "")), refused);
+    // Whether anybody ends it depends on the launch.
+    let perhaps = ended.replace(
+        "@%p1 mbarrier.inval",
+        "setp.gt.u32 %p7, %r3, 5;\nand.pred %p5, %p1, %p7;\n@%p5 mbarrier.inval",
+    );
+    assert_eq!(code(&perhaps), refused);
     // Warps that wait at it need not be through.
     let waits = "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p6, [%r2], 0;\n@!%p6 bra WAIT;\n";
-    let waited = ended.replace("bar.sync 0;", &format!("{waits}bar.sync 0;"));
+    let waited = ended.replacen("bar.sync 0;", &format!("{waits}bar.sync 0;"), 1);
     assert_eq!(code(&waited), Ok(()));
     assert_eq!(code(&waited.replace("bar.sync 0;", "")), refused);
     // A response of cluster launch control would complete there.

@@ -12,6 +12,7 @@ pub mod buffer;
 mod bytes;
 mod cases;
 mod change;
+mod chosen;
 mod closed;
 mod coarse;
 mod columns;

@@ -15,7 +15,8 @@
 //!
 //! Where the place of the write is known, this is asked of the mbarrier there and not of others in the variable. On every way
 //! to the write the last operation at that place is the end, if there is one, and behind it the first one is an
-//! initialisation. An operation at a computed place is no use of that mbarrier then: it would be one behind the end of its
+//! initialisation. The end is one that some thread carries out whatever the launch is: the number of a thread alone says which does
+//! ([`crate::recover::chosen`]). It is the end for other threads behind a meeting of all. An operation at a computed place is no use of that mbarrier then: it would be one behind the end of its
 //! life, and such kernels are refused ([`crate::recover::lives`]).
 //!
 //! Source: PTX ISA, "mbarrier": only mbarrier operations are defined on an mbarrier object.
@@ -33,6 +34,7 @@ use crate::ir::Space;
 use crate::ir::Synchronization;
 use crate::ir::VariableId;
 use crate::recover::addresses::Addresses;
+use crate::recover::chosen::Chosen;
 use crate::recover::graph::Graph;
 use crate::recover::slice::bases;
 use crate::recover::slice::definitions;
@@ -121,6 +123,7 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
         kernel,
         graph: &graph,
         addresses: &addresses,
+        chosen: Chosen::new(kernel, &definitions),
         meets_itself: OnceCell::new(),
     };
     let blocks = kernel.blocks.iter().zip(0..);
@@ -142,7 +145,10 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
                 variable,
                 place: None,
             };
-            !ends(variable) || code.is_used_behind(at, all) || code.is_shared(at, all, lands)
+            !ends(variable)
+                || code.is_used_behind(at, all)
+                || code.is_alive(at, all)
+                || code.is_shared(at, all, lands)
         };
         let lives_at = |variable: VariableId, place: u64| {
             let ends = ended_at.contains(&(variable, place))
@@ -249,6 +255,7 @@ struct Code<'k> {
     kernel: &'k Kernel,
     graph: &'k Graph,
     addresses: &'k Addresses<'k>,
+    chosen: Chosen<'k>,
     /// See [`Self::meets_itself`]: asked of many writes, and the same for all.
     meets_itself: OnceCell<bool>,
 }
@@ -273,24 +280,32 @@ impl Code<'_> {
         self.comes_to((block, index + 1), &uses, &begins)
     }
 
-    /// Whether a thread may come to a place without having come to the end of one of these mbarriers since it was used or initialised.
-    fn is_alive(&self, (block, index): (BlockId, usize), words: Words) -> bool {
+    /// Whether a thread may come to a place while one of these mbarriers has not ended, as far as its own way goes. What another
+    /// thread ends has ended behind a meeting of both.
+    fn is_alive(&self, at: (BlockId, usize), words: Words) -> bool {
         let mut seen = BTreeSet::new();
-        let mut work = vec![(block, index)];
-        while let Some((block, until)) = work.pop() {
+        let mut work = vec![(at.0, at.1, false)];
+        while let Some((block, until, mut met)) = work.pop() {
             let operations = &self.kernel.blocks[block.0 as usize].operations;
             let mut ended = false;
-            for operation in operations.iter().take(until).rev() {
+            for (index, operation) in operations.iter().enumerate().take(until).rev() {
                 let OperationKind::Synchronization(synchronization) = &operation.kind else {
                     continue;
                 };
+                if is_of_all_threads(operation) {
+                    met = true;
+                }
                 let Some(address) = synchronization.mbarrier() else {
                     continue;
                 };
                 ended = match synchronization {
                     // One thread does so for all.
                     Synchronization::MbarrierInvalidate { .. } => {
+                        let end = (block, index);
+                        let own = (block, until) == at && self.chosen.is_same_thread(end, at.1);
                         words.are_all_at(self.addresses, address)
+                            && (met || own)
+                            && self.chosen.is_certain(self.graph, end, at.0)
                     }
                     Synchronization::MbarrierInit { .. }
                         if words.may_be(self.addresses, address) =>
@@ -306,8 +321,8 @@ impl Code<'_> {
             }
             if !ended {
                 let before = self.graph.predecessors(block).iter().copied();
-                let before = before.filter(|before| seen.insert(*before));
-                work.extend(before.map(|before| (before, usize::MAX)));
+                let before = before.filter(|before| seen.insert((*before, met)));
+                work.extend(before.map(|before| (before, usize::MAX, met)));
             }
         }
         false
