@@ -306,6 +306,13 @@ fn what_is_stored_over_has_ended() {
     insta::assert_snapshot!(verdict("store_behind_its_end"), @"PROVED for every schedule");
 }
 
+/// A counterexample of the graph's protocol is not set aside by assuming that a number does not wrap around.
+#[test]
+fn assumptions_do_not_replace_counterexamples() {
+    insta::assert_snapshot!(verdict("low_half_is_zero", "which launches"), @"UNKNOWN it is proved along the instructions for `p_n < 4294967296` only, so that nothing wraps around: a counterexample may lie elsewhere");
+    insta::assert_snapshot!(verdict("low_half_is_negative", "which launches"), @"UNKNOWN it is proved along the instructions for `65536 * p_n < 2147483648` only, so that nothing wraps around: a counterexample may lie elsewhere");
+}
+
 /// That no run aborts is listed, and a kernel that always does is not proved.
 #[test]
 fn runs_do_not_abort() {

@@ -44,6 +44,8 @@ struct Decided {
     decision: Decision,
     /// The launch that fails, in words, if one is known.
     launch: Option<String>,
+    /// Whether there is a counterexample that may be none of the kernel.
+    doubted: bool,
 }
 
 impl Work<'_> {
@@ -100,6 +102,16 @@ impl Work<'_> {
             match decided.decision.verdict {
                 // What one recovery shows to be undefined is not defined because another one does not write it.
                 Verdict::Proved(_) | Verdict::Bounded { .. } if first.decision.undefined => {}
+                // A counterexample that may be one of a launch may lie where the other proof assumes that there is none.
+                Verdict::Proved(_)
+                    if first.doubted
+                        && let Some(assumed) = not_wrapping(&lifted.text) =>
+                {
+                    refused = Some(format!(
+                        "it is proved along the instructions for `{assumed}` only, so that nothing wraps around: a \
+                         counterexample may lie elsewhere"
+                    ));
+                }
                 Verdict::Proved(_) | Verdict::Refuted(_) => {
                     return work.told(decided, property, expected, None);
                 }
@@ -156,7 +168,7 @@ impl Work<'_> {
                 &mut decision,
             )?;
         }
-        let mut launch = None;
+        let (mut launch, mut doubted) = (None, false);
         if !self.exact
             && let Verdict::Refuted(_) = decision.verdict
         {
@@ -173,13 +185,17 @@ impl Work<'_> {
                         .map(|(words, _)| words.clone());
                     (protocol, decision) = (failing.protocol, failing.decision);
                 }
-                None => doubt(&mut decision),
+                None => {
+                    doubt(&mut decision);
+                    doubted = true;
+                }
             }
         }
         Ok(Decided {
             protocol,
             decision,
             launch,
+            doubted,
         })
     }
 
@@ -314,6 +330,7 @@ impl Work<'_> {
             protocol,
             decision,
             launch,
+            doubted: _,
         } = decided;
         let internal = |error: &dyn std::fmt::Display| self.internal(error);
         let mut outcome = Outcome::default();
@@ -453,6 +470,15 @@ fn undecided(decided: &Decided) -> Option<String> {
         Verdict::Bounded { reason, .. } | Verdict::Unknown { reason, .. } => Some(reason.clone()),
         Verdict::Proved(_) | Verdict::Refuted(_) => None,
     }
+}
+
+/// What a recovered text assumes so that a number does not wrap around, if it does.
+fn not_wrapping(text: &str) -> Option<&str> {
+    let mut lines = text.lines();
+    lines.find_map(|line| {
+        let (assumed, why) = line.strip_prefix("assume ")?.split_once("//")?;
+        why.contains("wrap around").then(|| assumed.trim())
+    })
 }
 
 /// Why a counterexample of a recovered protocol is none of its kernel.
