@@ -38,6 +38,10 @@ fn reductions_that_meet_other_barriers() {
             .to_owned(),
         // Arrivals of one warp meet the reduction of the other.
         "setp.eq.u32 %p2, %r2, 5;\nbar.arrive 1, 64;\nbar.red.popc.u32 %r3, 1, 64, %p2;".to_owned(),
+        // Half of the threads come to each of them.
+        "setp.eq.u32 %p2, %r2, 5;\nmov.u32 %r4, %ntid.x;\nshr.u32 %r5, %r4, 1;\nbar.red.or.pred %p3, 1, %r5, %p2;\n\
+         bar.sync 1, %r5;"
+            .to_owned(),
         // What is read may be another word for each thread.
         "setp.eq.u32 %p2, %r2, 5;\nld.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra O;\n\
          bar.red.popc.u32 %r3, 0, %p2;\nO:\nbar.sync 0;"
@@ -58,6 +62,7 @@ fn reductions_that_meet_other_barriers() {
         }
     }
     let alike = [
+        "setp.eq.u32 %p2, %r2, 5;\nmov.u32 %r4, %ntid.x;\nbar.red.or.pred %p3, 1, %r4, %p2;\nbar.sync 1, %r4;",
         "setp.eq.u32 %p2, %r1, 5;\nbar.sync 0;\nbar.red.popc.u32 %r3, 0, %p2;\nbar.red.and.pred %p3, 0, %p2;\nbar.sync 0;",
         // The launch decides, for all threads alike.
         "setp.eq.u32 %p2, %r2, 5;\n@%p2 bra D;\nbar.red.popc.u32 %r3, 0, %p2;\nbra O;\nD:\nbar.sync 0;\nO:\nbar.sync 0;",

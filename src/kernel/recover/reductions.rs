@@ -7,7 +7,7 @@
 //! Threads are shown to do so by their control flow. Up to the last barrier of a number, every branch that may lead to different
 //! barriers of this number depends on nothing that differs between threads: parameters, where the CTA is, and the results of
 //! reductions of all threads. So the n-th barrier of each thread is the same instruction. Each of these barriers takes all threads
-//! that have not ended, and a thread that waits comes to no further one. So those that meet are the n-th of each. A thread
+//! that have not ended, and a thread that waits comes to no further one. Its count may be `%ntid.x`. So those that meet are the n-th of each. A thread
 //! that takes a way without further barriers of this number meets nobody there.
 //!
 //! Source: PTX ISA, "bar, barrier".
@@ -117,7 +117,7 @@ fn comes_alike(kernel: &Kernel, graph: &Graph, barrier: &Operand) -> bool {
             && match visit.threads {
                 None => true,
                 Some(Operand::Constant(threads)) => most.is_some_and(|most| threads >= most),
-                Some(Operand::Register(_)) => false,
+                Some(Operand::Register(register)) => counts_all(kernel, register),
             }
     };
     let mut ahead: BTreeSet<BlockId> = BTreeSet::new();
@@ -152,6 +152,21 @@ fn comes_alike(kernel: &Kernel, graph: &Graph, barrier: &Operand) -> bool {
             .filter(|one| visit_at(barrier, one).is_some());
         !differing.blocks.contains(at) && visits.all(|one| !differing.is_guarded(one))
     })
+}
+
+/// Whether a register holds how many threads a CTA has: `%ntid.x` where there is one axis.
+fn counts_all(kernel: &Kernel, register: RegisterId) -> bool {
+    let most = kernel.bounds.required_threads.or(kernel.bounds.max_threads);
+    let operations = kernel.blocks.iter().flat_map(|block| &block.operations);
+    let mut all = operations
+        .filter(|one| one.kind.results().contains(&register))
+        .peekable();
+    let reads = |one: &Operation| {
+        let special = Special::CtaThreads(0);
+        one.guard.is_none()
+            && matches!(one.kind, OperationKind::Special { special: read, .. } if read == special)
+    };
+    matches!(most, Some([_, 1, 1])) && all.peek().is_some() && all.all(reads)
 }
 
 /// What may differ between the threads of a CTA that are still in some blocks: registers, and whether blocks are executed.
