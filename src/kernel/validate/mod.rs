@@ -103,7 +103,17 @@ impl fmt::Display for Validation {
             "at {} launches, {} events",
             self.compared.len(),
             self.events
-        )
+        )?;
+        match (self.skipped, &self.reason) {
+            (0, _) | (_, None) => Ok(()),
+            (skipped, Some(reason)) => {
+                let one: String = reason.chars().filter(|c| !c.is_control()).collect();
+                write!(
+                    formatter,
+                    "; {skipped} more were left out, the first since {one}"
+                )
+            }
+        }
     }
 }
 
