@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// How many bytes of memory a mask has at most.
-const MOST_BYTES: u64 = 1 << 35;
+/// How many bytes of memory a mask behind one pointer has.
+pub const MOST_BYTES: u64 = 1 << 35;
 
 /// Which words are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,6 +21,8 @@ pub enum Filling {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mask {
     pub begin: u64,
+    /// How many bytes it has.
+    pub size: u64,
     /// Of a word.
     pub bytes: u32,
     pub zeros: Filling,
@@ -34,7 +36,7 @@ impl Mask {
     pub fn byte(&self, address: u64) -> Option<u8> {
         let at = address
             .checked_sub(self.begin)
-            .filter(|at| *at < MOST_BYTES)?;
+            .filter(|at| *at < self.size)?;
         let bytes = u64::from(self.bytes.max(1));
         let (word, byte) = (at / bytes, at % bytes);
         let chance = mixed(word);

@@ -51,6 +51,7 @@ pub use launch::Launch;
 pub use launch::Waits;
 pub use launch::default_pointer;
 pub use mask::Filling;
+pub use mask::MOST_BYTES;
 pub use mask::Mask;
 pub use print::text;
 pub use run::run;

@@ -160,12 +160,25 @@ fn words_that_may_change_are_no_entries() {
     }
 }
 
+fn recovered(source: &str) -> super::Lift {
+    let module = crate::ptx::read(source).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let shape = crate::recover::Shape {
+        threads: [64, 1, 1],
+        cluster: [1, 1, 1],
+    };
+    super::lift(&module.kernels[0], shape, || false).unwrap_or_else(|why| panic!("{why:?}"))
+}
+
+/// Whether a condition is a function of which nothing is known: then no hang is reported.
+fn is_any_function(source: &str) -> bool {
+    let lift = recovered(source);
+    lift.text.contains("  // where words of memory pass a test") && !lift.exact
+}
+
 /// Two indices that might be one word, and a word outside of its row.
 #[test]
-fn indices_that_may_leave_their_row_are_refused() {
+fn words_at_indices_that_may_leave_their_row_are_not_free() {
     for index in [
-        // Before the pointer, or the end of the row before.
-        "add.u32 %r8, %r5, %r6;\nadd.s32 %r8, %r8, -1;",
         // Beyond the end.
         "add.u32 %r8, %r5, %r6;\nadd.s32 %r8, %r8, 1;",
         // Rows of another length than the loop is.
@@ -175,14 +188,19 @@ fn indices_that_may_leave_their_row_are_refused() {
         // A column of rows as long as there are CTAs would be one of these, if there were so many.
         "mad.lo.u32 %r8, %r6, %r7, %r3;",
     ] {
-        let text = shown(&kernel(index, LOAD, TEST));
-        assert!(text.contains("depends on memory at an"), "{index}: {text}");
+        assert!(is_any_function(&kernel(index, LOAD, TEST)), "{index}");
     }
+    // Before the pointer, or the end of the row before.
+    let text = shown(&kernel(
+        "add.u32 %r8, %r5, %r6;\nadd.s32 %r8, %r8, -1;",
+        LOAD,
+        TEST,
+    ));
+    assert!(text.contains("depends on memory at an"), "{text}");
 }
 
-/// One memory is read in one way only.
 #[test]
-fn memory_that_is_read_in_two_ways_is_refused() {
+fn memory_that_is_read_in_two_ways_is_not_free() {
     let test = "setp.eq.u32 %p5, %r9, 0;\nsetp.eq.u32 %p6, %r11, 0;\nand.pred %p3, %p5, %p6;";
     for load in [
         // Bytes, too.
@@ -191,11 +209,7 @@ fn memory_that_is_read_in_two_ways_is_refused() {
         "mul.wide.u32 %rd8, %r6, 4;\nadd.u64 %rd9, %rd2, %rd8;\nld.global.nc.u32 %r11, [%rd9];",
     ] {
         let both = format!("{LOAD}\n{load}");
-        let text = shown(&kernel(INDEX, &both, test));
-        assert!(
-            text.contains("memory that is read with different widths"),
-            "{load}: {text}"
-        );
+        assert!(is_any_function(&kernel(INDEX, &both, test)), "{load}");
     }
     // As a number.
     let number = "ld.global.nc.u32 %r4, [%rd2];";
@@ -243,15 +257,7 @@ fn other_conditions_on_words_are_patterns() {
 /// Entries of two conditions on one word are not free of each other: a run that contradicts them is none of the kernel.
 #[test]
 fn two_conditions_on_one_word_are_not_exact() {
-    let recovered = |test: &str| {
-        let text = kernel(INDEX, LOAD, test);
-        let module = crate::ptx::read(&text).unwrap_or_else(|errors| panic!("{errors:?}"));
-        let shape = crate::recover::Shape {
-            threads: [64, 1, 1],
-            cluster: [1, 1, 1],
-        };
-        super::lift(&module.kernels[0], shape, || false).unwrap_or_else(|why| panic!("{why:?}"))
-    };
+    let recovered = |test: &str| recovered(&kernel(INDEX, LOAD, test));
     let one = recovered("setp.gt.s32 %p3, %r9, 3;");
     assert!(one.exact, "{}", one.text);
     let second =
@@ -261,16 +267,15 @@ fn two_conditions_on_one_word_are_not_exact() {
     assert!(!two.exact, "{}", two.text);
 }
 
-/// What is compared with something else that moves is no condition on the word alone, and neither is what no word passes.
+/// What is compared with something else is no condition on the word alone.
 #[test]
-fn comparisons_with_what_moves_are_refused() {
+fn comparisons_with_what_moves_are_functions() {
     for test in [
         "setp.eq.u32 %p3, %r9, %r6;",
         "setp.gt.s32 %p3, %r9, %r7;",
         "add.u32 %r10, %r9, %r6;\nsetp.eq.u32 %p3, %r10, 3;",
     ] {
-        let text = shown(&kernel(INDEX, LOAD, test));
-        assert!(text.starts_with("line "), "{test}: {text}");
+        assert!(is_any_function(&kernel(INDEX, LOAD, test)), "{test}");
     }
 }
 
@@ -298,12 +303,16 @@ fn lanes_that_go_the_same_way_by_a_word_take_it_for_unwritten() {
     );
 }
 
-/// A byte that is cut out of a number wraps around, whatever is assumed of indices.
+/// A byte that is cut out of a number wraps around, whatever is assumed of indices. There are 256 of them.
 #[test]
 fn indices_that_wrap_around_are_no_sums() {
     let byte = "add.u32 %r8, %r5, %r6;\nand.b32 %r8, %r8, 255;";
-    let text = shown(&kernel(byte, LOAD, TEST));
-    assert!(text.starts_with("line "), "{text}");
+    insta::assert_snapshot!(shown(&kernel(byte, LOAD, TEST)), @"
+    pattern at_mask[256]  // where the memory is not 0
+    role warp0 warp {
+        for i in 0..n {  // line 37
+            if at_mask[((computed + i) % 256)] {  // line 37
+    ");
 }
 
 /// What is written behind another parameter does not reach the words, as long as the two point to different memory.

@@ -9,6 +9,7 @@ use crate::ir::Kernel;
 use crate::ir::Special;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
+use crate::recover::launch::wide_parameter;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::Origin;
 use crate::recover::number::Atomic;
@@ -47,6 +48,27 @@ pub fn behind(inputs: &Inputs, used: &BTreeSet<u32>) -> Words {
     words
 }
 
+/// The words of 4 bytes that functions of words of memory compare these with, or index them by.
+pub fn behind_functions(inputs: &Inputs, terms: &Terms) -> Words {
+    let mut words = Words::new();
+    let functions = inputs.memories.iter().filter(|memory| memory.is_function());
+    for test in functions.filter_map(|memory| memory.test.as_ref()) {
+        let parts = terms.parts(test.term).into_iter();
+        let wide: BTreeSet<u32> = parts
+            .filter_map(|part| wide_parameter(part, terms))
+            .flat_map(|at| [at, at.saturating_add(4)])
+            .collect();
+        for atom in terms.atoms(test.term).iter() {
+            if let Atom::Parameter { offset } = atom
+                && !wide.contains(offset)
+            {
+                words.insert(Word::Parameter(*offset));
+            }
+        }
+    }
+    words
+}
+
 /// The inputs that inputs are computed from, themselves included.
 pub fn closure(inputs: &Inputs, used: &BTreeSet<u32>) -> BTreeSet<u32> {
     let mut all = BTreeSet::new();
@@ -75,7 +97,7 @@ pub fn parameter(launch: &Launch, offset: u32) -> u32 {
     u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])
 }
 
-fn special(launch: &Launch, special: Special) -> Option<u32> {
+pub fn special(launch: &Launch, special: Special) -> Option<u32> {
     let axis = |of: [u32; 3], axis: u8| of.get(usize::from(axis)).copied();
     Some(match special {
         Special::CtaIndex(at) => axis(launch.cta, at)?,
@@ -108,7 +130,10 @@ pub fn fill_memory(
     let origins = wanted
         .iter()
         .filter_map(|input| inputs.origins.get(*input as usize));
-    for term in origins.flat_map(Origin::terms) {
+    // What functions of words compare these with is given by other words.
+    let functions = inputs.memories.iter().filter(|memory| memory.is_function());
+    let functions = functions.filter_map(|memory| memory.test.as_ref().map(|test| test.term));
+    for term in origins.flat_map(Origin::terms).chain(functions) {
         for word in terms.memory_in(term) {
             let Some((address, bytes)) = place(word, launch, terms) else {
                 continue;

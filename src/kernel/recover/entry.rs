@@ -81,8 +81,25 @@ pub struct Memory {
 /// more than the words do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Test {
-    /// The condition, over [`super::term::Atom::Tested`].
     pub term: TermId,
     /// In words.
     pub said: String,
+    pub about: About,
+}
+
+/// What the condition of a test is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// The word at the indices: over [`super::term::Atom::Tested`].
+    Word,
+    /// Words at addresses that the indices decide: over [`super::term::Atom::Coordinate`] and what the launch gives.
+    Places,
+}
+
+impl Memory {
+    /// Whether its entries are conditions on more than the word at their indices.
+    pub fn is_function(&self) -> bool {
+        let test = self.test.as_ref();
+        test.is_some_and(|test| test.about == About::Places)
+    }
 }

@@ -491,6 +491,12 @@ pub fn greatest(
                 greatest(&last, counts, turn)?
             }
             Atomic::Input(input) if Some(*input) != turn => Number::of(atomic.clone()),
+            // In `0..divisor`.
+            Atomic::Remainder(_, divisor) if *factor > 0 => Number::constant(divisor - 1),
+            Atomic::Remainder(..) => Number::default(),
+            Atomic::Quotient(inner, divisor) if *factor > 0 => {
+                greatest(inner, counts, turn)?.divided(*divisor)?
+            }
             _ => return None,
         };
         sum = sum.plus(&most.times(*factor)?)?;

@@ -91,11 +91,11 @@ pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms, index: Option<u3
 }
 
 impl Inputs {
-    /// Whether entries are free of each other: of one word, there is one test.
+    /// Whether entries are free of each other: of one word, there is one test, and that is about no other.
     pub fn entries_are_free(&self) -> bool {
         let mut pointers = BTreeSet::new();
         let mut memories = self.memories.iter();
-        memories.all(|memory| pointers.insert(memory.pointer))
+        memories.all(|memory| !memory.is_function() && pointers.insert(memory.pointer))
     }
 
     /// Whether some input is computed from a word of memory, or an entry was made.
@@ -141,7 +141,7 @@ pub fn refuse_both(roles: &[Role], inputs: &Inputs, terms: &Terms) -> Result<(),
         let pointers = pointers.filter_map(|part| wide_parameter(part, terms));
         let of_entries = |pointer: u32| {
             let mut memories = inputs.memories.iter();
-            memories.any(|memory| memory.pointer == pointer)
+            memories.any(|memory| memory.pointer == pointer && !memory.is_function())
         };
         if pointers.into_iter().any(of_entries) {
             return refuse(

@@ -87,6 +87,7 @@ pub mod sketch;
 pub mod slice;
 mod taken;
 pub mod term;
+pub mod terms_at;
 pub mod tests_of_words;
 mod together;
 mod transactions;

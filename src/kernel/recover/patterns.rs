@@ -6,11 +6,14 @@
 //!   rows of the memory these are does not matter;
 //! - where CTAs wait for each other, there are as many as there are CTAs;
 //! - an index that loops count has the greatest value that their counts give it.
+//!
+//! The coordinates of functions of words have no widths. Each has room in the way of a first index.
 
 use std::collections::BTreeMap;
 
 use crate::ir::Location;
 use crate::recover::entry::Entry;
+use crate::recover::entry::Memory;
 use crate::recover::grid::Grid;
 use crate::recover::grid::greatest;
 use crate::recover::lower::Inputs;
@@ -31,6 +34,7 @@ use crate::recover::written::written;
 
 const ENDLESS: &str =
     "the launch does not give the number of rows of an array that decides about synchronization";
+const OF_CTAS: &str = "what an array decides about waits between CTAs depends on the number of the CTA, and on more than one word";
 const OTHER: &str = "an array that decides about waits between CTAs is indexed by the number of the CTA in some loads, but not in all";
 
 /// How many values an index has.
@@ -116,23 +120,37 @@ impl Patterns {
             );
         }
         let turn = grid.and_then(|grid| grid.turn);
-        // The first index of each, and the greatest value of it.
+        let is_function = |memory: u32| {
+            let own = inputs.memories.get(memory as usize);
+            own.is_some_and(Memory::is_function)
+        };
+        // The first index of each, and the greatest value of it. Of functions, all that come behind as well.
         let mut firsts: BTreeMap<u32, Vec<(Number, Option<Extent>)>> = BTreeMap::new();
+        let mut behind: BTreeMap<(u32, usize), Vec<Option<Extent>>> = BTreeMap::new();
         for role in &mut *roles {
             let counts = counts(&role.lines);
             entries(&mut role.lines, &mut |entry| {
-                let Some(first) = entry.indices.first().cloned() else {
+                let extent = |index: &Number| {
+                    extent(index, &counts, turn).map(|extent| match extent {
+                        Extent::Number(number) => Extent::Number(natural(number, inputs, &counts)),
+                        ctas => ctas,
+                    })
+                };
+                let Some((first, others)) = entry.indices.split_first() else {
                     return;
                 };
-                let extent = extent(&first, &counts, turn).map(|extent| match extent {
-                    Extent::Number(number) => Extent::Number(natural(number, inputs, &counts)),
-                    ctas => ctas,
-                });
-                firsts
-                    .entry(entry.memory)
-                    .or_default()
-                    .push((first, extent));
+                let all = firsts.entry(entry.memory).or_default();
+                all.push((first.clone(), extent(first)));
+                if is_function(entry.memory) {
+                    for (at, index) in others.iter().enumerate() {
+                        let all = behind.entry((entry.memory, at)).or_default();
+                        all.push(extent(index));
+                    }
+                }
             });
+        }
+        if grid.is_some() && firsts.keys().any(|memory| is_function(*memory)) {
+            return refuse(OF_CTAS, &nowhere);
         }
         let mut patterns = Self::default();
         for (memory, firsts) in firsts {
@@ -165,6 +183,9 @@ impl Patterns {
             }
             let natural = |width| natural(width, inputs, &BTreeMap::new());
             extents.extend(widths.into_iter().map(natural).map(Extent::Number));
+            for (_, all) in behind.range((memory, 0)..=(memory, usize::MAX)) {
+                extents.push(joined(all.iter().map(Option::as_ref))?);
+            }
             patterns.all.push(Pattern {
                 memory,
                 name: patterns.name(memory, inputs, grid),

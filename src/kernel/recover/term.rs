@@ -46,6 +46,8 @@ pub enum Atom {
     Opaque(u32),
     /// The word of memory that a test is about, in the test alone.
     Tested,
+    /// A number that loops count, in the function that a pattern is of alone.
+    Coordinate(u32),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -11,6 +11,7 @@ use super::expand::Way;
 use super::units::units;
 use crate::interpret::Filling;
 use crate::interpret::Launch;
+use crate::interpret::MOST_BYTES;
 use crate::interpret::Mask;
 use crate::interpret::default_pointer;
 use crate::ir::Kernel;
@@ -89,6 +90,7 @@ pub fn choose(
     let mut wanted = at_launch::closure(inputs, &used(roles));
     wanted.extend(words_of(roles));
     let mut varied = at_launch::behind(inputs, &wanted);
+    varied.extend(at_launch::behind_functions(inputs, &arena.terms));
     // Where memory begins does not matter, only what lies there.
     for pointer in &arena.unwritten.pointers {
         for word in [*pointer, pointer.saturating_add(4)] {
@@ -192,6 +194,7 @@ pub fn choose(
             sides.filter_map(|(at, side)| Some((None, (at, usize::MAX, i128::from(side?))))),
         );
         let entries = Entries {
+            terms: &arena.terms,
             memories: &inputs.memories,
             tests,
             launch: &launch,
@@ -228,11 +231,14 @@ fn of_cta((line, part, value): Way, launch: &Launch) -> Way {
     (line, launch.cta.iter().fold(part, index), value)
 }
 
+/// Words that functions are asked of.
+const WORDS: [u64; 8] = [0, 1, 2, 3, 1, 0, 5, 8];
+
 /// What lies in the memory that entries are of: nothing but zeros, none, few or many. It lies where no other pointer points to.
 fn masks((inputs, tests): (&Inputs, &Tests), launch: &mut Launch, number: usize) -> Vec<Mask> {
     let mut masks: Vec<(u32, Mask)> = Vec::new();
     for (at, memory) in inputs.memories.iter().enumerate() {
-        if masks.iter().any(|(pointer, _)| *pointer == memory.pointer) {
+        if memory.is_function() || masks.iter().any(|(pointer, _)| *pointer == memory.pointer) {
             continue;
         }
         let begin = default_pointer(FAR.saturating_add(at));
@@ -249,13 +255,29 @@ fn masks((inputs, tests): (&Inputs, &Tests), launch: &mut Launch, number: usize)
         };
         let mask = Mask {
             begin,
+            size: MOST_BYTES,
             bytes: memory.bytes,
             zeros,
             words: tests.words(memory.pointer),
         };
         masks.push((memory.pointer, mask));
     }
-    masks.into_iter().map(|(_, mask)| mask).collect()
+    let mut masks: Vec<Mask> = masks.into_iter().map(|(_, mask)| mask).collect();
+    // Functions read anywhere.
+    let bytes = inputs.memories.iter().filter(|memory| memory.is_function());
+    if let Some(bytes) = bytes.map(|memory| memory.bytes).min() {
+        masks.push(Mask {
+            begin: 0,
+            size: u64::MAX,
+            bytes,
+            zeros: Filling::Some {
+                of_8: 4,
+                seed: number as u64,
+            },
+            words: WORDS.to_vec(),
+        });
+    }
+    masks
 }
 
 /// Which of two inputs is greater, for each two: roles that wait for each other may do so unequally often.

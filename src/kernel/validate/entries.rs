@@ -3,10 +3,15 @@
 use std::collections::BTreeMap;
 
 use crate::interpret::Launch;
+use crate::meaning::Word;
+use crate::recover::at_launch;
 use crate::recover::entry::Entry;
 use crate::recover::entry::Memory;
 use crate::recover::lower::Inputs;
+use crate::recover::term::Atom;
+use crate::recover::term::TermId;
 use crate::recover::term::Terms;
+use crate::recover::terms_at::Values;
 use crate::recover::tests_of_words::passes;
 use crate::recover::tests_of_words::samples;
 
@@ -25,7 +30,9 @@ impl Tests {
         let mut words: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         for memory in &inputs.memories {
             words.entry(memory.pointer).or_default();
-            let Some(test) = &memory.test else { continue };
+            let Some(test) = memory.test.as_ref().filter(|_| !memory.is_function()) else {
+                continue;
+            };
             let [passing, failing] = samples(test.term, terms);
             for at in 0..passing.len().max(failing.len()) {
                 for kind in [&passing, &failing] {
@@ -71,6 +78,7 @@ impl Tests {
 /// The memory of a launch of which entries are.
 #[derive(Clone, Copy)]
 pub struct Entries<'a> {
+    pub terms: &'a Terms,
     pub memories: &'a [Memory],
     pub tests: &'a Tests,
     pub launch: &'a Launch,
@@ -81,6 +89,9 @@ impl Entries<'_> {
     pub fn value(&self, entry: &Entry) -> Option<i128> {
         let at = usize::try_from(entry.memory).ok()?;
         let memory = self.memories.get(at)?;
+        if let Some(test) = memory.test.as_ref().filter(|_| memory.is_function()) {
+            return self.of_function(test.term, entry);
+        }
         let place = u64::try_from(entry.place()?).ok()?;
         let given = self.launch.given(memory.pointer, 8)?;
         let begin = u64::from_le_bytes(given.try_into().ok()?);
@@ -104,5 +115,29 @@ impl Entries<'_> {
                 .map(|passes| i128::from(*passes)),
             None => Some(i128::from(!is_zero)),
         }
+    }
+
+    /// What a function is at numbers.
+    fn of_function(&self, term: TermId, entry: &Entry) -> Option<i128> {
+        let word = |number: i128, width| Word::new(number.cast_unsigned(), width);
+        let values = Values {
+            terms: self.terms,
+            atom: &|atom, width| {
+                Some(match atom {
+                    Atom::Coordinate(at) => {
+                        word(entry.indices.get(at as usize)?.as_constant()?, width)
+                    }
+                    Atom::Parameter { offset } => {
+                        word(at_launch::parameter(self.launch, offset).into(), width)
+                    }
+                    Atom::Special(which) => {
+                        word(at_launch::special(self.launch, which)?.into(), width)
+                    }
+                    _ => return None,
+                })
+            },
+            byte: &|address| self.launch.unwritten_byte(address),
+        };
+        values.of(term).map(|truth| i128::from(truth.bits & 1 == 1))
     }
 }

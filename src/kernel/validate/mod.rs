@@ -202,6 +202,7 @@ pub fn validate(
         let mut events = 0;
         for role in roles {
             let entries = Entries {
+                terms: &arena.terms,
                 memories: &inputs.memories,
                 tests: &tests,
                 launch: &launch,

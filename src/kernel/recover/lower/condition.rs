@@ -22,6 +22,11 @@ use crate::recover::tree::Statement;
 impl Lowerer<'_> {
     /// A term of 1 bit as a condition.
     pub(super) fn condition(&mut self, term: TermId) -> Option<Condition> {
+        let condition = self.condition_of(term);
+        condition.or_else(|| self.asked(term))
+    }
+
+    fn condition_of(&mut self, term: TermId) -> Option<Condition> {
         if let Some(truth) = self.arena.terms.truth(term) {
             return Some(Condition::Constant(truth));
         }

@@ -16,6 +16,7 @@ use crate::ir::Special;
 use crate::meaning::Binary;
 use crate::meaning::Relation;
 use crate::meaning::Word;
+use crate::recover::entry::About;
 use crate::recover::entry::Entry;
 use crate::recover::entry::Memory;
 use crate::recover::entry::Test;
@@ -32,7 +33,8 @@ use crate::recover::tests_of_words::samples;
 use crate::recover::tests_of_words::upright;
 use crate::recover::tree::LoopId;
 
-const UNWRAPPED: &str = "indices into memory that decides about synchronization do not wrap around";
+pub(super) const UNWRAPPED: &str =
+    "indices into memory that decides about synchronization do not wrap around";
 
 /// Why a word of memory is no entry.
 const NOT_FOLLOWED: &str = "memory at an address that is not of the form pointer + index";
@@ -51,14 +53,14 @@ const INDEX_BITS: u16 = 32;
 
 /// What is multiplied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Factor {
+pub(super) enum Factor {
     Term(TermId),
     /// The number of a round of a loop.
     Round(LoopId),
 }
 
 /// A sum of products, each with its coefficient.
-type Sum = BTreeMap<Vec<Factor>, i128>;
+pub(super) type Sum = BTreeMap<Vec<Factor>, i128>;
 
 impl Lowerer<'_> {
     /// Whether a word of memory that the rounds of loops decide about is 0, as a condition.
@@ -117,7 +119,14 @@ impl Lowerer<'_> {
             return None;
         }
         let said = said(test, terms);
-        let entry = match self.entry(word, Some(Test { term: test, said })) {
+        let entry = match self.entry(
+            word,
+            Some(Test {
+                term: test,
+                said,
+                about: About::Word,
+            }),
+        ) {
             Ok(entry) => entry,
             Err(reason) => {
                 self.not_entries.insert(word, reason);
@@ -157,7 +166,7 @@ impl Lowerer<'_> {
         sum.values_mut().for_each(|factor| *factor /= size);
         let (indices, widths) = self.indices(&sum).ok_or(OUTSIDE)?;
         let mut known = self.inputs.memories.iter();
-        let at_pointer = |memory: &&Memory| memory.pointer == pointer;
+        let at_pointer = |memory: &&Memory| memory.pointer == pointer && !memory.is_function();
         if known
             .clone()
             .filter(at_pointer)
@@ -190,7 +199,7 @@ impl Lowerer<'_> {
     }
 
     /// The name of the parameter at a place, of which there is no other part.
-    fn parameter_at(&self, pointer: u32) -> Option<String> {
+    pub(super) fn parameter_at(&self, pointer: u32) -> Option<String> {
         let parameter = self.kernel.parameters.iter().find(|parameter| {
             (parameter.offset..parameter.offset.saturating_add(parameter.size)).contains(&pointer)
         })?;
@@ -225,7 +234,7 @@ impl Lowerer<'_> {
     }
 
     /// A term as a sum of products. `wraps` says whether that takes for granted that nothing wraps around.
-    fn sum_of(&mut self, term: TermId, wraps: &mut bool) -> Option<Sum> {
+    pub(super) fn sum_of(&mut self, term: TermId, wraps: &mut bool) -> Option<Sum> {
         let width = self.arena.terms.width_of(term);
         let one = |factor: Factor| Sum::from([(vec![factor], 1)]);
         match self.arena.terms.node(term).clone() {
@@ -289,7 +298,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn factor(&mut self, factor: Factor) -> Option<Number> {
+    pub(super) fn factor(&mut self, factor: Factor) -> Option<Number> {
         match factor {
             Factor::Term(term) => self.number_or_state(term),
             Factor::Round(index) => Some(Number::of(Atomic::Index(index))),

@@ -1,5 +1,6 @@
 //! From a warp's tree over terms to a role over integers: trip counts, counters, ring states, objects.
 
+mod asked;
 mod at_once;
 mod begun;
 mod called;

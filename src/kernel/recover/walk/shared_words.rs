@@ -204,7 +204,8 @@ impl Walker<'_> {
                     | Atom::Response(_)
                     | Atom::Handed(_)
                     | Atom::Opaque(_)
-                    | Atom::Tested => false,
+                    | Atom::Tested
+                    | Atom::Coordinate(_) => false,
                 });
                 for byte in 0..bytes {
                     let offset = first.offset.wrapping_add(index * bytes + byte);
