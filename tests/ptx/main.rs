@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod aborts;
 mod again;
 mod believed;
 mod calls;

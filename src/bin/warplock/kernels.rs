@@ -17,6 +17,7 @@ use warplock::report::style::Style;
 use warplock::report::text::visible;
 use warplock::text::Diagnostic;
 use warplock_kernel::ir::Kernel;
+use warplock_kernel::recover;
 
 use crate::failure::Failure;
 use crate::graphs;
@@ -224,6 +225,11 @@ impl Entry<'_> {
                     misuse: true,
                 }));
             }
+        }
+        if recover::may_abort(kernel) {
+            lifted.exact = false;
+            // A trap may lie before the hang at these, too.
+            lifted.launches.clear();
         }
         Ok(Ok(lifted))
     }

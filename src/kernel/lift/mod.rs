@@ -20,6 +20,7 @@ use crate::recover::in_step;
 use crate::recover::in_time;
 use crate::recover::is_unnoticed;
 use crate::recover::laid_out;
+use crate::recover::may_abort;
 use crate::recover::meet_alike;
 use crate::recover::object_of;
 use crate::recover::outside;
@@ -58,8 +59,8 @@ pub struct Lift {
     pub lines: Vec<Option<u32>>,
     /// A text whose proofs are proofs of the first one, if there is one. Its counterexamples may be none.
     pub by_warp: Option<Text>,
-    /// Whether a counterexample is one of a launch. Where it is not, parameters depend on each other, or a warp waits for
-    /// warps that may have ended, which the hardware does not wait for.
+    /// Whether a counterexample is one of a launch. Where it is not, parameters depend on each other, a warp waits for warps
+    /// that may have ended, which the hardware does not wait for, or the kernel may abort before.
     pub exact: bool,
     /// Launches whose counterexamples are those of the protocol at these values of its parameters, the smallest values
     /// first.
@@ -136,7 +137,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     // Which rows of memory a CTA looks at is no part of the text.
     let shown = laid_out(&roles, &inputs, grid.as_ref())?;
     let free = inputs.entries_are_free() && are_free(&shown, &inputs, &arena.terms, index);
-    let exact = refutes && of_launches && free;
+    let exact = refutes && of_launches && free && !may_abort(original);
     for role in &mut roles {
         behind_expectations(&mut role.lines);
     }
@@ -251,7 +252,7 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     let refutes = refutes && phased.is_none() && !arena.wider;
     let shown = laid_out(&roles, &inputs, None)?;
     let free = inputs.entries_are_free() && are_free(&shown, &inputs, &arena.terms, None);
-    let exact = refutes && free;
+    let exact = refutes && free && !may_abort(original);
     let registers = Registers {
         counted: Counted::Still,
         apart: false,

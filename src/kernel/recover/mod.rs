@@ -1,6 +1,7 @@
 //! From a kernel to its roles over integers, and to their text: a slice of the graph is walked with terms, what loops carry
 //! is solved, and what the warps do is lowered, put together and written.
 
+mod aborts;
 mod addresses;
 mod alike;
 mod apart;
@@ -103,6 +104,7 @@ mod written;
 mod written_data;
 mod written_grid;
 
+pub use aborts::may_abort;
 pub use coarse::coarsen;
 pub use completed::without_completed;
 pub use counters::with_counters;

@@ -483,7 +483,7 @@ fn not_wrapping(text: &str) -> Option<&str> {
 
 /// Why a counterexample of a recovered protocol is none of its kernel.
 pub const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
-    each other, or a warp waits for warps that may have ended";
+    each other, a warp waits for warps that may have ended, or the kernel may abort before it hangs";
 
 /// How long the first of several protocols is looked at before the others, as most are decided in much less.
 const FIRST_TIME: Duration = Duration::from_secs(10);
