@@ -1216,6 +1216,8 @@ impl Walker<'_> {
         for _ in 0..12 {
             let id = *self.loops;
             *self.loops += 1;
+            // A test in front of the loop is not made in its rounds: what it found may be out of date from the second one on.
+            *self.events += 1;
             let mut start = path.clone();
             start.condition = self.terms.constant(1, 1);
             start.waited = waited;
