@@ -40,6 +40,14 @@ pub struct Texts<'a> {
     pub kernel: Option<&'a [Option<usize>]>,
 }
 
+impl Texts<'_> {
+    /// Whether a place is in the file itself. One without a file is.
+    fn has(&self, place: &Place) -> bool {
+        let file = place.file.as_deref();
+        file.is_none_or(|file| name_of(file) == name_of(self.file))
+    }
+}
+
 /// What a thread that was seen is to this protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Is {
@@ -91,7 +99,13 @@ pub fn bind<'o>(protocol: &Protocol, texts: Texts<'_>, observation: &'o Observat
                 running = running.or(Some(place.clone()));
             }
         }
+        // A line of a kernel's library may stand for any wait for a parity, and a protocol may name lines of its kernel.
+        let is_own = texts.kernel.is_none()
+            && sites.iter().all(|site| site.places.len() < 2)
+            && !seen.places.is_empty()
+            && seen.places.iter().all(|place| texts.has(place));
         match (running, seen.parity) {
+            (running, Some(_)) if is_own => running.map_or(Is::Elsewhere, Is::Running),
             (Some(place), None) => Is::Running(place),
             (_, Some(_)) => {
                 let all = sites.iter().filter(|site| site.parity);

@@ -215,6 +215,31 @@ fn lines_of_another_kernel() {
     ");
 }
 
+/// A parity beside the line makes no wait of it: line 7 declares the barrier, and line 12 waits.
+#[test]
+fn lines_at_which_nobody_waits_for_a_parity() {
+    let ring = "protocol ring\n\nparam S in 1..=4\nparam N in 0..\n\n\
+        mbarrier full[S] { arrivals: 1 }\nmbarrier empty[S] { arrivals: 1 }\n\n\
+        role load {\n    var p = producer(S)\n    for k in 0..N {\n        wait empty[p.index] p.phase\n        \
+        arrive full[p.index]\n        advance p\n    }\n}\n\n\
+        role math {\n    var c = consumer(S)\n    for k in 0..N {\n        wait full[c.index] c.phase\n        \
+        arrive empty[c.index]\n        advance c\n    }\n}\n";
+    let said = |line: u32| {
+        let folder = Folder::new();
+        folder.file("ring.wlk", ring);
+        folder.file("seen.txt", format!("warp line parity\n0 {line} 0\n"));
+        folder.run(&["hang", "ring.wlk", "--from", "seen.txt"])
+    };
+    let declared = said(7);
+    assert!(declared.starts_with("exit 4\n"), "{declared}");
+    assert!(
+        declared.contains("line 7, parity 0: no line of this kernel"),
+        "{declared}"
+    );
+    let waits = said(12);
+    assert!(waits.contains("waits for empty[0] parity 0"), "{waits}");
+}
+
 #[test]
 fn nothing_that_is_understood() {
     insta::assert_snapshot!(hang("k", "the kernel hangs, please help\n", &[]), @r"
