@@ -1,4 +1,5 @@
-//! From where an address comes: followed back through operations that assign their registers once and always.
+//! Follows an address back to where it comes from, through registers that exactly one operation
+//! without a guard assigns.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +38,7 @@ impl<'a> Addresses<'a> {
         Self { definitions }
     }
 
-    /// What assigns a register, if that is one operation, and always.
+    /// The operation that assigns a register, if it is the only one and has no guard.
     pub fn definition(&self, operand: Operand) -> Option<&'a OperationKind> {
         match operand {
             Operand::Register(register) => *self.definitions.get(register.0 as usize)?,
@@ -67,7 +68,8 @@ impl<'a> Addresses<'a> {
         }
     }
 
-    /// The variable and the offset in bytes of an address that is the same for all threads.
+    /// The variable and the offset in bytes of an address, if these are known and the same for all
+    /// threads.
     pub fn place(&self, operand: Operand) -> Option<(VariableId, u64)> {
         let places = self.places(operand);
         match places.as_slice() {
@@ -76,8 +78,8 @@ impl<'a> Addresses<'a> {
         }
     }
 
-    /// The variables and the offsets in bytes that an address may be, whichever CTA of the cluster it is of; `None` stands for
-    /// others.
+    /// The variables and offsets in bytes that an address may denote, in whichever CTA of the
+    /// cluster. `None` stands for an address that is not known.
     pub fn places(&self, operand: Operand) -> Vec<Option<(VariableId, u64)>> {
         let mut found = Vec::new();
         self.places_in(operand, 0, MOST_STEPS, &mut found);
@@ -127,7 +129,7 @@ impl<'a> Addresses<'a> {
         }
     }
 
-    /// The one variable in which an address lies that is a sum with its address.
+    /// The variable that an address lies in, if exactly one variable's address is part of its sum.
     pub fn base(&self, operand: Operand) -> Option<VariableId> {
         self.base_in(operand, MOST_STEPS)
     }

@@ -1,4 +1,4 @@
-//! Lines that are copies of each other but for numbers, places in the source and the numbers of their loops.
+//! Compares lines of roles. Places in the source and the numbers of loops do not count.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::every_line;
 use crate::recover::sketch::every_line_mut;
 
-/// What is left of lines without numbers and places.
+/// The lines without any numbers and places in the source. Copies of lines have the same shape.
 pub fn shape(lines: &[Line]) -> Vec<Line> {
     let mut bare = lines.to_vec();
     misplace(&mut bare);
@@ -21,12 +21,12 @@ pub fn shape(lines: &[Line]) -> Vec<Line> {
     bare
 }
 
-/// Whether lines are the same, from wherever they come.
+/// Whether lines are the same up to places in the source and the numbers of loops.
 pub fn same(a: &[Line], b: &[Line]) -> bool {
     shape(a) == shape(b) && listed(a) == listed(&named_as(b, a))
 }
 
-/// Some of the lines, with the loops and branches around them.
+/// The lines for which `which` holds, with the loops and branches around them.
 pub fn only(lines: &[Line], which: &dyn Fn(&Line) -> bool) -> Vec<Line> {
     let mut kept = Vec::new();
     for line in lines {
@@ -45,20 +45,20 @@ pub fn only(lines: &[Line], which: &dyn Fn(&Line) -> bool) -> Vec<Line> {
     kept
 }
 
-/// The numbers of lines, those of conditions behind the others.
+/// All numbers in the lines. Those in conditions come last.
 pub fn listed(lines: &[Line]) -> Vec<Number> {
     let mut all = Vec::new();
     every(&mut lines.to_vec(), &mut |number| all.push(number.clone()));
     all
 }
 
-/// Does something with every number, also of conditions.
+/// Calls `with` for every number in the lines, also for those in conditions.
 pub fn every(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
     numbers(lines, with);
     conditions(lines, &mut |condition| condition.each_mut(with));
 }
 
-/// Lines of the same shape as others, with the names of their loops.
+/// The lines, with their loops numbered as in `others`, which have the same shape.
 pub fn named_as(lines: &[Line], others: &[Line]) -> Vec<Line> {
     let mut named = lines.to_vec();
     let wanted = loops(others);

@@ -31,12 +31,13 @@ use crate::recover::tree::refuse;
 const APART: &str = "this arrives at an mbarrier with a count, and lanes of a warp arrive there one by one, with another count: when \
                      only some of them have arrived, it may be more than the phase lacks, which is undefined";
 
-/// How the arrivals of instructions come: how many arrivals a lane makes at once, and whether several lanes arrive.
+/// For each instruction that arrives: how many arrivals a lane makes at once, and whether several
+/// lanes arrive one by one.
 #[derive(Debug, Clone, Default)]
 pub struct Came(BTreeMap<Location, (BTreeSet<Number>, bool)>);
 
 impl Came {
-    /// Notes that each of so many lanes arrives with this count.
+    /// Notes an instruction with which `lanes` lanes arrive, each with the count `each`.
     pub fn note(&mut self, location: &Location, each: Number, lanes: u32) {
         let (counts, parts) = self.0.entry(location.clone()).or_default();
         counts.insert(each);
@@ -64,7 +65,8 @@ pub fn refuse_apart(
     came: &Came,
     range_in: &dyn Fn(usize, &Atomic) -> Option<Range>,
 ) -> Result<(), Obstacle> {
-    // Of each array, the counts with where they stand, and whether lanes arrive one by one.
+    // For each array: the counts with the places that use them, and whether lanes arrive one by
+    // one.
     let mut found: BTreeMap<usize, (BTreeMap<Number, &Location>, bool)> = BTreeMap::new();
     for (number, role) in roles.iter().enumerate() {
         each(&role.lines, &mut |action, location| {

@@ -1,4 +1,4 @@
-//! The words of a launch, and what inputs are at them.
+//! The values of a role's inputs at a concrete launch: at its parameters, grid, CTA and memory.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -29,13 +29,13 @@ pub enum Word {
     Index(u8),
 }
 
-/// Words that are varied, and those that stand in a difference.
+/// Words of a launch.
 pub type Words = BTreeSet<Word>;
 
 /// How many iterations of a loop are counted.
 const MOST_TRIPS: i128 = 40;
 
-/// The words behind inputs.
+/// The parameter words that inputs are computed from.
 pub fn behind(inputs: &Inputs, used: &BTreeSet<u32>) -> Words {
     let mut words = Words::new();
     for input in used {
@@ -118,8 +118,8 @@ pub fn special(launch: &Launch, special: Special) -> Option<u32> {
     })
 }
 
-/// Says what lies in the words of memory that inputs are computed from. A word that another one decides about comes
-/// behind it. Bytes that lie in two words are those of the first.
+/// Fills the words of memory that inputs are computed from. If a word decides where another one
+/// lies, that one is filled later. A byte that two words share belongs to the first.
 pub fn fill_memory(
     inputs: &Inputs,
     wanted: &BTreeSet<u32>,
@@ -154,7 +154,7 @@ pub fn fill_memory(
     }
 }
 
-/// Where a word of memory lies at a launch, and in how many bytes.
+/// The address of a word of memory at a launch, and its size in bytes.
 fn place(word: TermId, launch: &Launch, terms: &mut Terms) -> Option<(u64, usize)> {
     let Node::Memory(address) = *terms.node(word) else {
         return None;
@@ -179,7 +179,7 @@ pub fn values(
     terms: &mut Terms,
 ) -> Option<Vec<Option<i128>>> {
     let mut values = vec![None; inputs.all.len()];
-    // An input that is a number over others comes behind them.
+    // An input that is computed from others comes behind them.
     for input in wanted {
         let at = *input as usize;
         let value = value(inputs.origins.get(at)?, launch, terms, &values)?;
@@ -191,8 +191,8 @@ pub fn values(
     Some(values)
 }
 
-/// Whether a launch is one of those that a verdict is about: no input lies outside of its range, whether it occurs or not, and
-/// nothing that inputs or these conditions are computed from is divided by 0.
+/// Whether a verdict covers a launch: all inputs lie inside of their ranges, also those that do not
+/// occur, and nothing that inputs or these conditions are computed from is divided by 0.
 pub fn is_covered(
     inputs: &Inputs,
     conditions: &BTreeSet<TermId>,
@@ -233,7 +233,7 @@ fn lies_in(value: i128, (low, high): (i128, i128)) -> bool {
     (low..=high).contains(&value)
 }
 
-/// The value of an input at a launch, where those before it have these.
+/// The value of an input at a launch, given the values of the inputs before it.
 fn value(
     origin: &Origin,
     launch: &Launch,
@@ -303,7 +303,8 @@ pub fn truth(condition: TermId, launch: &Launch, terms: &mut Terms) -> Option<bo
     terms.truth(constant)
 }
 
-/// What parameter words are compared with in a condition, each by itself.
+/// The parameter words in a condition that are compared by themselves, with what they are compared
+/// with.
 pub fn compared(condition: TermId, terms: &Terms) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
     for part in terms.parts(condition) {
@@ -322,13 +323,13 @@ pub fn compared(condition: TermId, terms: &Terms) -> Vec<(u32, u32)> {
     found
 }
 
-/// The constant that a term is at a launch.
+/// The value of a term at a launch, as a constant.
 fn fixed(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId> {
     let constant = at_launch(term, launch, terms)?;
     terms.value(constant).map(|_| constant)
 }
 
-/// A term with the words of a launch in it.
+/// A term with the words of a launch put in.
 fn at_launch(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId> {
     let mut known: BTreeMap<Atom, TermId> = BTreeMap::new();
     for atom in terms.atoms(term).iter() {
@@ -355,7 +356,7 @@ fn at_launch(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId>
     Some(term)
 }
 
-/// The values of a launch, in words.
+/// The values of a launch, as text.
 pub fn shown(kernel: &Kernel, launch: &Launch, words: &Words) -> String {
     let mut text = format!("grid {:?}, CTA {:?}", launch.grid, launch.cta);
     for (address, bytes) in &launch.memory {

@@ -1,4 +1,5 @@
-//! What is known of the bits of a term: the lowest that are 0, the most that it can be, and the rank in an address.
+//! Facts about the bits of a term: the lowest bits that are 0, an upper bound, and the rank of the
+//! CTA in an address.
 
 use rustc_hash::FxHashMap;
 
@@ -10,12 +11,13 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 
-/// What code ands with an address in the window of a cluster's shared memory to get the same place in the CTA of even rank
-/// in a pair: the rank begins at bit 24. Source: `Sm100MmaPeerBitMask` of CUTLASS.
+/// A mask for addresses in the shared memory window of a cluster. `address & PEER` is the same
+/// place in the CTA of even rank in a pair of CTAs. The rank begins at bit 24. Source:
+/// `Sm100MmaPeerBitMask` of CUTLASS.
 const PEER: u128 = 0xfeff_ffff;
 
 impl Terms {
-    /// How many of the lowest bits are 0 whatever the atoms are.
+    /// How many of the lowest bits are 0 for all values of the atoms.
     pub fn low_zeros(&self, term: TermId) -> u32 {
         let width = u32::from(self.width_of(term));
         match self.node(term) {
@@ -49,7 +51,7 @@ impl Terms {
         }
     }
 
-    /// The most that a term can be, unsigned.
+    /// An upper bound of a term, read as unsigned.
     pub fn most(&self, term: TermId) -> u128 {
         let all = Word::new(u128::MAX, self.width_of(term)).bits;
         match self.node(term) {
@@ -77,7 +79,8 @@ impl Terms {
             Node::Atom(Atom::Special(special)) => match special {
                 Special::CtaIndex(_) => 0x7fff_fffe,
                 Special::GridCtas(_) => 0x7fff_ffff,
-                // They occur where a cluster has two CTAs or more along the axis.
+                // Terms have these only where a cluster has two CTAs or more along the axis, so
+                // there are half as many.
                 Special::ClusterIndex(_) => 0x3fff_fffe,
                 Special::GridClusters(_) => 0x3fff_ffff,
                 _ => all,
@@ -99,7 +102,8 @@ impl Terms {
         }
     }
 
-    /// The address of the same place in the shared memory of another CTA.
+    /// The address of the same place in the shared memory of another CTA. `rank` gives the CTA for
+    /// each one.
     pub fn of_rank(&mut self, address: TermId, rank: &dyn Fn(u32) -> u32) -> TermId {
         let atoms = self.atoms(address);
         let mut with: FxHashMap<Atom, TermId> = FxHashMap::default();
@@ -119,7 +123,8 @@ impl Terms {
         self.substitute(address, &|atom| with.get(&atom).copied())
     }
 
-    /// What a mask gives that clears a bit of the rank in the address of shared memory, and bits that are 0 in it.
+    /// The result of `address & mask`, if the mask clears the lowest bit of the rank, and otherwise
+    /// only bits that are 0 anyway.
     pub(super) fn of_pair(&mut self, address: TermId, mask: u128) -> Option<TermId> {
         let atoms = self.atoms(address);
         let shared = |atom: &Atom| matches!(atom, Atom::Shared { .. });

@@ -1,11 +1,15 @@
-//! Which bytes of shared memory tensor copies write and read: only their tensor maps say how many.
+//! Finds the bytes of shared memory that tensor copies write and read. Only their tensor maps say
+//! how many these are.
 //!
-//! A copy that is alone with the bytes that its mbarrier expects writes as many, one behind the other. Of several, it is taken for
-//! granted, and printed, that each writes up to where the next tensor copy begins, in this stage or another. That has to be
-//! together what is expected. Where one of them is the last in its variable, it writes the rest.
+//! - If one copy alone delivers what its mbarrier expects, it writes as many bytes, without gaps.
+//! - If several copies do so together, each is assumed to write up to where the next tensor copy
+//!   begins, in this stage or another. If one of them is the last in its variable, it writes the
+//!   rest. Together they have to write what is expected.
+//! - A copy out of shared memory is assumed to read what threads have written: from where it begins
+//!   to the end of these bytes, or to where another tensor copy begins. This has to be the same
+//!   number of bytes wherever the copy may begin.
 //!
-//! Of a copy out of shared memory it is taken for granted, and printed, that it reads what threads have written, from where it
-//! begins up to where that ends or another tensor copy begins. That has to be as much wherever the copy may begin.
+//! The assumptions are printed with the verdict.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -27,23 +31,24 @@ use crate::recover::sketch::every_line_mut;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-/// What is taken for granted of several copies at one mbarrier.
+/// Assumed of several copies at one mbarrier.
 pub const SIDE_BY_SIDE: &str = "tensor copies of one phase write up to where the next tensor copy begins, and the last one the rest";
 
-/// What is taken for granted of copies out of shared memory.
+/// Assumed of copies out of shared memory.
 pub const TAKE: &str = "tensor copies out of shared memory take what threads have written, up to where the next begins";
 
-/// A variable of a CTA.
+/// A variable of shared memory in one CTA.
 type Home = (u32, VariableId);
 
-/// Where tensor copies begin.
+/// Where tensor copies begin, for each variable.
 #[derive(Debug, Default)]
 pub struct Begins {
     all: BTreeMap<Home, BTreeSet<i128>>,
 }
 
 impl Begins {
-    /// The places of all tensor copies of the programs of a cluster. Gives nothing where that is not known of one.
+    /// The places of all tensor copies in the programs of a cluster, or nothing if one of them is
+    /// not known.
     pub fn new(kernel: &Kernel, programs: &[&mut Vec<Line>], inputs: &Inputs) -> Option<Self> {
         let mut begins = Self::default();
         let mut is_known = true;
@@ -66,7 +71,8 @@ impl Begins {
         is_known.then_some(begins)
     }
 
-    /// How much room a copy has wherever it begins, before the next one; nothing where none begins behind it.
+    /// How many bytes a copy has, wherever it begins, before the next tensor copy begins. Nothing
+    /// if none begins behind it.
     pub fn room(&self, home: Home, places: &BTreeSet<i128>) -> Option<i128> {
         let begins = self.all.get(&home)?;
         let room = |at: &i128| Some(begins.range(at + 1..).next()? - at);
@@ -74,12 +80,12 @@ impl Begins {
     }
 }
 
-/// The variable that an access is about.
+/// The variable that an access touches.
 pub fn home(kernel: &Kernel, place: &Object) -> Home {
     (place.rank, dynamic(kernel, place.variable))
 }
 
-/// Where a tensor copy begins whose bytes are not known, and what it does.
+/// The place of a tensor copy whose bytes are not known yet, and how it accesses them.
 pub fn mapped(line: &Line) -> Option<(&Object, Access)> {
     match line {
         Line::Action {
@@ -95,7 +101,8 @@ pub fn mapped(line: &Line) -> Option<(&Object, Access)> {
     }
 }
 
-/// The shares of copies that fill an mbarrier together, by the room that each has. Nothing where that is not what is expected.
+/// Divides the expected bytes among copies that fill an mbarrier together. `rooms` has the room of
+/// each copy. Nothing if the rooms do not add up to what is expected.
 pub fn shares(expected: i128, rooms: &[Option<i128>]) -> Option<Vec<i128>> {
     // What is expected elsewhere may be none of these copies' bytes.
     if let [_] = rooms {
@@ -111,7 +118,8 @@ pub fn shares(expected: i128, rooms: &[Option<i128>]) -> Option<Vec<i128>> {
     fits.then(|| rooms.iter().map(|room| room.unwrap_or(rest)).collect())
 }
 
-/// Says which bytes tensor copies out of shared memory read. Gives whether there are any.
+/// Fills in which bytes tensor copies out of shared memory read. Returns whether there are such
+/// copies.
 pub fn take(
     kernel: &Kernel,
     programs: &mut [&mut Vec<Line>],
@@ -158,7 +166,7 @@ pub fn take(
     }
 }
 
-/// How much a copy takes, if that is as much wherever it begins.
+/// How many bytes a copy reads, if that is the same wherever it begins.
 fn taken(
     begins: &Begins,
     written: &[(i128, i128)],
@@ -177,7 +185,8 @@ fn taken(
     }
 }
 
-/// The bytes that threads may write, sorted and joined; nothing where a place is not known.
+/// The bytes that threads may write, as sorted and joined ranges. `None` for a variable if one of
+/// the places is not known.
 fn written(
     kernel: &Kernel,
     programs: &[&mut Vec<Line>],

@@ -1,13 +1,13 @@
-//! Branches that the text does not need: both sides do the same, or the same but for a number that follows from the
-//! condition.
+//! Removes branches that the text does not need.
 //!
-//! - `if n % 2 == 0 { wait b[0] .. } else { wait b[1] .. }` is `wait b[n % 2] ..`.
-//! - `if n == 1 { wait b[0] .. } else { for i in 0..n { wait b[i % 2] .. } }` is what stands behind the `else`, since that
-//!   is the same where `n` is 1.
+//! - `if n % 2 == 0 { wait b[0] .. } else { wait b[1] .. }` becomes `wait b[n % 2] ..`.
+//! - `if n == 1 { wait b[0] .. } else { for i in 0..n { wait b[i % 2] .. } }` becomes the side
+//!   behind `else`, which does the same where `n` is 1.
+//! - `if n >= 1 { arrive a  for i in 0..n { .. } }` becomes
+//!   `if n >= 1 { arrive a }  for i in 0..n { .. }`. The loop does not run where the condition
+//!   fails.
 //!
-//! - `if n >= 1 { arrive a  for i in 0..n { .. } }` is `if n >= 1 { arrive a }  for i in 0..n { .. }`.
-//!
-//! Compilers write such branches where they unroll a loop, or write its first or last round apart.
+//! Compilers write such branches where they unroll a loop, or peel its first or last iteration.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,10 @@ use crate::recover::rewrite::replace;
 use crate::recover::sketch::Line;
 use crate::recover::unrolled::is_odd;
 
-/// What inputs and indices may be at a point.
+/// The ranges of inputs and loop indices at a point of a program.
 pub type Ranges = BTreeMap<Atomic, Range>;
 
-/// Leaves out branches that make no difference; the ranges are those of the inputs.
+/// Removes branches that make no difference. `ranges` has the ranges of the inputs.
 pub fn straighten(lines: &mut Vec<Line>, ranges: &Ranges) {
     let mut all = Vec::new();
     for mut line in std::mem::take(lines) {
@@ -72,7 +72,7 @@ pub fn straighten(lines: &mut Vec<Line>, ranges: &Ranges) {
     *lines = all;
 }
 
-/// Whether a condition fails only where a loop does not run.
+/// Whether a condition fails only where a loop with this trip count does not run.
 pub fn spares(condition: &Condition, count: &Number) -> bool {
     match condition {
         Condition::AtLeastZero(number) => {
@@ -83,7 +83,8 @@ pub fn spares(condition: &Condition, count: &Number) -> bool {
     }
 }
 
-/// A branch with loops that do not run where its condition fails: these loops, and the branch for what is before and behind.
+/// Takes loops out of a branch if they do not run where its condition fails. Returns these loops,
+/// and branches for the lines before and behind them.
 fn around_loops(line: Line) -> Vec<Line> {
     let Line::If {
         condition,
@@ -123,7 +124,7 @@ fn bounds(number: &Number, ranges: &Ranges) -> Option<Range> {
     number.range(&|atomic| ranges.get(atomic).copied())
 }
 
-/// The ranges where a condition holds, too.
+/// The ranges at a point where the condition holds, too.
 pub(super) fn narrowed(ranges: &Ranges, condition: &Condition) -> Ranges {
     let mut narrowed = ranges.clone();
     match condition {
@@ -152,7 +153,8 @@ fn narrowed_by_both(ranges: &Ranges, a: &Condition, b: &Condition) -> Ranges {
     narrowed(&narrowed(ranges, a), b)
 }
 
-/// The ranges where a number is at least 0, which is one unknown and a constant.
+/// Narrows a range so that a number is at least 0. The number has to be `x + c` or `c - x` for one
+/// unknown `x`.
 fn narrow(ranges: &mut Ranges, number: &Number) {
     let mut parts = number.parts.iter();
     let (Some((atomic, factor)), None) = (parts.next(), parts.next()) else {
@@ -168,7 +170,8 @@ fn narrow(ranges: &mut Ranges, number: &Number) {
     }
 }
 
-/// The lines with what the ranges say put in: values, conditions that hold or do not, loops without or with one round.
+/// Simplifies lines by the ranges: puts in known values, decides conditions, and unrolls loops with
+/// one iteration or none.
 fn settled(lines: &[Line], ranges: &Ranges) -> Vec<Line> {
     let mut lines = lines.to_vec();
     replace(&mut lines, &|atomic| match ranges.get(atomic) {
@@ -253,7 +256,7 @@ fn decided(condition: &Condition, ranges: &Ranges) -> Option<bool> {
     }
 }
 
-/// Both sides of a branch on the last bit of a number in one.
+/// One block for both sides of a branch that depends on the last bit of a number.
 fn by_parity(condition: &Condition, then: &[Line], otherwise: &[Line]) -> Option<Vec<Line>> {
     if then.is_empty() || shape(then) != shape(otherwise) {
         return None;

@@ -11,7 +11,8 @@ pub struct Buffer {
     pub name: String,
     pub rank: u32,
     pub variable: VariableId,
-    /// Where the first slot begins in the variable, in bytes, and how far the next one is.
+    /// Where the first slot begins in the variable, and the distance to the next one, both in
+    /// bytes.
     pub base: i128,
     pub stride: i128,
     pub slots: i128,
@@ -32,11 +33,11 @@ pub struct Element {
     pub buffer: Rc<Buffer>,
     pub index: Number,
     pub bytes: i128,
-    /// Where the buffer is one of a row in the text, which one.
+    /// Which buffer of a row this is, if the text has the row instead of the buffer.
     pub seat: Option<(Rc<Row>, Seat)>,
 }
 
-/// Buffers that are one in the text: see `recover::seats`.
+/// Buffers that are one array in the text: see `recover::seats`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     pub name: String,
@@ -48,7 +49,8 @@ pub struct Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seat {
     Number(i128),
-    /// That of the warp with the number `w` in its role: `w + plus`, or the remainder of that.
+    /// The seat of the warp with the number `w` in its role: `w + plus`, or the remainder of that
+    /// by `modulo`.
     Own {
         plus: i128,
         modulo: Option<i128>,

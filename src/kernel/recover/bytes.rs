@@ -1,18 +1,15 @@
-//! Bytes of copies that only the tensor map knows: what the mbarrier of the copy expects.
+//! Gives tensor copies their bytes. Only the tensor map knows them, so they are derived from what
+//! the mbarrier of the copy expects.
 //!
-//! That the copies of a phase deliver what the phase expects is an assumption, which is printed. The bytes that are
-//! expected in a block are divided among the copies to that mbarrier in it. A CTA of a cluster may copy to the mbarrier
-//! of another one, which expects the bytes in the same block of its own program: below the same loops and branches, for
-//! the same element. Then the bytes are divided among the copies of all of them.
+//! It is assumed, and printed, that the copies of a phase deliver what the phase expects. The bytes
+//! that a block of lines expects at an mbarrier are divided among the copies to it in that block. A
+//! CTA may also copy to the mbarrier of another CTA of its cluster. That CTA has to expect the
+//! bytes in the same block of its own program: inside the same loops and branches, for the same
+//! element. Then the copies of all these CTAs share the bytes.
 //!
-//! How they are divided does not matter. Each share is positive, so the bytes of a phase are complete when all of its
-//! copies have landed, and not before. A block may have several phases, as the body of a loop that the compiler has written
-//! out: one begins where bytes are expected behind a copy. Each has to have copies then, all of them before the warp waits
-//! again. Where it is not certain to which phase a copy belongs, the kernel is refused.
-//!
-//! Copies may also begin before their bytes are expected. If a block begins equally many copies in front of each place that
-//! expects bytes, and all of these expect the same number, then it does not matter which copies are of which phase: each has an
-//! equal share, so whichever they are, that many complete a phase and fewer do not.
+//! A block may have several phases, for example if the compiler has unrolled a loop. A phase begins
+//! where bytes are expected after a copy. Each phase has to have copies, all of them before the
+//! warp waits again. If the phase of a copy is not certain, the kernel is refused.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -36,7 +33,7 @@ use crate::recover::sketch::counts;
 use crate::recover::sketch::every_line;
 use crate::recover::tree::Obstacle;
 
-/// What is taken for granted.
+/// Assumed of every tensor copy.
 const ASSUMPTION: &str = "the tensor copies of a phase deliver the bytes that it expects";
 
 const UNKNOWN: &str =
@@ -44,7 +41,8 @@ const UNKNOWN: &str =
 
 const UNCERTAIN: &str = "how many bytes this copy delivers is not known: it is not certain to which phase of its mbarrier it belongs";
 
-/// What a block is inside of, with loops and variables numbered from the beginning of its program.
+/// A loop or a side of a branch around a block. Loops and variables are numbered from the beginning
+/// of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Header {
     For { index: u32, count: Number },
@@ -52,12 +50,12 @@ enum Header {
     Otherwise(Condition),
 }
 
-/// A block of a program and an mbarrier that is used in it.
+/// A block of a program, and an mbarrier that it uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Site {
     around: Vec<Header>,
     object: Object,
-    /// Which of the phases in the block.
+    /// Which phase of the block, if it has several.
     turn: usize,
 }
 
@@ -72,9 +70,10 @@ impl Site {
 struct Copied {
     site: Site,
     location: Location,
-    /// Whether it belongs to this phase for certain, should there be several.
+    /// Whether it certainly belongs to this phase, if the block has several.
     certain: bool,
-    /// Where accesses are followed: how much room it has where it writes, if that is known.
+    /// How much room there is where it writes, if that is known. The outer `None` means that
+    /// accesses are not followed.
     room: Option<Option<i128>>,
 }
 
@@ -83,9 +82,10 @@ struct Copied {
 struct Uses {
     expected: Vec<(Site, Number)>,
     copies: Vec<Copied>,
-    /// Bytes that are known and delivered there as well.
+    /// Deliveries to the same mbarriers whose bytes are known.
     known: Vec<(Site, Number)>,
-    /// Blocks that begin equally many copies in front of each place where they expect the same bytes.
+    /// Blocks in which it does not matter which copies belong to which phase: see
+    /// [`Course::is_even`].
     even: Vec<Site>,
 }
 
@@ -102,7 +102,8 @@ impl Uses {
         self.copies.iter().filter(move |other| other.site == *site)
     }
 
-    /// Whether several copies whose bytes of shared memory matter fill one phase.
+    /// Whether several copies fill one phase, and it matters which bytes of shared memory each
+    /// writes.
     fn shares_room(&self) -> bool {
         let mut copies = self.copies.iter();
         copies.any(|copy| copy.room.is_some() && self.of(&copy.site).count() > 1)
@@ -114,7 +115,7 @@ impl Uses {
     }
 }
 
-/// What a block has done to an mbarrier so far.
+/// What a block has done with one mbarrier so far.
 #[derive(Debug, Default)]
 struct Course {
     turn: usize,
@@ -126,14 +127,16 @@ struct Course {
     passed: bool,
     /// How many copies it has begun since it last expected bytes.
     begun: i128,
-    /// How many copies stood in front of each place that expects bytes, and how many bytes.
+    /// For each place that expects bytes: how many copies stand in front of it, and how many bytes
+    /// it expects.
     runs: Vec<(i128, Option<i128>)>,
-    /// Whether there are copies whose bytes matter one by one.
+    /// Whether the bytes of single copies matter, so that they cannot take each other's place.
     unlike: bool,
 }
 
 impl Course {
-    /// Bytes are expected.
+    /// Notes that bytes are expected. This begins a new phase if the block has copied since it last
+    /// expected bytes.
     fn expect(&mut self, bytes: &Number) {
         self.turn += usize::from(self.expects && self.copies);
         (self.expects, self.copies, self.passed) = (true, false, false);
@@ -141,8 +144,11 @@ impl Course {
         self.begun = 0;
     }
 
-    /// Whether equally many copies stand in front of each place that expects bytes and none behind the last, and all of these
-    /// expect the same, of which each copy has an equal share.
+    /// Whether it does not matter which copies belong to which phase.
+    ///
+    /// It does not matter if equally many copies stand in front of each place that expects bytes,
+    /// none stand behind the last one, and all places expect the same number of bytes. Then all
+    /// shares are equal: whichever copies land first, that many complete a phase, and fewer do not.
     fn is_even(&self) -> bool {
         let Some((copies, Some(bytes))) = self.runs.first() else {
             return false;
@@ -151,11 +157,11 @@ impl Course {
         even && *copies > 0 && bytes % copies == 0 && self.begun == 0 && !self.unlike
     }
 
-    /// A copy begins behind so many waits of the block. Gives whether its phase is certain.
+    /// Notes a copy that the block makes after so many waits. Returns whether its phase is certain.
     fn copy(&mut self, waits: usize) -> bool {
         let waited = self.copies && waits > self.waits;
         if !self.expects {
-            // Another CTA expects the bytes.
+            // Another CTA expects the bytes, so only a wait separates phases.
             self.turn += usize::from(waited);
         }
         (self.copies, self.waits) = (true, waits);
@@ -164,7 +170,11 @@ impl Course {
     }
 }
 
-/// Fills in the bytes of copies in the programs of all warps of a cluster; gives what is taken for granted of them.
+/// Fills in the bytes of copies in the programs of all warps of a cluster. Returns the assumptions
+/// on which they rest.
+///
+/// How the bytes are divided does not matter. Each share is positive, so a phase completes when all
+/// of its copies have landed, and not before.
 pub fn fill(
     kernel: &Kernel,
     programs: &mut [&mut Vec<Line>],
@@ -199,13 +209,14 @@ pub fn fill(
     Ok(assumed)
 }
 
-/// Refuses copies of which it is not certain to which of several phases of a block they belong. A block with one phase has
-/// one turn.
+/// Refuses a copy if the block has several phases and it is not certain to which one the copy
+/// belongs. A block with one phase gets the turn 0.
 fn settle_turns(all: &mut [Uses]) -> Result<(), Obstacle> {
     let expected = all.iter().flat_map(|uses| &uses.expected);
     let later = expected.filter(|(site, _)| site.turn > 0);
     let several: Vec<Site> = later.map(|(site, _)| site.clone()).collect();
-    // One program alone, in which it does not matter.
+    // One program alone uses the mbarrier here, and it does not matter to which phase a copy
+    // belongs.
     let is_even = |site: &Site| {
         let uses = |uses: &&Uses| {
             let expected = uses.expected.iter().map(|(site, _)| site);
@@ -300,7 +311,7 @@ fn collect(
                 action: Action::Sync { .. } | Action::ClusterWait,
                 ..
             } => waits += 1,
-            // Deeper inside.
+            // An action inside a loop or branch of this block.
             Line::Action {
                 action:
                     Action::Expect { object, .. }
@@ -362,7 +373,7 @@ fn collect(
     }));
 }
 
-/// The bytes of a copy of a program, which is this one of its copies.
+/// The bytes of the copy with this number in a program.
 fn share(all: &[Uses], program: usize, number: usize, site: &Site) -> Option<i128> {
     let expects = |uses: &Uses| uses.expected.iter().any(|(other, _)| other == site);
     let copies = |uses: &Uses| {
@@ -372,7 +383,8 @@ fn share(all: &[Uses], program: usize, number: usize, site: &Site) -> Option<i12
             .count()
     };
     let involved = all.iter().filter(|uses| copies(uses) > 0);
-    // Whoever expects bytes of its own copies divides them among these, unless somebody who copies nothing expects bytes, too.
+    // Programs that expect bytes and copy divide their own bytes among their own copies, unless
+    // some program expects bytes and does not copy.
     let only_copiers = !all.iter().any(|uses| expects(uses) && copies(uses) == 0);
     let alone = only_copiers && involved.clone().all(expects);
     let own = &all[program];
@@ -395,7 +407,7 @@ fn share(all: &[Uses], program: usize, number: usize, site: &Site) -> Option<i12
     let first = first_of(own) == Some(number)
         && (alone || all[..program].iter().all(|uses| copies(uses) == 0));
     if all[program].copies[number].room.is_some() {
-        // Which bytes are written matters, too.
+        // It matters which bytes of shared memory this copy writes.
         let rooms: Option<Vec<Option<i128>>> = own.of(site).map(|copy| copy.room).collect();
         let at = own.copies[..number]
             .iter()
@@ -409,12 +421,12 @@ fn share(all: &[Uses], program: usize, number: usize, site: &Site) -> Option<i12
             .filter(|_| only)
             .map(|shares| shares[at]);
     }
-    // The first takes what does not divide evenly.
+    // The first copy takes the remainder of the division.
     let share = total / count + if first { total % count } else { 0 };
     (share > 0).then_some(share)
 }
 
-/// Writes bytes down, in the order in which copies were collected.
+/// Writes the bytes into the copies, in the order in which the copies were collected.
 fn write(lines: &mut [Line], shares: &mut impl Iterator<Item = i128>) {
     for block in lines.iter_mut().flat_map(Line::blocks_mut) {
         write(block, shares);

@@ -1,7 +1,10 @@
-//! Roles in each case that the launch alone decides, where mbarriers begin or end in it.
+//! Splits roles into cases by conditions that the launch alone decides, if mbarriers begin or end
+//! under them.
 //!
-//! The launch decides the same for every warp. So in a case each branch under its condition is one of its sides in every role,
-//! and what stands in it is certainly done, or certainly not. What holds in all cases holds.
+//! For example, two roles have a branch `if n > 0 { .. }`, and one of them initialises an mbarrier
+//! in it. Every warp decides such a condition alike. So in each case, every branch on it is
+//! replaced by the same side in all roles. What stands there is certainly done, or certainly not
+//! done. What holds in all cases holds.
 
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
@@ -11,10 +14,10 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
 use crate::recover::sketch::every_line;
 
-/// How many conditions are told apart.
+/// How many conditions are split, one after the other.
 const MOST_CONDITIONS: u32 = 4;
 
-/// The roles in every case.
+/// The roles in each case.
 pub fn cases(roles: &[Role]) -> Vec<Vec<Role>> {
     let mut all = vec![roles.to_vec()];
     for _ in 0..MOST_CONDITIONS {

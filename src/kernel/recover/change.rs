@@ -1,34 +1,35 @@
-//! What the entry of a loop or the end of an iteration makes of the registers that come around.
+//! How registers that a loop carries change at its entry or at the end of an iteration.
 
 use std::collections::BTreeMap;
 
 use crate::recover::term::TermId;
 
-/// By how many steps a site moves a machine.
+/// By how many steps a machine moves at one place. [`crate::recover::recurrence`] says what a
+/// machine is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Steps {
     By(usize),
-    /// To the state of this number, from any state.
+    /// To the state with this number, from any state.
     To(usize),
-    /// What does not depend on the machine decides.
+    /// It depends on a condition outside of the machine.
     If(TermId, Box<Steps>, Box<Steps>),
 }
 
-/// What a site makes of the variables of a machine: their places and terms over them.
+/// The new values of variables of a machine: places of variables, and terms over the old values.
 #[derive(Debug, Clone)]
 pub(super) enum Change {
     To(Vec<(usize, TermId)>),
     If(TermId, Box<Change>, Box<Change>),
 }
 
-/// What a change does to every state.
+/// How a change moves every state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Move {
     By(usize),
     To(usize),
 }
 
-/// A way through the conditions of a change, and what it comes to.
+/// A path through the conditions of a change, and the new values at its end.
 pub(super) type Way<'c> = (Vec<bool>, &'c [(usize, TermId)]);
 
 impl Change {

@@ -1,20 +1,17 @@
-//! Variables that a loop moves by a fixed number in each iteration, in closed form.
+//! Replaces a variable that a loop moves by a fixed step (an induction variable) by its closed
+//! form.
 //!
-//! `var r = 0  for i in 0..n { wait b[r % 3] ..  r = r + 1 }` is `for i in 0..n { wait b[i % 3] .. }`, and behind the loop `r` is `n`.
-//! In iteration `i` the variable is what it was before the loop and `i` times the step, by induction. A loop up to a number below
-//! 0 has no iteration, and moves nothing.
+//! For example, `var r = 0  for i in 0..n { wait b[r % 3] ..  r = r + 1 }` becomes
+//! `for i in 0..n { wait b[i % 3] .. }`, and behind the loop `r` is `n`. By induction, in iteration
+//! `i` the variable is its value before the loop plus `i` times the step. A loop up to a number
+//! below 0 has no iteration, and moves nothing.
 //!
-//! The variable may move in some iterations only, those in which `b - k * i >= 0` for fixed `b` and `k >= 1`. These are the first
-//! `m = max(0, b / k + 1)`, rounded down. So in iteration `i` the variable has been moved `min(i, m)` times, and where the
-//! condition holds, `i` times: all iterations before were among the first `m`, too.
+//! The variable may also move only where `b - k * i >= 0`, for fixed `b` and `k >= 1`:
 //!
 //! ```text
 //! var r = 0  for i in 0..n { ..  if n > i + 7 { wait b[r % 3] ..  r = r + 1 } }
 //! for i in 0..n { ..  if n > i + 7 { wait b[i % 3] .. } }
 //! ```
-//!
-//! Behind a branch it is what it is at the end of one side, if at the end of the other one that is the same where the branch is left
-//! on that side: `min(n, 7)` is 0 where `n >= 1` fails.
 
 use crate::recover::branches::Ranges;
 use crate::recover::branches::narrowed;
@@ -28,7 +25,8 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::assigned;
 use crate::recover::sketch::returns;
 
-/// Replaces such variables by what they are; the ranges are those of inputs and of the loops around.
+/// Replaces such variables by their values. `ranges` has the ranges of inputs and of the loops
+/// around.
 pub fn close(lines: &mut Vec<Line>, ranges: &Ranges) {
     for line in lines.iter_mut() {
         let mut inner = ranges.clone();
@@ -51,7 +49,8 @@ pub fn close(lines: &mut Vec<Line>, ranges: &Ranges) {
     }
 }
 
-/// The lines without the variable that is declared at a place, up to the end of the loop that moves it.
+/// Removes the variable that line `at` declares from the lines, up to the first line that moves it.
+/// Behind that line it is declared again, with the value that it has there.
 fn closed(lines: &[Line], at: usize, ranges: &Ranges) -> Option<Vec<Line>> {
     let Line::Let { variable, value } = &lines[at] else {
         return None;
@@ -63,7 +62,7 @@ fn closed(lines: &[Line], at: usize, ranges: &Ranges) -> Option<Vec<Line>> {
     let behind = &lines[at + 1..];
     let first = behind.iter().position(|line| moves(line, *variable));
     let Some(place) = first else {
-        // Nothing moves it any more.
+        // No line moves it.
         let rest = put(behind, *variable, value)?;
         return Some(lines[..at].iter().cloned().chain(rest).collect());
     };
@@ -79,7 +78,12 @@ fn closed(lines: &[Line], at: usize, ranges: &Ranges) -> Option<Vec<Line>> {
     Some(all)
 }
 
-/// A line that moves a variable without the variable, and what that is behind it. Before it, it is this value.
+/// Removes the variable from a line that moves it. Returns the new lines, and the value of the
+/// variable behind them. `value` is its value before.
+///
+/// Behind a branch, the variable has the value at the end of one side, if the value at the end of
+/// the other side is the same wherever that other side is taken. For example, `min(n, 7)` is 0
+/// where `n >= 1` fails.
 fn passed(
     line: &Line,
     variable: u32,
@@ -106,7 +110,7 @@ fn passed(
             let outside = narrowed(ranges, &condition.clone().negated()?);
             let (then, one) = through(then, variable, value, &inside)?;
             let (otherwise, other) = through(otherwise, variable, value, &outside)?;
-            // What it is on one side may be what it is on the other one, too.
+            // The value at the end of one side may also be right for the other side.
             let left = match same(&one, &other, &outside) {
                 true => one,
                 false => same(&one, &other, &inside).then_some(other)?,
@@ -138,7 +142,7 @@ fn passed(
     }
 }
 
-/// As [`passed`], for some lines.
+/// The same as [`passed`], for several lines.
 fn through(
     lines: &[Line],
     variable: u32,
@@ -148,7 +152,7 @@ fn through(
     let mut all = Vec::new();
     let mut value = value.clone();
     for line in lines {
-        // What other variables are may change.
+        // Other variables may change between these lines.
         if value.mentions(&|atomic| matches!(atomic, Atomic::Variable(_))) {
             return None;
         }
@@ -163,7 +167,7 @@ fn through(
     Some((all, value))
 }
 
-/// Whether two numbers are equal where these ranges hold.
+/// Whether two numbers are equal, given these ranges.
 fn same(one: &Number, other: &Number, ranges: &Ranges) -> bool {
     let fixed = |number: &Number| {
         number.replaced(&|atomic| match ranges.get(atomic) {
@@ -174,7 +178,12 @@ fn same(one: &Number, other: &Number, ranges: &Ranges) -> bool {
     one == other || fixed(one).is_some_and(|one| fixed(other) == Some(one))
 }
 
-/// The body of a loop that moves a variable, without it, and what it is behind the loop.
+/// Removes a variable from the body of a loop that moves it. Returns the body, and the value behind
+/// the loop.
+///
+/// If the variable moves only where `b - k * i >= 0`, it moves in the first `m = max(0, b / k + 1)`
+/// iterations, rounded down. So in iteration `i` it has moved `min(i, m)` times. Where the
+/// condition holds it has moved `i` times, because the condition held in all iterations before.
 fn gone_through(
     (index, count, body): (u32, &Number, &[Line]),
     variable: u32,
@@ -219,7 +228,8 @@ fn gone_through(
     Some((inner, left))
 }
 
-/// By how much lines move a variable, at one place, and the conditions around it.
+/// By how much lines move a variable, if one place does so. Adds the conditions around that place
+/// to `guards`.
 fn moved(lines: &[Line], variable: u32, guards: &mut Vec<Condition>) -> Option<i128> {
     let mut own = lines.iter().filter(|line| moves(line, variable));
     let (Some(line), None) = (own.next(), own.next()) else {
@@ -249,7 +259,7 @@ fn moved(lines: &[Line], variable: u32, guards: &mut Vec<Condition>) -> Option<i
     }
 }
 
-/// The conditions that all have to hold for one to hold.
+/// Splits a condition into parts that all have to hold.
 fn conjuncts(condition: &Condition, found: &mut Vec<Condition>) {
     match condition {
         Condition::And(a, b) => {
@@ -261,7 +271,8 @@ fn conjuncts(condition: &Condition, found: &mut Vec<Condition>) {
     }
 }
 
-/// In how many iterations of a loop a condition holds that holds in the first ones and in no other. It is below 1 where that is none.
+/// In how many iterations of a loop a condition holds, if it holds in the first ones and in no
+/// other. The number is below 1 if there are none.
 fn holds_first(condition: &Condition, index: u32) -> Option<Number> {
     let Condition::AtLeastZero(number) = condition else {
         return None;
@@ -277,18 +288,18 @@ fn holds_first(condition: &Condition, index: u32) -> Option<Number> {
     last.plus(&Number::constant(1))
 }
 
-/// What a variable is in an iteration, before it moves and behind that.
+/// The values of a variable in an iteration: before it moves, and afterwards.
 struct Round<'c> {
     variable: u32,
     /// The conditions under which it moves.
     guards: &'c [Condition],
-    /// What it is where all of them hold.
+    /// Its values where all of them hold. `anyhow` has its values in general.
     held: [Number; 2],
     anyhow: [Number; 2],
 }
 
 impl Round<'_> {
-    /// Lines without the variable, where these conditions hold.
+    /// Lines without the variable, in a place where the conditions `hold` are known to hold.
     fn written(
         &self,
         lines: &[Line],
@@ -339,7 +350,7 @@ impl Round<'_> {
     }
 }
 
-/// Lines with a number in the place of a variable.
+/// Puts a number in for a variable. Fails if a use of the variable is left.
 fn put(lines: &[Line], variable: u32, value: &Number) -> Option<Vec<Line>> {
     let own = |atomic: &Atomic| *atomic == Atomic::Variable(variable);
     let mut lines = lines.to_vec();
@@ -352,7 +363,7 @@ fn put(lines: &[Line], variable: u32, value: &Number) -> Option<Vec<Line>> {
     (!left).then_some(lines)
 }
 
-/// A condition with a number in the place of a variable.
+/// Puts a number in for a variable in a condition. Fails if a use of the variable is left.
 fn put_into(condition: &Condition, variable: u32, value: &Number) -> Option<Condition> {
     let own = |atomic: &Atomic| *atomic == Atomic::Variable(variable);
     let condition = condition.replaced(&|atomic| own(atomic).then(|| value.clone()))?;
@@ -361,7 +372,7 @@ fn put_into(condition: &Condition, variable: u32, value: &Number) -> Option<Cond
     (!left).then_some(condition)
 }
 
-/// Whether a line gives a variable a value, or one inside of it.
+/// Whether a line, or a line inside of it, assigns a variable.
 fn moves(line: &Line, variable: u32) -> bool {
     assigned(std::slice::from_ref(line)).contains(&variable)
 }

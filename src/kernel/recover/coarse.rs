@@ -1,14 +1,18 @@
-//! Fewer elements: pieces of shared memory that nobody has to tell apart are one.
+//! Reduces the number of elements: pieces of shared memory that nobody has to tell apart become
+//! one.
 //!
 //! ```text
 //! warp 0: write a, write b     warp 1: read a     warp 2: read b
 //! ```
 //!
-//! Here `a` and `b` may be one element. Whoever writes has a byte in common with whoever else touches it, and two readers are in
-//! nobody's way. In general, pieces become one element only if any two accesses to it, one of them a write, have a piece in
-//! common, at the same index. So two accesses that are in conflict with few elements were so with many, and the other way
-//! round: neither a proof nor a counterexample changes. What a statement touches is no longer exact, so this comes after the
-//! comparison with the kernel.
+//! Here `a` and `b` may become one element. Warp 0 writes both, so it is in conflict with both
+//! readers before and after. Two readers are never in conflict. In general, pieces become one
+//! element only if any two accesses to it, one of them a write, have a piece in common, at the same
+//! index. So two accesses are in conflict with few elements exactly if they were so with many.
+//! Neither proofs nor counterexamples change.
+//!
+//! The elements of a statement are no longer exact then. So this runs after the comparison with the
+//! kernel.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

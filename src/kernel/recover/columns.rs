@@ -1,12 +1,14 @@
-//! Tensor memory: that what is allocated is given back, and that nobody allocates after the permit for it is gone.
+//! Tensor memory: checks that what is allocated is given back, and that nobody allocates after
+//! giving up the permit to allocate.
 //!
 //! Example: a warp that allocates 64 columns and gives 32 back leaves columns behind that no later CTA of the multiprocessor
 //! can have. PTX asks for all of it to be given back before the kernel ends.
 //!
-//! Each warp is followed line by line. What it holds has to be the same on both sides of a branch, and at the beginning and
-//! the end of a round of a loop; then every run takes and gives the same, and the sums over the warps of a CTA say whether
-//! all is given back. One warp may give back what another has allocated. Where what is held depends on the way, that is
-//! taken for granted, and printed.
+//! Each warp is followed line by line. What it holds has to be the same at the end of both sides of
+//! a branch, and at the beginning and the end of an iteration. Then every run allocates and gives
+//! back the same, and the sums over the warps of a CTA say whether everything is given back. One
+//! warp may give back what another has allocated. If what a warp holds depends on its path, it is
+//! assumed, and printed, that everything is given back.
 //!
 //! Source: PTX ISA, "tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit".
 
@@ -23,13 +25,14 @@ use crate::recover::tree::refuse;
 /// The columns of the tensor memory of a multiprocessor.
 const ALL: i128 = 512;
 
-/// That an allocation ends, since who holds columns is not followed across CTAs.
+/// Assumed of every allocation, because columns are not followed across CTAs.
 const SUFFICES: &str = "tensor memory suffices: an allocation of it does not block";
 
-/// For warps whose way decides what they hold.
+/// Assumed if what a warp holds depends on its path.
 const GIVEN_BACK: &str = "tensor memory that is allocated is given back before the kernel ends";
 
-/// How many allocations of each size are open: less than 0 where more are given back than were made.
+/// How many allocations of each size are open. The number is negative if more were given back than
+/// allocated.
 type Held = BTreeMap<i128, i128>;
 
 /// What the warps of a kernel do with tensor memory.
@@ -37,14 +40,14 @@ type Held = BTreeMap<i128, i128>;
 pub struct Columns {
     /// By CTA of the cluster.
     ctas: BTreeMap<u32, Cta>,
-    /// Whether what some warp holds depends on the way that it goes.
+    /// Whether what some warp holds depends on its path.
     unclear: bool,
 }
 
 #[derive(Debug, Default)]
 struct Cta {
     held: Held,
-    /// The columns that its warps may hold at a time.
+    /// The most columns that its warps may hold at a time.
     most: i128,
     /// The warps that allocate, and those that give the permit back.
     allocating: BTreeSet<u32>,
@@ -60,16 +63,16 @@ struct Warp {
     most: i128,
     allocates: bool,
     relinquished: bool,
-    /// What it holds here depends on the way that it went.
+    /// Whether what it holds here depends on its path.
     unclear: bool,
-    /// It has returned, and what it held wherever it did.
+    /// Whether it has returned, and what it held wherever it returns.
     over: bool,
     ends: BTreeSet<Held>,
     location: Option<Location>,
 }
 
 impl Columns {
-    /// Takes note of what a warp does with tensor memory, and takes the marks of that out of its lines.
+    /// Notes what a warp does with tensor memory, and removes the marks for that from its lines.
     pub fn settle(&mut self, rank: u32, warp: u32, lines: &mut Vec<Line>) -> Result<(), Obstacle> {
         let mut at = Warp::default();
         at.follow(lines)?;
@@ -96,7 +99,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Whether what all warps do fits together; what is taken for granted then.
+    /// Checks that what all warps do fits together. Returns the assumptions on which that rests.
     pub fn check(&self) -> Result<Vec<&'static str>, Obstacle> {
         for cta in self.ctas.values() {
             let others = |warp: &u32| cta.relinquishing.iter().any(|other| other != warp);
@@ -150,7 +153,7 @@ impl Warp {
                 Line::Action { action, location } => self.act(action, location)?,
                 Line::For { body, .. } => {
                     let before = self.held.clone();
-                    // The second round finds the permit gone if the first gave it back.
+                    // In the second iteration the permit is gone if the first one gave it up.
                     for _ in 0..2 {
                         let round = self.held.clone();
                         self.over = false;
@@ -215,7 +218,7 @@ impl Warp {
         self.most = self.most.max(held);
     }
 
-    /// Behind a branch: whoever has returned is not there.
+    /// Joins the two sides of a branch. A side that has returned does not reach this place.
     fn join(&mut self, other: Self) {
         self.unclear |= other.unclear || (!self.over && !other.over && self.held != other.held);
         self.most = self.most.max(other.most);
@@ -229,7 +232,7 @@ impl Warp {
     }
 }
 
-/// Whether this is a mark of what is done with tensor memory.
+/// Whether an action marks a use of tensor memory.
 fn is_mark(action: &Action) -> bool {
     matches!(
         action,

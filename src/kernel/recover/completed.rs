@@ -1,19 +1,17 @@
-//! Waits for multiplications that a barrier has shown to be complete.
-//!
-//! The phases of a warpgroup's multiplications ([`crate::recover::warpgroups`]) complete when its four warps have arrived. A
-//! warp waits only for phases at which it has arrived itself, and for no other than the last one of an mbarrier. Where a
-//! barrier of the four warps stands between its last arrival and its wait, and the four warps do the same, all of them
-//! have arrived before the barrier: the wait never blocks.
+//! Removes waits for multiplications that a barrier has already shown to be complete.
 //!
 //! ```text
 //! each of 4 warps: arrive bar; sync 1; ..; wait bar
 //! ```
 //!
-//! Such waits are taken out where no wait for the same mbarrier stays further down, and the arrivals of mbarriers for which
-//! nobody waits then.
+//! The phases of a warpgroup's multiplications ([`crate::recover::warpgroups`]) complete when its
+//! four warps have arrived. A warp waits only for phases at which it has arrived itself, and only
+//! for the last one of an mbarrier. Suppose that the four warps do the same, and a barrier of all
+//! four stands between a warp's last arrival and its wait. Then all four have arrived before the
+//! barrier, and the wait never blocks.
 //!
-//! The barrier is one that has a fixed number and is named only by warps that all wait there, as many as it counts. Each
-//! generation of it then has each of these warps once, so the n-th time of one warp is the n-th time of every other.
+//! Such a wait is removed unless a wait for the same mbarrier stays further down. If nobody waits
+//! for an mbarrier any more, the arrivals at it are removed, too.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -32,7 +30,7 @@ use crate::recover::sketch::Role;
 use crate::recover::sketch::every_line;
 use crate::recover::warpgroups::WARPS;
 
-/// Takes out the waits for phases of a ring that a barrier has completed.
+/// Removes the waits for phases of a ring that a barrier has completed.
 pub fn without_completed(roles: &mut Vec<Role>, ring: VariableId) {
     let ranks: BTreeSet<u32> = roles.iter().map(|role| role.rank).collect();
     let last = roles.iter().flat_map(|role| &role.warps).max();
@@ -61,7 +59,11 @@ pub fn without_completed(roles: &mut Vec<Role>, ring: VariableId) {
     merge(roles);
 }
 
-/// The barriers of a CTA at which the same warps wait each time, and these warps.
+/// The barriers of a CTA at which the same warps wait each time, with these warps.
+///
+/// Such a barrier has a fixed number. Only warps that wait there use it, and it counts all of their
+/// threads. So each generation of it has each of these warps once, and the n-th time of one warp is
+/// the n-th time of every other.
 fn meetings(roles: &[Role], rank: u32) -> BTreeMap<i128, BTreeSet<u32>> {
     let mut met: BTreeMap<i128, (BTreeSet<u32>, BTreeSet<Option<i128>>)> = BTreeMap::new();
     let mut unknown = false;
@@ -124,7 +126,7 @@ fn group_without_completed(
         })
         .collect();
     let Some(first) = seen.first() else { return };
-    // What variables hold is not compared.
+    // Values of variables are not compared, so the numbers must not have any.
     let mut launched = true;
     every(&mut first.clone(), &mut |number| {
         launched &= !number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_)));
@@ -142,7 +144,8 @@ fn group_without_completed(
     }
 }
 
-/// Where a wait for an mbarrier stays, those before it do, so that phases are waited for one by one from the first on.
+/// If a wait for an mbarrier stays, the waits for it before stay, too. So phases are waited for one
+/// by one, from the first on.
 fn keep_before(objects: &[Object], open: &mut [bool]) {
     for at in (0..objects.len()).rev() {
         let (before, rest) = open.split_at_mut(at);
@@ -163,7 +166,7 @@ fn meets(action: &Action, together: &BTreeSet<i128>) -> bool {
     }
 }
 
-/// The mbarrier of the ring that an action is about.
+/// The mbarrier of the ring that an action uses.
 fn object_of(action: &Action, ring: VariableId) -> Option<&Object> {
     match action {
         Action::Arrive { object, .. } | Action::Wait { object, .. } => {
@@ -173,7 +176,7 @@ fn object_of(action: &Action, ring: VariableId) -> Option<&Object> {
     }
 }
 
-/// Whether two may be one mbarrier.
+/// Whether two objects may be one mbarrier.
 fn may_be_one(one: &Object, other: &Object) -> bool {
     let offsets = [one, other].map(|object| object.offset.as_constant());
     one.rank == other.rank
@@ -195,8 +198,8 @@ fn waits(lines: &[Line], ring: VariableId) -> Vec<Object> {
     found
 }
 
-/// Follows the lines with the mbarriers at which the warp has arrived since the last barrier; marks the waits that may be for
-/// one of these.
+/// Follows the lines. `arrived` has the mbarriers at which the warp has arrived since the last
+/// barrier. A wait that may be for one of them is marked in `open`.
 fn follow(
     lines: &[Line],
     arrived: &mut Vec<Object>,
@@ -223,7 +226,7 @@ fn follow(
             }
             Line::For { body, .. } => {
                 let before = (*number, arrived.clone());
-                // Once as in the first round, and once behind another one.
+                // Once as the first iteration, and once as an iteration behind another one.
                 follow(body, arrived, context, number, open);
                 *number = before.0;
                 arrived.extend(before.1.iter().cloned());
@@ -243,7 +246,7 @@ fn follow(
     }
 }
 
-/// Takes out the waits that are not open.
+/// Removes the waits that are not open.
 fn take_out(lines: &mut Vec<Line>, ring: VariableId, number: &mut usize, open: &[bool]) {
     lines.retain_mut(|line| {
         if let Line::Action { action, .. } = line {

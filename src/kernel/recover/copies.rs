@@ -1,4 +1,4 @@
-//! Which phis of different loops are one register.
+//! Groups phis of different loops that are one register.
 
 use super::launch::is_launch;
 use crate::meaning::Binary;
@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 /// Groups of phis that are copies of each other in different loops.
 pub fn groups(phis: &[Phi], used: &BTreeSet<u32>, terms: &Terms) -> Vec<BTreeSet<u32>> {
     let mut groups: Vec<BTreeSet<u32>> = used.iter().map(|phi| BTreeSet::from([*phi])).collect();
-    // Plain copies first; then what comes from another loop by way of a choice or a round of a ring.
+    // First plain copies. Then values that come from another loop through a choice or a round of a
+    // ring.
     for flows in [copied, flown] {
         for &phi in used {
             let Phi { first, next, .. } = &phis[phi as usize];
@@ -28,7 +29,8 @@ pub fn groups(phis: &[Phi], used: &BTreeSet<u32>, terms: &Terms) -> Vec<BTreeSet
     groups
 }
 
-/// Counters of loops behind each other, where what one begins with is a choice: each counts on its own.
+/// Splits a group of counters in loops behind each other if the first value of one is a choice.
+/// Each then counts on its own.
 pub fn apart(group: BTreeSet<u32>, phis: &[Phi], terms: &mut Terms) -> Vec<BTreeSet<u32>> {
     let mut chosen = false;
     let counts = group.iter().all(|phi| {
@@ -46,7 +48,7 @@ pub fn apart(group: BTreeSet<u32>, phis: &[Phi], terms: &mut Terms) -> Vec<BTree
     }
 }
 
-/// Puts the groups of two phis together, unless they have phis of one loop.
+/// Joins the groups of two phis, unless both groups have phis of one loop.
 fn join_groups(groups: &mut Vec<BTreeSet<u32>>, phi: u32, other: u32, phis: &[Phi]) {
     let a = groups.iter().position(|group| group.contains(&phi));
     let b = groups.iter().position(|group| group.contains(&other));
@@ -66,7 +68,7 @@ fn join_groups(groups: &mut Vec<BTreeSet<u32>>, phi: u32, other: u32, phis: &[Ph
     }
 }
 
-/// The phi of which a term is a copy, or a copy with something fixed added.
+/// The phi that a term is a copy of, possibly with a fixed number added.
 fn copied(term: TermId, terms: &Terms) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     match terms.node(term) {
@@ -90,8 +92,9 @@ fn copied(term: TermId, terms: &Terms) -> BTreeSet<u32> {
     found
 }
 
-/// The phis whose value a term takes over, with a round of a ring more or less: through choices, sums, and bits
-/// that are flipped or masked. It is a guess: a machine of these phis is enumerated.
+/// The phis whose value a term may take over, up to a round of a ring: through choices, sums, and
+/// bits that are flipped or masked. This is a guess. The machine of these phis is enumerated
+/// afterwards.
 fn flown(term: TermId, terms: &Terms) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     let mut work = vec![term];

@@ -1,15 +1,16 @@
 //! Words of global memory that warps wait for.
 //!
-//! A loop that goes on until a load from global memory gives some value waits for what others add there, as
-//! `while (acquire(&lock[m]) != n);` does before `red.release.add [lock + 4 * m], 1` elsewhere. Here such loads become looks,
-//! and additions become additions to words, so that recovery and interpreter read one text. What is awaited and added, and
-//! where, the walk finds out.
+//! For example, `while (acquire(&lock[m]) != n);` waits until others have executed
+//! `red.release.add [lock + 4 * m], 1` often enough. Here such a load becomes a *look* at a word,
+//! and such a `red` an addition to a word. So recovery and interpreter read the same operations.
+//! The walk later finds which values are awaited and added, and in which word.
 //!
-//! Which memory an address is of is told by the pointers that it begins with: parameters of 8 bytes that are terms of its
-//! sum. That different parameters point to different memory is an assumption. Whatever else writes to memory
-//! that is waited for is refused: a store, another atomic operation, a copy, or one that reaches less than the whole GPU. A
-//! store or copy to an address that begins with no parameter as far as it is followed is taken to go elsewhere, and that is printed.
-//! An atomic operation on integers at such an address is refused.
+//! The pointers in an address say to which memory it belongs. They are parameters of 8 bytes that
+//! are terms of its sum. Different parameters are assumed to point to different memory. Any other
+//! write to memory that is waited for is refused: a store, another atomic operation, a copy, or a
+//! write with a scope below the whole GPU. A store or copy may have an address that cannot be
+//! followed back to a parameter. It is assumed to go elsewhere, and that is printed. An atomic
+//! operation on integers at such an address is refused.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +35,7 @@ use crate::recover::slice::memory_decides;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-/// What is taken for granted of words that are waited for.
+/// Assumed of words that are waited for.
 pub const ASSUMPTIONS: [&str; 3] = [
     "counters in memory are 0 at launch",
     "counters in memory do not wrap around",
@@ -49,7 +50,8 @@ const NEAR: &str = "other CTAs wait for this memory, and need not see what is do
 
 type Result<T> = std::result::Result<T, Obstacle>;
 
-/// The kernel with looks at words and additions to them; none where nothing waits for global memory.
+/// The kernel with looks at words and additions to them, or `None` if nothing waits for global
+/// memory.
 pub fn with_counters(kernel: &Kernel) -> Result<Option<Kernel>> {
     let graph = Graph::new(kernel);
     let pointers = Pointers::new(kernel);
@@ -108,7 +110,8 @@ pub fn with_counters(kernel: &Kernel) -> Result<Option<Kernel>> {
     Ok(Some(changed))
 }
 
-/// The addition that an operation is which may write to a word that is waited for.
+/// The addition that an operation makes, if it may write to a word that is waited for. Fails if the
+/// operation is none.
 fn addition(operation: &Operation) -> Result<Synchronization> {
     let OperationKind::Atomic {
         operation: AtomicOperation::Add,
@@ -135,7 +138,7 @@ fn addition(operation: &Operation) -> Result<Synchronization> {
     })
 }
 
-/// The loads of a loop that goes on until they give some value, and where they begin.
+/// The loads for whose value a loop waits, each with the pointers in its address.
 fn looks_of(
     pointers: &Pointers<'_>,
     natural: &Loop,
@@ -174,7 +177,8 @@ fn looks_of(
             continue;
         }
         let bases = pointers.bases(*address);
-        // Loads of other memory than that of a parameter, and those that need not look again, are no waits that are followed.
+        // Loads from memory that is not a parameter's, and weak loads, which need not see new
+        // values, are not followed as waits.
         let known = !bases.is_empty() && bases.iter().all(is_parameter);
         let looks = *order != MemoryOrder::Weak && matches!(width, 32 | 64);
         let [Some(_)] = results.as_slice() else {

@@ -1,4 +1,4 @@
-//! What comes around: states of a cycle, and variables that begin again at 0.
+//! Numbers the states of a cycle, and recognises variables that begin again at 0.
 
 use crate::recover::number::greatest_divisor;
 use crate::recover::term::Atom;
@@ -7,8 +7,9 @@ use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 use crate::recover::tree::Phi;
 
-/// Numbers the states of a cycle so that the longest distance is as short as it can be: a body that is written out three
-/// times makes three steps, not one of a cycle that leaps.
+/// Numbers the states of a cycle so that the longest distance is as short as possible. For example,
+/// a body that is unrolled three times makes three steps, and not one step that jumps around the
+/// cycle.
 pub(super) fn shorten(states: &mut [Vec<u128>], distances: Vec<&mut usize>) {
     let period = states.len();
     let longest = |factor: usize| {
@@ -34,7 +35,8 @@ pub(super) fn shorten(states: &mut [Vec<u128>], distances: Vec<&mut usize>) {
     }
 }
 
-/// Whether a variable of one loop goes to 0 or to the next number, as a comparison with what the launch gives decides.
+/// Whether a variable of one loop goes either to 0 or to the next number, and a comparison with
+/// numbers of the launch decides which.
 pub(super) fn restarts(of_variable: &[u32], phis: &[Phi], terms: &mut Terms) -> bool {
     let [phi] = *of_variable else {
         return false;

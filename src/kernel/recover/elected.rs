@@ -1,10 +1,10 @@
-//! Which lane `elect.sync` elects.
+//! Which lane `elect.sync` elects. PTX says only that it is a lane of the mask. Here it is taken to
+//! be the lowest one.
 //!
-//! PTX says that it is one of the mask, and not which. It is taken to be the lowest. That matters only where an elected lane
-//! is also told apart from others by its number: `if (elected && lane == 0)`. Then the verdict says so.
-//!
-//! What depends on the outcome, and what on the number of a lane, is followed through registers and branches. The number of a
-//! warp, as `tid >> 5`, depends on no lane.
+//! This matters only where an elected lane is also told apart from others by its number, as in
+//! `if (elected && lane == 0)`. Then the verdict states the assumption. To find such places, values
+//! that depend on the outcome, or on the number of a lane, are followed through registers and
+//! branches. The number of a warp, such as `tid >> 5`, depends on no lane.
 //!
 //! Source: PTX ISA, "elect.sync".
 
@@ -28,13 +28,13 @@ use crate::recover::slice::Slice;
 use crate::recover::slice::definitions;
 use crate::recover::slice::is_event;
 
-/// What is said where it matters.
+/// The assumption, where it matters.
 const LOWEST: &str = "`elect.sync` elects the lowest lane of its mask";
 
 /// Lanes of a warp.
 const LANES: u128 = 32;
 
-/// What depends on something: registers, and blocks that are executed by some lanes only.
+/// What depends on some source: registers, and blocks that only some lanes execute.
 #[derive(Default, PartialEq, Clone)]
 struct Tainted {
     registers: BTreeSet<RegisterId>,
@@ -42,7 +42,7 @@ struct Tainted {
 }
 
 impl Tainted {
-    /// Whether an operation that matters, or an access, depends on it.
+    /// Whether an access, or an operation that matters, depends on the source.
     fn reaches(&self, kernel: &Kernel, slice: &Slice) -> bool {
         let blocks = kernel.blocks.iter().enumerate();
         let mut operations = blocks.flat_map(|(number, block)| {
@@ -64,7 +64,7 @@ impl Tainted {
     }
 }
 
-/// The assumption, if it matters to an event which lane is elected.
+/// The assumption, if some event depends on which lane is elected.
 ///
 /// `linear`: whether 32 threads in the order of their x index are a warp, so that `tid.x >> 5` is its number.
 pub fn assumption(
@@ -102,7 +102,8 @@ pub fn assumption(
     let numbers = numbers(kernel);
     let ends = |operation: &Operation| linear && is_of_warps(operation, &numbers);
     let lanes = tainted(kernel, graph, slice, &of, &ends);
-    // Of accesses, it also matters which of two operations one lane carries out, and which of them several do.
+    // With accesses it also matters whether one lane executes two operations, of which one is for
+    // the elected lane and one for a lane with some number.
     if !slice.accesses.is_empty()
         && [&elected, &lanes]
             .into_iter()
@@ -130,7 +131,8 @@ pub fn assumption(
     meets.then_some(LOWEST)
 }
 
-/// What depends on what some operations give. What `ends` says so of depends on it no more.
+/// Everything that depends on the results of `sources`. An operation for which `ends` holds does
+/// not pass the dependence on.
 fn tainted(
     kernel: &Kernel,
     graph: &Graph,
@@ -169,8 +171,8 @@ fn tainted(
     }
 }
 
-/// The registers that hold 32 times something that is the same for all lanes of a warp, plus the number of the lane: the number of
-/// the thread, and what differs from it by whole warps.
+/// The registers that hold the number of the lane plus 32 times a number that is equal in all lanes
+/// of a warp. These are the number of the thread, and what differs from it by whole warps.
 pub fn numbers(kernel: &Kernel) -> BTreeSet<RegisterId> {
     let definitions = definitions(kernel);
     let mut numbers: BTreeSet<RegisterId> = BTreeSet::new();
@@ -210,7 +212,8 @@ pub fn numbers(kernel: &Kernel) -> BTreeSet<RegisterId> {
     }
 }
 
-/// Whether an operation gives all lanes of a warp the same, whichever the number of a thread is: it leaves out the number of the lane.
+/// Whether an operation gives the same result to all lanes of a warp. For example, `tid >> 5` drops
+/// the number of the lane.
 fn is_of_warps(operation: &Operation, numbers: &BTreeSet<RegisterId>) -> bool {
     if operation.guard.is_some() {
         return false;
@@ -244,7 +247,7 @@ fn is_of_warps(operation: &Operation, numbers: &BTreeSet<RegisterId>) -> bool {
     }
 }
 
-/// Whether what an operation gives depends on which lanes have which numbers.
+/// Whether the result of an operation depends on which lanes have which numbers.
 fn tells_lanes(operation: &Operation) -> bool {
     matches!(
         &operation.kind,

@@ -1,20 +1,17 @@
-//! Bytes of shared memory as elements of buffers.
+//! Divides bytes of shared memory into elements of buffers.
 //!
-//! Two accesses have an element in common exactly if they have a byte in common. So the bytes of a variable are cut at every
-//! border of an access, and pieces that the same accesses touch are one element.
+//! Two accesses have an element in common exactly if they have a byte in common. So a variable is
+//! cut at every border of an access. Pieces that the same accesses touch are one element.
 //!
-//! The place of an access may change, as with the stage of a ring: its places are `start + stride * q` then, where `q` is a number
-//! of the protocol. Bytes that such accesses may reach are laid out in *slots* of one stride, the greatest that divides the
-//! distances of all places of each of these accesses. Within a slot an access touches the same bytes wherever it is. So a piece
-//! of a slot, together with the same piece of all other slots, is a buffer, and `q` and a constant give the index:
+//! The place of an access may change, for example with the stage of a ring. Then its places are
+//! `start + stride * q`, where `q` is a number of the protocol. The bytes are laid out in *slots*
+//! of one stride: the greatest that divides the distances between the places of each access. An
+//! access touches the same bytes of a slot wherever it is. So the same piece of all slots is one
+//! buffer, and `q` and a constant give the index:
 //!
 //! ```text
 //! address = base + stride * slot + (a byte of the piece),   slot = (offset - start) / stride + constant
 //! ```
-//!
-//! That all places of an access are `start` modulo `stride` makes the quotient exact. Each byte of the variable is in one piece of
-//! one slot, so different elements have no byte in common, and the elements of an access are all its bytes and no others. The
-//! comparison with runs of the kernel checks the latter.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -43,15 +40,15 @@ use crate::recover::sketch::counts;
 use crate::recover::sketch::every_line_mut;
 use crate::recover::tree::Obstacle;
 
-/// The most buffers that a text has, elements that an access touches, and slots.
+/// The most buffers of a text, elements of one access, and slots.
 const MOST_BUFFERS: usize = 192;
 const MOST_ELEMENTS: usize = 96;
 const MOST_SLOTS: i128 = 4096;
 
-/// Shared memory has fewer bytes, on every device.
+/// On every device, shared memory has fewer bytes than this.
 const SHARED: i128 = 1 << 18;
 
-/// Where an access may be: of all accesses in the order of roles and lines.
+/// Where an access may be. Accesses are listed in the order of roles and lines.
 struct Reached {
     rank: u32,
     variable: VariableId,
@@ -66,7 +63,7 @@ impl Reached {
         self.places.first().copied().unwrap_or(0)
     }
 
-    /// All bytes that it may touch lie between these.
+    /// A range that has all bytes that it may touch.
     fn hull(&self) -> (i128, i128) {
         let last = self.places.last().copied().unwrap_or(0);
         let from = self.bytes.first().map_or(0, |(from, _)| *from);
@@ -82,8 +79,8 @@ impl Reached {
     }
 }
 
-/// Puts elements in the place of bytes. What is read, or written, directly behind each other is one statement then: nobody else
-/// can tell the order.
+/// Replaces bytes by elements. Reads directly behind each other become one statement, and so do
+/// writes: nobody else can observe their order.
 pub fn lay_out(kernel: &Kernel, roles: &mut [Role], inputs: &Inputs) -> Result<(), Obstacle> {
     let reached = reached(kernel, roles, inputs)?;
     apart_from_mbarriers(kernel, roles, inputs, &reached)?;
@@ -160,7 +157,8 @@ fn reached(kernel: &Kernel, roles: &[Role], inputs: &Inputs) -> Result<Vec<Reach
     failure.map_or(Ok(all), Err)
 }
 
-/// Refuses accesses to bytes of mbarriers: what these instructions do to them is no access of the text.
+/// Refuses accesses of data to bytes of mbarriers. What mbarrier instructions do to these bytes is
+/// no access in the text.
 fn apart_from_mbarriers(
     kernel: &Kernel,
     roles: &[Role],
@@ -208,7 +206,8 @@ fn apart_from_mbarriers(
     Ok(())
 }
 
-/// All variables whose size the launch decides begin at one place: the first of them stands for them.
+/// All variables whose size the launch decides begin at one place. The first of them stands for
+/// all.
 pub fn dynamic(kernel: &Kernel, variable: VariableId) -> VariableId {
     let sized = |at: usize| {
         kernel
@@ -228,7 +227,7 @@ pub fn dynamic(kernel: &Kernel, variable: VariableId) -> VariableId {
     first.map_or(variable, VariableId)
 }
 
-/// Accesses that may have bytes in common, directly or through others.
+/// Groups accesses that may have bytes in common, directly or through others.
 fn groups(reached: &[Reached]) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..reached.len()).collect();
     order.sort_by_key(|at| {
@@ -259,10 +258,16 @@ fn groups(reached: &[Reached]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// What an access touches in the slots from the one where it begins on: how many slots further, and bytes of the slot.
+/// What an access touches, slot by slot: how many slots behind the one where it begins, and which
+/// bytes of that slot.
 type Shape = Vec<(i128, (i128, i128))>;
 
 /// Lays out the bytes of a group, and gives the elements of its accesses.
+///
+/// All places of an access are `start` modulo `stride`, so the quotient in the index is exact. Each
+/// byte of the variable is in one piece of one slot. So different elements have no byte in common,
+/// and the elements of an access are exactly its bytes. The comparison with runs of the kernel
+/// checks the latter.
 fn arrange(
     kernel: &Kernel,
     reached: &[Reached],
@@ -282,7 +287,7 @@ fn arrange(
         let apart = reached[*at].places.iter().map(|place| place - first);
         stride = apart.fold(stride, greatest_divisor);
     }
-    // Without an access whose place changes there is one slot.
+    // If no access changes its place, there is one slot.
     let stride = if stride == 0 { end - base } else { stride };
     let slots = (end - base + stride - 1) / stride;
     if slots > MOST_SLOTS {
@@ -329,7 +334,7 @@ fn arrange(
     for (at, own) in group.iter().zip(&shapes) {
         let one = &reached[*at];
         let number = number_of[own];
-        // In how many strides the place moves, and the slot of the first one.
+        // By how many strides the place has moved, and the slot of the first place.
         let moved = one
             .offset
             .minus(&Number::constant(one.first()))
@@ -360,7 +365,7 @@ fn arrange(
     Ok(())
 }
 
-/// Bytes from a place in a slot on, cut at the borders of slots.
+/// Cuts bytes at the borders of slots. They begin at the byte `within` of a slot.
 fn shape(bytes: &[(i128, i128)], within: i128, stride: i128) -> Shape {
     let mut shape = Vec::new();
     for (from, to) in bytes {
@@ -375,10 +380,10 @@ fn shape(bytes: &[(i128, i128)], within: i128, stride: i128) -> Shape {
     shape
 }
 
-/// Which accesses touch a piece, each with how many slots further.
+/// Which accesses touch a piece, and how many slots behind the one where the access begins.
 type Touching = BTreeSet<(usize, i128)>;
 
-/// The pieces of a slot: bytes that the same accesses touch.
+/// The pieces of a slot. A piece has the bytes that the same accesses touch.
 fn pieces(shapes: &BTreeSet<&Shape>) -> BTreeMap<Touching, Vec<(i128, i128)>> {
     let ranges = || shapes.iter().flat_map(|shape| shape.iter());
     let mut borders: Vec<i128> = ranges().flat_map(|(_, (from, to))| [*from, *to]).collect();
@@ -409,7 +414,7 @@ fn pieces(shapes: &BTreeSet<&Shape>) -> BTreeMap<Touching, Vec<(i128, i128)>> {
     pieces
 }
 
-/// Joins what is read, or written, directly behind each other.
+/// Joins reads directly behind each other, and writes directly behind each other.
 fn join(lines: &mut Vec<Line>) {
     for block in lines.iter_mut().flat_map(Line::blocks_mut) {
         join(block);

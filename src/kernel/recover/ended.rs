@@ -1,18 +1,17 @@
-//! Warps that end before others meet once more at a barrier of all threads.
+//! Warps that exit before others meet once more at a barrier of all threads.
 //!
-//! Such a barrier waits for the threads that have not exited. Source: PTX ISA, "barrier.cluster" ("all the non-exited threads"), and
-//! the CUDA programming guide on `__syncthreads()`. A barrier of the protocol language waits for a number of arrivals. So a warp
-//! that ends before the others is written to come to what is left of their meetings, and to do nothing else.
+//! Such a barrier waits only for threads that have not exited. Source: PTX ISA, "barrier.cluster"
+//! ("all the non-exited threads"), and the CUDA programming guide on `__syncthreads()`. A barrier
+//! of the protocol language waits for a number of arrivals. So the role of a warp that exits early
+//! also comes to the remaining meetings, and does nothing else there. For the other warps, nothing
+//! changes (see [`come`]).
 //!
-//! A barrier that names a number of threads waits for that many, ended or not. Where one may name as many as the CTA has, no role
-//! is changed.
+//! A barrier that names a number of threads waits for that many, exited or not. If one may name as
+//! many as the CTA has, no role is changed.
 //!
-//! A warp that arrives at a barrier and goes on may count there in the place of another one, and may end while that one has yet to come.
-//! If others wait there for all threads, without a number, the kernel is refused.
-//!
-//! That is the same for the others. A phase of the barrier counts the warp as soon as the phase before is complete, as it
-//! counts one that has ended: before that it could not be complete anyway. And what is added waits for nobody else than the
-//! others wait for.
+//! A warp that arrives at a barrier without waiting may count there in the place of another warp,
+//! and exit before that one comes. If others wait there for all threads, without a number, the
+//! kernel is refused.
 
 use crate::ir::Kernel;
 use crate::ir::Location;
@@ -36,15 +35,20 @@ use crate::recover::tree::Obstacle;
 const ARRIVES: &str = "a warp arrives here and goes on, and others wait there for all threads: what that means once warps have ended is \
      not followed";
 
-/// What is taken for granted of warps that end early.
+/// Assumed if warps exit early.
 pub const ASSUMPTION: &str = "a barrier of all threads does not wait for warps that have ended";
 
-/// Lets warps that end come to the meetings that are left; whether there are any.
+/// Lets warps that exit early come to the remaining meetings. Returns whether there are any.
+///
+/// This is the same for the other warps. The barrier counts the added arrival as soon as its phase
+/// before is complete. It counts an exited warp then, too: before that, the phase could not
+/// complete anyway. And the added lines wait for nothing that the other warps do not wait for.
 ///
 /// # Errors
 ///
-/// Some arrive where others wait for all threads, and go on. Or some arrive at the cluster's barrier, do not wait there, and
-/// are held by hardware before they have done the rest.
+/// Some warp arrives without waiting where others wait for all threads. Or some warp arrives at the
+/// cluster's barrier and exits without a wait, so that hardware may hold it before it has done the
+/// rest.
 pub fn come(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<bool, Obstacle> {
     refuse_held(roles)?;
     if let Some(location) = arrives_for_all(kernel, roles) {
@@ -82,7 +86,7 @@ pub fn come(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<bool, O
             &roles[longest].lines,
             &|line| matches!(line, Line::Action { action, .. } if which(action)),
         );
-        // A meeting that a loop or a branch decides about would have to be decided here as well.
+        // If a loop or a branch decides about a meeting, it would have to decide here as well.
         let left = left.get(done..).unwrap_or_default().to_vec();
         let is_action = |line: &Line| matches!(line, Line::Action { .. });
         if met[at].iter().chain(&met[longest]).all(is_action) && left.iter().all(is_action) {
@@ -96,7 +100,8 @@ pub fn come(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<bool, O
     Ok(found)
 }
 
-/// Where a warp arrives at a barrier at which others may wait for all threads. A number that is not known may be any.
+/// Where a warp arrives, without waiting, at a barrier at which others may wait for all threads. A
+/// barrier whose number is not known may be any.
 fn arrives_for_all(kernel: &Kernel, roles: &[Role]) -> Option<Location> {
     let waits = uncounted(kernel);
     let waits_at = |barrier: &Number| match (&waits, barrier.range(&|_| None)) {
@@ -120,7 +125,8 @@ fn arrives_for_all(kernel: &Kernel, roles: &[Role]) -> Option<Location> {
     found
 }
 
-/// Whether a barrier may wait for as many threads as the CTA has by their number: it waits for those that have ended, too.
+/// Whether a barrier may name as many threads as the CTA has. Then it also waits for those that
+/// have exited.
 fn counts_all(kernel: &Kernel, shape: Shape) -> bool {
     let all = u128::from(shape.warps()) * 32;
     let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);

@@ -1,18 +1,17 @@
-//! Loops that do not synchronize: that they end is shown, or said to be taken for granted.
+//! Loops without synchronization: shows that they end, or states that it is assumed.
 //!
-//! The recovery leaves such loops out. One that never ends keeps its warp for ever, and with it everybody who waits for that
-//! warp: `i = 0; do i += 2; while (i != n);` for an odd `n`.
+//! The recovery leaves such loops out. One that never ends keeps its warp forever, and everybody
+//! who waits for that warp: `i = 0; do i += 2; while (i != n);` for an odd `n`. A loop ends if
+//! every iteration executes a branch that leaves it once a comparison holds, and if a register
 //!
-//! A loop ends if a branch that every iteration comes to leaves it as soon as a comparison holds, and the comparison will
-//! hold: a register moves by the same step in each iteration,
-//!
-//! - and is compared by order with what the loop does not change, in the direction of the step,
-//! - or is compared for equality, and the step is 1 or -1, or a power of two that divides the distance,
+//! - moves by the same step in each iteration, and is compared (`<`, `>` and so on) in the
+//!   direction of the step with a value that the loop does not change,
+//! - or moves so and is compared for equality, and the step is 1, -1, or a power of two that
+//!   divides the distance,
 //! - or is shifted to the right until it is small or 0.
 //!
-//! A step may go over a bound that is near to the end of its type, to the other end. Such a bound is none.
-//!
-//! A loop in which nothing changes what ends it is left in its first round or never. That it ends is not taken for granted.
+//! A step may jump over a bound near the end of its type. Such a bound does not count. If nothing
+//! in a loop changes its exit condition, it ends in its first iteration or never, and is refused.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -47,13 +46,14 @@ const MOST_STEPS: u32 = 24;
 const UNCHANGING: &str =
     "no round of this loop changes the condition that ends it: it ends in its first round or never";
 
-/// How many loops are named.
+/// How many loops an assumption names.
 const MOST_NAMED: usize = 3;
 
-/// Bounds of loops are sizes: other ones may be so near to the end of their type that a step goes over it.
+/// Assumed of bounds of loops. Otherwise a bound may be so near to the end of its type that a step
+/// jumps over it.
 const SIZED: &str = "launch parameters that bound loops without synchronization are at least 0 and below 2^30 (below 2^62 if they have 64 bits)";
 
-/// What is taken for granted of the loops that do not synchronize, if it is not shown of each that it ends.
+/// The assumptions about loops without synchronization. There are none if all are shown to end.
 pub fn assumptions(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Vec<String> {
     let (open, sized) = open_loops(kernel, graph, slice);
     let named = named(&open);
@@ -63,7 +63,7 @@ pub fn assumptions(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Vec<String>
         .collect()
 }
 
-/// That these loops end.
+/// The assumption that these loops end.
 fn named(open: &[Location]) -> Option<String> {
     let places: BTreeSet<String> = open.iter().filter_map(Location::shown).collect();
     let named: Vec<&str> = places.iter().map(String::as_str).take(MOST_NAMED).collect();
@@ -83,7 +83,7 @@ fn named(open: &[Location]) -> Option<String> {
     }
 }
 
-/// Refuses loops in which nothing changes what ends them.
+/// Refuses loops without synchronization in which nothing changes the exit condition.
 pub fn refuse_unchanging(kernel: &Kernel, graph: &Graph) -> Result<(), Obstacle> {
     let mut loops = graph.loops().map(|(_, natural)| natural);
     match loops
@@ -103,8 +103,8 @@ fn has_events(kernel: &Kernel, natural: &Loop) -> bool {
     operations.any(is_event)
 }
 
-/// The loops without synchronization of which it is not shown that they end, and whether of another one it is shown only because
-/// bounds that the launch gives are taken for sizes.
+/// The loops without synchronization that are not shown to end. Also whether another one is shown
+/// to end only because bounds that the launch gives are taken for sizes.
 fn open_loops(kernel: &Kernel, graph: &Graph, slice: &Slice) -> (Vec<Location>, bool) {
     let edges = cfg::Graph::new(kernel);
     let dominators = Dominators::of(&edges);
@@ -133,15 +133,15 @@ fn open_loops(kernel: &Kernel, graph: &Graph, slice: &Slice) -> (Vec<Location>, 
     (open, sized)
 }
 
-/// How a number goes from one iteration to the next.
+/// How a number changes from one iteration to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Course {
     /// The loop does not change it.
     Fixed,
-    /// It moves by a step. `zeros` is how many of the lowest bits are 0 in each part of the step, and in what the
-    /// registers begin with.
+    /// It moves by the step `by`. The lowest `zeros` bits are 0 in each part of the step, and in
+    /// the registers before the loop.
     Steps { by: i128, zeros: u32 },
-    /// It is shifted to the right, with zeros.
+    /// It is shifted to the right, and zeros are shifted in.
     Halved,
 }
 
@@ -150,9 +150,10 @@ struct Iteration<'k> {
     kernel: &'k Kernel,
     addresses: &'k Addresses<'k>,
     natural: &'k Loop,
-    /// The blocks that every iteration comes to, once.
+    /// The blocks that every iteration executes exactly once.
     always: BTreeSet<BlockId>,
-    /// What the loop assigns once in each iteration, and always.
+    /// The operations whose result the loop assigns exactly once in each iteration, without a
+    /// guard.
     once: BTreeMap<RegisterId, &'k OperationKind>,
     /// Everything that the loop assigns.
     assigned: BTreeSet<RegisterId>,
@@ -210,8 +211,8 @@ impl<'k> Iteration<'k> {
         }
     }
 
-    /// Whether the loop reads a word again and again that others may write meanwhile. Such a wait is in the protocol, or the
-    /// kernel is refused.
+    /// Whether the loop reads a word again and again that others may write meanwhile. Either the
+    /// protocol has such a wait, or the kernel is refused.
     fn looks_at_one_word(&self) -> bool {
         let blocks = self.natural.blocks.iter();
         let mut operations = blocks.flat_map(|at| &self.kernel.blocks[at.0 as usize].operations);
@@ -233,7 +234,7 @@ impl<'k> Iteration<'k> {
         })
     }
 
-    /// Whether the branch at the end of a block leaves the loop some time.
+    /// Whether the branch at the end of a block is certain to leave the loop at some time.
     fn leaves(&self, graph: &cfg::Graph, at: BlockId) -> bool {
         let Terminator::Branch {
             condition: Operand::Register(condition),
@@ -252,7 +253,7 @@ impl<'k> Iteration<'k> {
         self.comes_to(condition, !on, MOST_STEPS)
     }
 
-    /// Whether a predicate comes to a value some time.
+    /// Whether a predicate is certain to have this value at some time.
     fn comes_to(&self, predicate: RegisterId, value: bool, steps: u32) -> bool {
         let (Some(kind), Some(steps)) = (self.once.get(&predicate), steps.checked_sub(1)) else {
             return false;
@@ -277,7 +278,7 @@ impl<'k> Iteration<'k> {
         }
     }
 
-    /// Whether a number that moves will compare so with one that does not.
+    /// Whether a comparison of a moving number with a fixed one is certain to hold at some time.
     fn meets(&self, compare: Compare, moving: Operand, bound: Operand, width: u16) -> bool {
         if self.course(bound, width) != Some(Course::Fixed) {
             return false;
@@ -311,8 +312,9 @@ impl<'k> Iteration<'k> {
         }
     }
 
-    /// Whether a number that moves by a step cannot go over a bound without comparing so with it, as `i >= 0` always holds of an
-    /// unsigned one, and `i <= n` of a 16-bit one if `n` is 65535.
+    /// Whether the comparison is certain to hold before a number that moves by a step jumps over
+    /// the bound. For example, no unsigned number becomes less than 0, and no unsigned 16-bit
+    /// number becomes greater than 65535.
     fn fits(&self, compare: Compare, bound: Operand, by: i128, width: u16) -> bool {
         let (is_signed, strict) = match compare {
             Compare::Less { signed } | Compare::Greater { signed } => (signed, true),
@@ -410,8 +412,8 @@ impl<'k> Iteration<'k> {
         None
     }
 
-    /// How many of the lowest bits of a register are 0 before the first iteration, for certain; `None` where it has no
-    /// value then.
+    /// How many of the lowest bits of a register are certainly 0 before the first iteration. `None`
+    /// if it has no value then.
     fn begins_with(&self, register: RegisterId) -> Option<u32> {
         let outside = self.kernel.blocks.iter().zip(0..).filter(|(_, at)| {
             let at = BlockId(*at);
@@ -424,7 +426,7 @@ impl<'k> Iteration<'k> {
             .min()
     }
 
-    /// How many of the lowest bits of a number are 0, for certain, whatever defines it.
+    /// How many of the lowest bits of a number are certainly 0.
     fn multiple(&self, number: Operand, steps: u32) -> u32 {
         if let Operand::Constant(bits) = number {
             return bits.trailing_zeros();
@@ -447,7 +449,7 @@ impl<'k> Iteration<'k> {
                 self.multiple(*from, steps)
             }
             (Compute::And, [a, b]) => self.multiple(*a, steps).max(self.multiple(*b, steps)),
-            // `n - n % 4` as `n - (n & 3)`.
+            // `n - n % 4`, which is written `n - (n & 3)`.
             (Compute::Subtract, [whole, rest]) if self.rest_of(*rest, *whole).is_some() => {
                 self.rest_of(*rest, *whole).unwrap_or(0)
             }
@@ -465,9 +467,9 @@ impl<'k> Iteration<'k> {
         }
     }
 
-    /// The number of bits of `whole` that `rest` consists of, the lowest ones.
+    /// How many of the lowest bits of `whole` make up `rest`. For `rest = whole & 3` there are 2.
     fn rest_of(&self, rest: Operand, whole: Operand) -> Option<u32> {
-        // Both are of one value of `whole` only if it has one.
+        // Both refer to one value of `whole` only if it has one definition.
         self.addresses.definition(whole)?;
         let OperationKind::Compute {
             compute: Compute::And,
@@ -487,7 +489,7 @@ impl<'k> Iteration<'k> {
     }
 }
 
-/// A constant as a comparison reads it.
+/// The value of a constant, as a comparison reads it.
 fn constant(operand: Operand, is_signed: bool, width: u16) -> Option<i128> {
     let Operand::Constant(bits) = operand else {
         return None;
@@ -499,12 +501,12 @@ fn constant(operand: Operand, is_signed: bool, width: u16) -> Option<i128> {
     }
 }
 
-/// A constant of a width, with its sign.
+/// The signed value of a constant.
 fn signed(bits: u128, width: u16) -> i128 {
     Word::new(bits, width).signed()
 }
 
-/// What holds where a comparison does not.
+/// The negation of a comparison.
 fn opposite(compare: Compare) -> Compare {
     match compare {
         Compare::Equal => Compare::NotEqual,

@@ -1,8 +1,9 @@
 //! Entries of matrices in memory that nobody writes: whether the word at a row and a column is other than 0, or passes another test.
 //!
-//! The word of the indices `a`, `b`, `c` is the one of number `(a * B + b) * C + c` in its memory, where `B` and `C` are the
-//! *widths*. An entry is made only where `b` is shown to lie in `0..B`, `c` in `0..C`, and `a` from 0 on. So two entries of one
-//! memory, which all have the same widths, are the same word exactly if their indices are equal.
+//! The word at the indices `a`, `b`, `c` has the number `(a * B + b) * C + c` in its memory. `B`
+//! and `C` are the *widths*, which are the same for all entries of a memory. An entry is made only
+//! if it is shown that `b` lies in `0..B`, `c` in `0..C`, and `a` is not negative. So two entries
+//! of one memory are the same word exactly if their indices are equal.
 
 use super::number::Atomic;
 use super::number::Number;
@@ -36,7 +37,7 @@ impl Entry {
         })
     }
 
-    /// The same entry at numbers.
+    /// The entry with numbers put in for its unknowns.
     pub fn fixed(&self, of: &dyn Fn(&Atomic) -> Option<i128>) -> Option<Self> {
         let all = |numbers: &[Number]| -> Option<Vec<Number>> {
             let value = |number: &Number| number.value(of).map(Number::constant);
@@ -49,7 +50,7 @@ impl Entry {
         })
     }
 
-    /// The number of its word in the memory, where its indices and widths are numbers.
+    /// The number of its word in the memory, if its indices and widths are constants.
     pub fn place(&self) -> Option<i128> {
         let (first, rest) = self.indices.split_first()?;
         let mut place = first.as_constant()?;
@@ -69,7 +70,7 @@ pub struct Memory {
     pub pointer: u32,
     /// The name of the parameter.
     pub name: String,
-    /// Of a word.
+    /// The size of a word.
     pub bytes: u32,
     /// How many values the indices behind the first one have.
     pub widths: Vec<Number>,

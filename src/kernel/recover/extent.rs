@@ -1,4 +1,4 @@
-//! Between which numbers a register lies, as far as the operations say that it is computed by.
+//! Ranges of registers, derived from the operations that compute them.
 
 use crate::ir::Compute;
 use crate::ir::Operand;
@@ -11,18 +11,20 @@ use crate::recover::addresses::Addresses;
 /// How many operations a number is followed back.
 const MOST_STEPS: u32 = 24;
 
-/// What parameters of 32 bits, and the numbers of a launch, are at most if they are sizes.
+/// The largest value of a parameter of 32 bits, and of a number of the launch, if it is taken for a
+/// size.
 const SIZE: i128 = (1 << 30) - 1;
 
-/// What parameters of 64 bits are at most then: addresses, and numbers.
+/// The same for a parameter of 64 bits, which may be an address or a number.
 const WIDE: i128 = 1 << 62;
 
 type Range = (i128, i128);
 
-/// Between which numbers an operand of a width lies, both included, if it is read with a sign. Of a register that is assigned in
-/// several places, that is any number of its width.
+/// The range of an operand, read as signed, with both ends included. A register that is assigned in
+/// several places may be any number of its width.
 ///
-/// `sizes`: whether what the launch gives is taken for sizes. Otherwise it may be any number.
+/// `sizes`: whether numbers that the launch gives are taken for sizes. Otherwise they may be any
+/// numbers.
 pub fn extent(addresses: &Addresses<'_>, operand: Operand, width: u16, sizes: bool) -> Range {
     Extents { addresses, sizes }.of(operand, width, MOST_STEPS)
 }
@@ -42,7 +44,8 @@ fn positive(width: u16) -> Range {
     (0, (1_i128 << width.min(100)) - 1)
 }
 
-/// A range, unless it goes beyond a width: numbers wrap around there.
+/// A range, if it fits a width. Otherwise all numbers of the width, because the result may wrap
+/// around.
 fn within(range: Option<Range>, width: u16) -> Range {
     let all = all(width);
     match range {
@@ -51,7 +54,7 @@ fn within(range: Option<Range>, width: u16) -> Range {
     }
 }
 
-/// The range of what an operation gives that grows or sinks with each of its operands.
+/// The range of an operation that is monotone in each of its operands.
 fn corners(a: Range, b: Range, with: fn(i128, i128) -> Option<i128>) -> Option<Range> {
     let mut results = Vec::with_capacity(4);
     for x in [a.0, a.1] {
@@ -113,7 +116,7 @@ impl Extents<'_> {
         }
     }
 
-    /// As it is read without a sign.
+    /// The range of an operand, read as unsigned.
     fn natural(&self, operand: Operand, width: u16, steps: u32) -> Range {
         match self.of(operand, width, steps) {
             (low, high) if low >= 0 => (low, high),

@@ -1,4 +1,4 @@
-//! Mbarriers as arrays: places that one statement may mean belong together.
+//! Arrays of mbarriers. Places that one statement may mean belong to one array.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub const SIZE: i128 = 8;
 
 pub const MISALIGNED: &str = "an mbarrier lies at a multiple of 8 bytes";
 
-/// Places that one statement may mean.
+/// The most places that one statement may mean.
 const MAX_PLACES: usize = 4096;
 
 /// An array of mbarriers.
@@ -31,15 +31,15 @@ pub struct Family {
     pub variable: VariableId,
     /// The first, in bytes.
     pub base: i128,
-    /// From one to the next, in bytes.
+    /// The distance from one to the next, in bytes.
     pub stride: i128,
     pub elements: i128,
     /// How many arrivals complete a phase.
     pub arrivals: i128,
-    /// How many arrivals of the kernel are one of the protocol: a divisor of `arrivals` and of every arrival, as where
-    /// only whole warps arrive.
+    /// How many arrivals of the kernel make one arrival of the protocol. It divides `arrivals` and
+    /// every arrival. For example, it is 32 if only whole warps arrive.
     pub unit: i128,
-    /// Whether the declaration does not say that it is initialised at the beginning.
+    /// Whether the declaration does not initialise the array at the beginning.
     pub explicit: bool,
 }
 
@@ -91,7 +91,7 @@ pub fn places(offset: &Number, range: &dyn Fn(&Atomic) -> Option<Range>) -> Opti
     Some(all)
 }
 
-/// The object of an action, if it has one.
+/// The mbarrier that an action uses, if there is one.
 pub fn object_of(action: &Action) -> Option<&Object> {
     match action {
         Action::Init { object, .. }
@@ -107,7 +107,7 @@ pub fn object_of(action: &Action) -> Option<&Object> {
     }
 }
 
-/// The object of an action, to be changed; also of the mark for the end of its life.
+/// The mbarrier that an action uses, to be changed. The mark for the end of a life has one, too.
 pub fn object_mut(action: &mut Action) -> Option<&mut Object> {
     match action {
         Action::Init { object, .. }
@@ -127,7 +127,7 @@ pub fn object_mut(action: &mut Action) -> Option<&mut Object> {
     }
 }
 
-/// Does something with every action.
+/// Calls `with` for every action.
 pub fn each<'l>(lines: &'l [Line], with: &mut dyn FnMut(&'l Action, &'l Location)) {
     every_line(lines, &mut |line| {
         if let Line::Action { action, location } = line {

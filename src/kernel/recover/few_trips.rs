@@ -1,18 +1,18 @@
-//! Loops that a constant bounds: `for (i = 0; i < min(n, 1); i++)` comes back to its beginning at most once.
+//! Loops with a constant bound: `for (i = 0; i < min(n, 1); i++)` comes back to its beginning at
+//! most once. A software pipeline issues its first groups of multiplications in such a loop, before
+//! it waits for any of them. The conditions are these.
 //!
-//! A software pipeline issues its first groups of multiplications in such a loop, before any of them is waited for.
+//! - A block in each iteration leaves the loop unless `i < high`. Here `high` is a constant, or the
+//!   minimum of a constant and something else.
+//! - Each iteration adds one positive constant to `i`, once. Nothing else in the loop writes `i`.
+//! - Outside the loop, `i` is only set to constants, and it is set before each entry into the loop:
+//!   by a block that dominates the loop and is in no other loop than the one around it. Loops have
+//!   one entry each. So every way back to this loop passes the header of the loop around it, and
+//!   from there this block.
 //!
-//! A loop is bounded where all of this holds.
-//!
-//! - A block that each round passes leaves the loop unless `i < high`, where `high` is a constant, or the lesser of a constant
-//!   and something else.
-//! - Each round adds one positive constant to `i`, once. Nothing else in the loop writes `i`.
-//! - Outside, `i` is only set to constants, and it is set before each time that the loop is entered: by a block that
-//!   dominates the loop and stands in no other loop than the one around it. In a graph whose loops have one entry
-//!   each, every way back to this loop passes the header of the loop around it, and from there this block.
-//!
-//! So when a round is over for the k-th time, `i` is at least its least beginning and k - 1 steps. As it is also below `high` then, there
-//! are at most `(high - begin) / step` such rounds, rounded up. That no sum wraps around is checked.
+//! So when an iteration ends for the k-th time, `i` is at least its least initial value plus k - 1
+//! steps, and below `high`. So there are at most `(high - begin) / step` such iterations, rounded
+//! up. It is checked that no sum wraps around.
 
 use crate::cfg::Dominators;
 use crate::cfg::Loop;
@@ -44,7 +44,7 @@ struct Below {
 }
 
 impl Bounds<'_> {
-    /// How often control comes back to the header at most, each time that it enters the loop.
+    /// How often control returns to the header at most, for each entry into the loop.
     pub fn returns(&self, each: &Loop) -> Option<u128> {
         if !self.loops.irreducible().is_empty() {
             return None;
@@ -94,7 +94,7 @@ impl Bounds<'_> {
         blocks.map(move |(at, block)| (id(at), block))
     }
 
-    /// Whether each round that comes back passes this block, and passes it once.
+    /// Whether each iteration that returns to the header passes this block exactly once.
     fn every_round(&self, each: &Loop, at: BlockId) -> bool {
         let own = self.loops.headed_by(each.header);
         let mut latches = each.latches.iter();
@@ -107,7 +107,7 @@ impl Bounds<'_> {
         self.dominators.dominates(at, each.header) && self.loops.innermost(at) == each.parent
     }
 
-    /// What holds where control stays in the loop at the end of this block.
+    /// The comparison that holds if control stays in the loop at the end of this block.
     fn stays_below(&self, each: &Loop, exit: BlockId) -> Option<Below> {
         let block = self.kernel.blocks.get(exit.0 as usize)?;
         let Terminator::Branch {
@@ -140,7 +140,7 @@ impl Bounds<'_> {
         })
     }
 
-    /// The only operation that writes a register, without a condition.
+    /// The only operation that writes a register, if it has no guard.
     fn only(&self, register: RegisterId) -> Option<(BlockId, &Operation)> {
         let mut found = None;
         for (at, block) in self.blocks() {
@@ -178,7 +178,8 @@ impl Bounds<'_> {
         }
     }
 
-    /// What the operation at this place adds to the counter: `i = i + 1`, also by a register in between.
+    /// What the operation at this place adds to the counter: `i = i + 1`, possibly through another
+    /// register.
     fn step(&self, at: BlockId, number_in_block: usize, below: &Below) -> Option<i128> {
         let block = self.kernel.blocks.get(at.0 as usize)?;
         let operation = block.operations.get(number_in_block)?;
@@ -209,7 +210,7 @@ fn number(bits: u128, signed: bool, width: u16) -> Option<i128> {
     })
 }
 
-/// What an operation computes, in words of how many bits, and from what.
+/// The computation of an operation, its width in bits, and its operands.
 fn computed(operation: &Operation) -> Option<(Compute, u16, &[Operand])> {
     match &operation.kind {
         OperationKind::Compute {

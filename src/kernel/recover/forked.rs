@@ -1,8 +1,9 @@
-//! Machines that begin with the state of another one.
+//! State machines that begin with the state of another machine.
 //!
-//! What gives slots of a ring back may come later than what uses them: it begins with the state of the ring at the beginning of a
-//! tile, and moves on by itself. If its states come in the order of those of the ring, it is in state `n` of these after `n` steps, so
-//! that it begins at as many steps as the ring had made when the state was copied.
+//! For example, the loop that gives slots of a ring back may lag behind the one that uses them. It
+//! begins with the state that the ring had at the beginning of a tile, and moves on by itself. If
+//! the states of both come in the same order, `n` steps lead to state `n` in both. So the lagging
+//! machine begins with as many steps as the ring had made when its state was copied.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +15,15 @@ use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 use crate::recover::tree::Phi;
 
-/// The machine with whose state another one begins, and the places of the variables in its states.
+/// The machine that another one begins with, and where its states have the variables.
 pub(super) struct Copied {
     from: usize,
     places: Vec<usize>,
 }
 
 impl Recurrences {
-    /// Puts the first state of the other machine, if there is one, in the place of what variables begin with. Gives the phis that these are.
+    /// If a machine begins with the state of another one, replaces the initial values by the first
+    /// state of that one. Returns the phis that were the initial values.
     pub(super) fn begin_with(
         &self,
         copied: Option<&Copied>,
@@ -43,7 +45,8 @@ impl Recurrences {
         Some(phis)
     }
 
-    /// Of which machine what variables begin with is the state: each with another phi of it, all of one loop.
+    /// The machine whose state the initial values are. Each value is a phi of that machine, and all
+    /// are of one loop.
     pub(super) fn copied(
         &self,
         firsts: &[(usize, TermId)],
@@ -68,8 +71,9 @@ impl Recurrences {
         Some(Copied { from, places })
     }
 
-    /// Whether states come as those of the machine with whose state they begin, so that at as many steps both are in the same one.
-    /// What has fewer variables may come around sooner.
+    /// Whether states come in the same order as those of the machine that they begin with. Then
+    /// both are in the same state after equally many steps. A machine with fewer variables may
+    /// repeat its states sooner.
     pub(super) fn goes_as(&self, states: &[Vec<u128>], tail: usize, copied: &Copied) -> Option<()> {
         let other = &self.machines[copied.from];
         let comes_around = tail == 0 && other.tail == 0;

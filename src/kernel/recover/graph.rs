@@ -1,6 +1,6 @@
 //! The control-flow graph as the recovery walks it.
 //!
-//! Aborting the kernel is no way out: nothing hangs in an aborted kernel.
+//! A trap does not count as an exit: nothing hangs in an aborted kernel.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub struct Graph {
     edges: cfg::Graph,
     postdominators: Dominators,
     loops: Loops,
-    /// Per block: the blocks with the branches that decide whether it is executed.
+    /// For each block: the blocks whose branches decide whether it is executed.
     deciders: Vec<BTreeSet<BlockId>>,
 }
 
@@ -39,8 +39,9 @@ impl Graph {
 
     /// Adds to the deciders the branches that decide whether a block is executed *in this iteration*.
     ///
-    /// Control dependence asks whether a block is executed at all. In `for (;;) { if (c) continue; b; if (d) break; }` all ways
-    /// out pass `b`, so that nothing decides about it, though `c` says in which iterations it comes.
+    /// Control dependence asks whether a block is executed at all. In
+    /// `for (;;) { if (c) continue; b; if (d) break; }` every way out passes `b`, so no branch
+    /// decides about it. But `c` decides in which iterations it is executed.
     fn depend_within_iterations(&mut self) {
         let mut added = Vec::new();
         for (_, natural) in self.loops.iter() {
@@ -57,7 +58,8 @@ impl Graph {
         }
     }
 
-    /// Whether the sides of a branch meet at `join` in a later iteration of a loop only: the next one can begin before.
+    /// Whether the sides of a branch meet at `join` only in a later iteration: the next iteration
+    /// can begin before.
     pub fn comes_round(&self, natural: &Loop, at: BlockId, join: Option<BlockId>) -> bool {
         match join.filter(|join| natural.contains(*join) && *join != natural.header) {
             Some(join) => self.behind_in(natural, at, Some(join)).1,
@@ -65,7 +67,8 @@ impl Graph {
         }
     }
 
-    /// The blocks of a loop behind `from` in the same iteration, up to `until`, and whether the next iteration can begin.
+    /// The blocks of a loop behind `from` in the same iteration, up to `until`. Also whether the
+    /// next iteration can begin.
     fn behind_in(
         &self,
         natural: &Loop,
@@ -98,7 +101,7 @@ impl Graph {
         self.edges.region(from, join)
     }
 
-    /// Whether a thread can come from this block to its end, other than by a trap.
+    /// Whether a thread can get from this block to its end without a trap.
     pub fn leads_to_end(&self, from: BlockId) -> bool {
         let behind = self.edges.region(from, None);
         let mut from_here = behind.into_iter().chain([from]);
@@ -110,7 +113,7 @@ impl Graph {
         self.postdominators.immediate(of)
     }
 
-    /// The blocks with the branches that decide whether a block is executed.
+    /// The blocks whose branches decide whether a block is executed.
     pub fn deciders(&self, of: BlockId) -> &BTreeSet<BlockId> {
         &self.deciders[of.0 as usize]
     }
@@ -141,7 +144,7 @@ impl Graph {
     }
 }
 
-/// A block depends on a branch if one side leads to it for certain and another may pass it by.
+/// A block depends on a branch if one side certainly leads to it and the other may avoid it.
 ///
 /// Source: Ferrante, Ottenstein, Warren, "The Program Dependence Graph and Its Use in Optimization".
 fn control_dependence(

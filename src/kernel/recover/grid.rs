@@ -1,17 +1,18 @@
 //! CTAs that wait for each other through words of global memory.
 //!
-//! Everything else that CTAs have is their own, so a protocol is otherwise about one cluster. Where words of memory are waited for,
-//! it is about the CTAs that use the same words: `role warp1[cta in 0..ctas] warp { .. wait lock[i] == cta .. }`.
+//! CTAs share nothing else, so other protocols are about one cluster. Such a protocol is about all
+//! CTAs that use the same words: `role warp1[cta in 0..ctas] warp { .. wait lock[i] == cta .. }`.
 //!
-//! - Which words a CTA uses is said by the base of their addresses, which is no part of the protocol: CTAs with the same base
-//!   are together, others have nothing in common. That different bases have no word in common is an assumption.
-//! - What CTAs wait for, and which word of the array it is, may depend on one number that differs between the CTAs. Its values
-//!   in the CTAs that are together are 0, 1, 2, and so on, each once. Where it is an index of the grid that is no part of the base, that
-//!   follows. Otherwise it is an assumption, if launches meet it ([`crate::recover::launchable`]).
-//! - A factor that the launch gives, as the stride in `lock[i * stride]`, is not 0, which is an assumption, too. At 0 all
-//!   these words are one.
-//! - Whatever else differs between CTAs decides branches at most, and is the same in those that are together. That is an
-//!   assumption, too.
+//! - CTAs belong together if their words have the same base address. It is assumed that different
+//!   bases have no word in common. The base itself is no part of the protocol.
+//! - Awaited values and indices of words may depend on one number that differs between CTAs. In the
+//!   CTAs that belong together it is 0, 1, 2, and so on, each once. That follows for an index of
+//!   the grid that is no part of the base. Otherwise it is assumed, if some launch meets it
+//!   ([`crate::recover::launchable`]).
+//! - A factor that the launch gives, such as the stride in `lock[i * stride]`, is assumed not to be
+//!   0. With 0, all these words would be one.
+//! - Anything else that differs between CTAs may only decide branches. It is assumed to decide them
+//!   alike in CTAs that belong together.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -51,11 +52,11 @@ pub struct Grid {
     /// The input that is the number of a CTA.
     pub turn: Option<u32>,
     pub arrays: Vec<Array>,
-    /// Whether every number of CTAs is that of a launch, and every launch is like it.
+    /// Whether each number of CTAs is that of some launch, and each launch is like one of them.
     pub exact: bool,
 }
 
-/// Words of memory.
+/// An array of words of memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Array {
     pub name: String,
@@ -101,7 +102,7 @@ pub fn shared(
 ) -> Result<Option<Grid>, Obstacle> {
     let mut words: Vec<(Word, Location)> = Vec::new();
     let mut waits = false;
-    // Inputs in what is awaited, added and indexed.
+    // The inputs in values that are awaited or added, and in indices.
     let mut mattering: BTreeSet<u32> = BTreeSet::new();
     for role in roles.iter() {
         each(&role.lines, &mut |action, location| {
@@ -188,7 +189,7 @@ pub fn shared(
     if arrays.iter().any(|array| added(&array)) {
         return refuse(NOBODY, &first);
     }
-    // CTAs that are together at one array need not be so at another.
+    // CTAs that belong together at one array may not do so at another.
     if arrays.len() > 1 && words.iter().any(|(word, _)| in_base(word.base)) {
         return refuse(APART, &first);
     }
@@ -251,7 +252,7 @@ pub fn shared(
     }))
 }
 
-/// Whether a number of the launch is another one in another CTA.
+/// Whether a number of the launch differs between CTAs.
 fn is_of_cta(atom: &Atom) -> bool {
     matches!(
         atom,
@@ -259,7 +260,7 @@ fn is_of_cta(atom: &Atom) -> bool {
     )
 }
 
-/// With the inputs that are computed from others of them.
+/// Adds the inputs that are computed from those in `found`.
 fn closed(inputs: &Inputs, mut found: BTreeSet<u32>) -> BTreeSet<u32> {
     for (input, origin) in (0_u32..).zip(&inputs.origins) {
         if let Origin::Number(number) = origin
@@ -268,7 +269,7 @@ fn closed(inputs: &Inputs, mut found: BTreeSet<u32>) -> BTreeSet<u32> {
         {
             found.insert(input);
         }
-        // What a scheduler tells a CTA is its own.
+        // What a scheduler gives to a CTA differs between CTAs.
         if matches!(origin, Origin::Granted | Origin::Handed { .. }) {
             found.insert(input);
         }
@@ -288,7 +289,8 @@ fn axis_of(inputs: &Inputs, input: u32, arena: &Arena) -> Option<u8> {
     }
 }
 
-/// Conditions on what differs between CTAs other than by their number become choices of all CTAs that are together.
+/// Conditions on what differs between CTAs, other than by their number, become choices. All CTAs
+/// that belong together make the same choice.
 fn choose(
     roles: &mut [Role],
     inputs: &mut Inputs,
@@ -306,7 +308,8 @@ fn choose(
         });
         found
     };
-    // The number of a CTA may be computed from the same words; such a condition does not come out alike.
+    // The number of a CTA may be computed from the same words. Then the condition does not come out
+    // alike.
     let hides = |condition: &Condition, inputs: &Inputs| {
         let mut found = false;
         condition.each(&mut |number| {
@@ -425,7 +428,7 @@ fn arrays(
         if arrays.iter().any(|array| array.key == key(word)) {
             continue;
         }
-        // Words at the same pointer that begin elsewhere may be the same words.
+        // Words at the same pointer with another base or stride may be the same words.
         if arrays.iter().any(|array| array.key.0 == word.pointer) {
             return refuse(APART, location);
         }
@@ -475,7 +478,7 @@ fn arrays(
     Ok(arrays)
 }
 
-/// The greatest value of an index over the rounds of loops, over inputs.
+/// The greatest value of an index in all iterations of the loops around, as a number over inputs.
 pub fn greatest(
     index: &Number,
     counts: &BTreeMap<u32, Number>,
@@ -484,7 +487,7 @@ pub fn greatest(
     let mut sum = Number::constant(index.constant);
     for (atomic, factor) in &index.parts {
         let most = match atomic {
-            // The first round, where more rounds make it less.
+            // The index is 0 in the first iteration. More iterations make the sum less.
             Atomic::Index(_) if *factor < 0 => Number::default(),
             Atomic::Index(loop_index) => {
                 let last = counts.get(loop_index)?.minus(&Number::constant(1))?;
@@ -504,7 +507,7 @@ pub fn greatest(
     Some(sum)
 }
 
-/// The inputs that are addresses of words and what they are multiplied by.
+/// The inputs that are base addresses of words or factors of their indices.
 pub fn words_of(roles: &[Role]) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     for role in roles {

@@ -1,11 +1,12 @@
-//! Warps that arrive at the cluster's barrier and end without a wait there.
+//! Warps that arrive at the cluster's barrier and exit without waiting there.
 //!
-//! For example, `barrier.cluster.arrive; @p mbarrier.arrive ...; ret`. On an H200 such a warp is held at the end of its first lane,
-//! until that phase of the cluster's barrier completes. An assembler may let the lanes end first that have nothing left to do. So
-//! what the others do behind the arrival may never come, and a barrier of all threads waits for the warp. PTX says nothing about
-//! it. (Measured: docs/crosschecks/hardware.md.)
+//! For example, `barrier.cluster.arrive; @p mbarrier.arrive ...; ret`. On an H200 such a warp is
+//! held as soon as its first lane exits, until that phase of the cluster's barrier completes. The
+//! assembler may let lanes exit first that have nothing left to do. So what the other lanes do
+//! behind the arrival may never happen, and a barrier of all threads waits for the warp. PTX says
+//! nothing about it. (Measured: docs/crosschecks/hardware.md.)
 //!
-//! So whatever others may wait for is refused between such an arrival and the end.
+//! So everything that others may wait for is refused between such an arrival and the exit.
 
 use crate::ir::Location;
 use crate::recover::sketch::Action;
@@ -17,14 +18,14 @@ const HELD: &str = "the warp does this after `barrier.cluster.arrive` and exits 
                     back until the cluster's barrier completes. Put the wait before this, or the arrival after it";
 const MET: &str = "the warp exits after `barrier.cluster.arrive` without `barrier.cluster.wait`: a barrier of all threads may wait for it";
 
-/// What a warp may have done when it comes to a place, on some way.
+/// What a warp may have done when it comes to a place, on any path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Way {
-    /// It may come here.
+    /// Whether it may come here.
     comes: bool,
-    /// Its last arrival at the cluster's barrier may not have been waited for: where that is.
+    /// Where it last arrived at the cluster's barrier, if it may not have waited for that since.
     arrived: Option<Location>,
-    /// What it may have done since.
+    /// Where it may have done something since.
     done: Option<Location>,
 }
 
@@ -46,7 +47,8 @@ pub(super) fn refuse_held(roles: &[Role]) -> Result<(), Obstacle> {
     }
 }
 
-/// Refuses that barriers of all threads, which others still come to, are taken not to wait for such a warp.
+/// Refuses a role that ends so if others still come to a barrier of all threads: it may wait for
+/// this warp.
 pub(super) fn refuse_met(role: &Role) -> Result<(), Obstacle> {
     match ended(role).arrived {
         Some(location) => Err(obstacle(MET, location)),
@@ -61,7 +63,7 @@ fn obstacle(reason: &str, location: Location) -> Obstacle {
     }
 }
 
-/// With what a role may end.
+/// What a warp may have done when its role ends.
 fn ended(role: &Role) -> Way {
     let mut returned = Way::default();
     let begin = Way {
@@ -75,7 +77,7 @@ fn ended(role: &Role) -> Way {
     }
 }
 
-/// With what the end of lines is come to; with what they are left is added.
+/// What a warp may have done at the end of lines. The same at their returns is added to `returned`.
 fn walked(lines: &[Line], mut way: Way, returned: &mut Way) -> Way {
     for line in lines {
         match line {
@@ -101,7 +103,8 @@ fn walked(lines: &[Line], mut way: Way, returned: &mut Way) -> Way {
                 };
             }
             Line::For { body, .. } => {
-                // What a round leaves is what the next one begins with. Two rounds tell all: nothing is forgotten but at a wait.
+                // An iteration begins with what the one before leaves. Two iterations show
+                // everything, because only a wait removes anything.
                 for _ in 0..2 {
                     let round = walked(body, way.clone(), returned);
                     way = match round.comes {
@@ -114,7 +117,7 @@ fn walked(lines: &[Line], mut way: Way, returned: &mut Way) -> Way {
             Line::Return => {
                 *returned = std::mem::take(returned).joined(way.clone());
                 way = Way::default();
-                // What follows is not come to.
+                // The lines behind are not reached.
                 return way;
             }
         }

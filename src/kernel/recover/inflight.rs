@@ -1,15 +1,17 @@
-//! Multiplications of a warpgroup that are over before anybody could tell.
+//! Multiplications of a warpgroup that are over before any other thread can notice.
 //!
-//! `wgmma.mma_async` reads its operands until the warpgroup has waited for its group. If a warp neither writes to shared memory nor
-//! tells others anything from there on up to the wait, it is enough that the text has a read where the instruction stands:
+//! `wgmma.mma_async` reads its operands until the warpgroup has waited for its group. Suppose that
+//! up to this wait no warp of it writes to shared memory or signals others. Then the text needs
+//! only a read where the instruction stands:
 //!
-//! - Whatever is ordered before the reads of all four warps is ordered before the multiplication, which is one operation of theirs.
-//! - Whatever comes after the read of one of them comes after something that this warp has told later, and so after its wait.
-//!   Then the multiplication is over, for all of them.
+//! - What is ordered before the reads of all four warps is ordered before the multiplication, which
+//!   is one operation of all four.
+//! - What comes after the read of one warp comes after a later signal of this warp, and so after
+//!   its wait. By then the multiplication is over, for all four.
 //!
-//! If any warp tells something while multiplications are under way, the reads of each warp last until its own wait for their group. That may
-//! be longer than the multiplication takes, which one of the four may know to be over before the others have waited. So there is no
-//! counterexample then.
+//! Otherwise, the reads of each warp last until its own wait for their group. This may be longer
+//! than the multiplication takes: one of the four may know that it is over before the others have
+//! waited. So no counterexample is reported then.
 
 use super::slice::is_event;
 use super::warpgroups::after;
@@ -23,7 +25,7 @@ use crate::ir::Terminator;
 use crate::ir::Touch;
 use crate::recover::tree::Obstacle;
 
-/// Whether multiplications are over before anybody could tell. Nothing where there are none.
+/// Whether all multiplications are over before anybody can notice. `None` if there are none.
 pub fn is_unnoticed(kernel: &Kernel) -> Result<Option<bool>, Obstacle> {
     let multiplies = |operation: &Operation| {
         matches!(
@@ -50,8 +52,9 @@ pub fn is_unnoticed(kernel: &Kernel) -> Result<Option<bool>, Obstacle> {
     Ok(Some(true))
 }
 
-/// The kernel with multiplications that read at once, and without their groups. What tells the warps of a warpgroup that all of
-/// them have come to a multiplication may have been added: whoever is told by that goes on when it is over.
+/// The kernel with multiplications that read at once, and without their groups. Something may have
+/// been added before that tells the warps of a warpgroup that all of them have come to a
+/// multiplication. A warp that is told so goes on when the multiplication is over.
 pub fn read_at_once(kernel: &Kernel) -> Kernel {
     let mut changed = kernel.clone();
     for block in &mut changed.blocks {
@@ -80,7 +83,7 @@ fn is_group(operation: &Operation) -> bool {
     )
 }
 
-/// Whether an operation may tell others something, or write to shared memory.
+/// Whether an operation may signal others, or write to shared memory.
 fn tells(operation: &Operation) -> bool {
     if let OperationKind::Synchronization(
         Synchronization::MbarrierTest { .. } | Synchronization::MbarrierWait { .. },

@@ -1,4 +1,5 @@
-//! The inputs of roles: which occur, and whether they are free of each other.
+//! Inputs of roles: which of them occur, and whether they take their values independently of each
+//! other.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +24,7 @@ use crate::recover::term::Terms;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-/// The inputs that occur.
+/// The inputs that occur in roles.
 pub fn used(roles: &[Role]) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     let mut look = |number: &Number| {
@@ -41,12 +42,13 @@ pub fn used(roles: &[Role]) -> BTreeSet<u32> {
     found
 }
 
-/// The ranges of inputs that may have decided something and do not occur any more, in words: what is left out because `n` is
-/// taken not to be negative holds for no other `n`. The range of `n / 8` does not say that of `n`. What is computed has the range
-/// that its words give it, which is said where these occur.
+/// The ranges of inputs that may have decided something but do not occur any more, in words. For
+/// example, if lines are left out because `n` is assumed not to be negative, the result holds for
+/// no negative `n`. A range of `n / 8` does not imply the one of `n`. A computed input has the
+/// range that its words imply, which is stated where these occur.
 pub fn vanished(roles: &[Role], inputs: &Inputs, terms: &Terms) -> Vec<String> {
     let used = used(roles);
-    // Neither choices nor addresses are taken to lie anywhere.
+    // Choices and addresses have no assumed range.
     let is_choice = |input: &u32| {
         let range = inputs.all[*input as usize].range;
         range == (0, 1) || range == ADDRESSES
@@ -75,8 +77,9 @@ pub fn vanished(roles: &[Role], inputs: &Inputs, terms: &Terms) -> Vec<String> {
         .collect()
 }
 
-/// Whether every choice of values of the inputs that occur is one of a launch: no word of the launch is behind two of
-/// them, and each takes every value. `index` is one that the launch does not choose, as each CTA has its own.
+/// Whether the inputs that occur may have any combination of values at some launch. They may if no
+/// word of the launch determines two of them, and each takes every value of its range. `index` is
+/// an input that the launch does not choose, because each CTA has its own.
 pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms, index: Option<u32>) -> bool {
     let mut seen: BTreeSet<Atom> = BTreeSet::new();
     let used = used(roles).into_iter();
@@ -153,7 +156,8 @@ pub fn refuse_both(roles: &[Role], inputs: &Inputs, terms: &Terms) -> Result<(),
     Ok(())
 }
 
-/// The words that a launch gives for a term: parameters, and words of memory as a whole.
+/// The words of a launch that a term is computed from: parameters, and words of memory, whose
+/// addresses do not count.
 fn given_in(term: TermId, terms: &Terms) -> BTreeSet<TermId> {
     let mut found = BTreeSet::new();
     let mut work = vec![term];
@@ -168,14 +172,14 @@ fn given_in(term: TermId, terms: &Terms) -> BTreeSet<TermId> {
     found
 }
 
-/// Whether an input takes every value of its range: a word, a quotient of one, or a number of iterations up to a word or a
-/// product of words.
+/// Whether an input takes every value of its range. It does if it is a word, the quotient of a
+/// word, or a trip count up to a word or a product of words.
 fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
     let is_word = |term: TermId| {
         let node = terms.node(term);
         match node {
             Node::Atom(Atom::Parameter { .. }) | Node::Memory(_) => true,
-            // Whatever the one word is, the other one may be that much more.
+            // Whatever the first word is, the second one may be that much larger.
             Node::Sum { constant: 0, parts } => is_length(parts, terms.width_of(term), terms),
             _ => wide_parameter(term, terms).is_some(),
         }
@@ -203,7 +207,7 @@ fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
             first,
             step,
         } => {
-            // Whatever the step is, and wherever it begins, the bound may be that many steps further.
+            // Whatever the step and the first value are, the bound may be that many steps further.
             let given = |atom: &Atom| matches!(atom, Atom::Parameter { .. });
             let [bounds, steps, begins] = [*relation, *step, *first].map(|term| terms.atoms(term));
             let shared = |atom: &Atom| bounds.contains(atom) || begins.contains(atom);

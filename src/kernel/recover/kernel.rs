@@ -68,30 +68,34 @@ pub struct Roles {
     pub all: Vec<Role>,
     pub inputs: Inputs,
     pub arena: Arena,
-    /// Where warps wait for the phases of their own arrivals.
+    /// The rings at which warps wait for the phases of their own arrivals.
     pub rings: Vec<own_phases::Ring>,
 }
 
-/// How often loops are rolled up and branches left out, one behind the other.
+/// How often loops are rolled up and branches removed, alternately.
 const MOST_TURNS: usize = 8;
 
-/// A wait that a test has spared is written where it would stand, later than the test.
+/// Assumed because a wait that a test makes unnecessary is written where the wait would stand. That
+/// is later than the test.
 const OVERTAKEN: &str =
     "a phase that a test has found complete is not overtaken before the wait that the test spares";
 
-/// Of branches through tables that are left out, as they decide nothing. Others are followed only by a known index.
+/// Assumed of branches through tables that decide nothing. Others are followed only if their index
+/// is known.
 const INDEXED: &str = "the index of `brx.idx` is one of its list";
 
-/// What is taken for granted of the lanes of one warp among themselves.
+/// Assumed of the lanes of one warp.
 const IN_ORDER: &str = "lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them";
 
-/// Of arrivals that the text has as one: a phase could otherwise be complete that some lanes have arrived in twice, and others not.
+/// Assumed where the text has one arrival for several lanes. Otherwise a phase could complete in
+/// which some lanes have arrived twice, and others not at all.
 const ARRIVE: &str = "lanes of a warp that each arrive at an mbarrier have all done so before one of them arrives there again";
 
-/// Where the swizzled rows of a matrix in dynamic shared memory lie depends on where that begins.
+/// Assumed because the place of swizzled rows of a matrix in dynamic shared memory depends on where
+/// that memory begins.
 const LEVELED: &str = "dynamic shared memory begins at a multiple of 1024 bytes";
 
-/// Refuses kernels that have tensor memory: who accesses it, and until when, is not looked at.
+/// Refuses kernels that use tensor memory: it is not followed who accesses it, and until when.
 fn refuse_tensor_memory(kernel: &Kernel) -> Result<(), Obstacle> {
     let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
     let allocation = operations.find(|operation| {
@@ -124,10 +128,11 @@ fn refuse_unknown(kernel: &Kernel) -> Result<(), Obstacle> {
     unknown.map_or(Ok(()), Err)
 }
 
-/// What is taken for granted of a kernel, however it is recovered, if nothing in it is against that. Stores over an mbarrier
-/// are, unless no mbarrier is left in the protocol, and what is not understood is.
+/// The assumptions about a kernel that do not depend on how it is recovered. Fails if something in
+/// the kernel contradicts them: an operation that is not understood, or a store over an mbarrier
+/// while the protocol has mbarriers.
 ///
-/// `data`: whether what is read and written in shared memory is decided about.
+/// `data`: whether the verdict is also about reads and writes of shared memory.
 pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<String>, Obstacle> {
     refuse_unknown(kernel)?;
     refuse_misplaced_copies(kernel)?;
@@ -159,12 +164,13 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<
     Ok(fixed.chain(ends).collect())
 }
 
-/// Whether 32 threads in the order of their x index are a warp.
+/// Whether 32 threads in the order of their x index form a warp.
 fn is_linear([x, y, z]: [u32; 3]) -> bool {
     x.is_multiple_of(32) || y == 1 && z == 1
 }
 
-/// Recovers the roles of a kernel. Where that fails, words that warps hand over to each other by mbarriers are looked for.
+/// Recovers the roles of a kernel. If that fails, looks for words that warps hand over to each
+/// other by mbarriers, and tries again with them.
 pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles, Obstacle> {
     let first = roles_with(kernel, shape, over, None, false);
     if first.is_ok() {
@@ -173,7 +179,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     let Some(handed) = Handed::new(kernel) else {
         return first;
     };
-    // Where memory stops the first attempt, and not the second, what stops that one says more.
+    // If memory stops only the first attempt, the obstacle of the second one says more.
     let by_memory = |obstacle: &Obstacle| obstacle.reason.contains(FROM_MEMORY);
     match (roles_with(kernel, shape, over, Some(handed), false), first) {
         (Ok(roles), _) => Ok(roles),
@@ -322,7 +328,7 @@ fn roles_with(
     let mut roles: Vec<Role> = Vec::new();
     for (rank, warp, mut lines) in programs {
         trim(&mut lines);
-        // Numbers of loops that no tree has.
+        // Numbers for loops that no tree uses.
         let mut next = arena.loops;
         reroll(&mut lines, &mut next);
         declare(&mut lines)?;
@@ -363,7 +369,7 @@ fn roles_with(
     quotients(&mut roles, &mut inputs);
     let ranges = inputs.ranges();
     for role in &mut roles {
-        // Each may make room for the other.
+        // Each of these may enable the other.
         for _ in 0..MOST_TURNS {
             let before = role.lines.clone();
             close(&mut role.lines, &ranges);
@@ -376,7 +382,7 @@ fn roles_with(
         }
     }
     let rings = own_phases::settle(kernel, shape, &mut roles, &inputs)?;
-    // What is behind the branches and loops that are gone may have been in the way.
+    // Branches and loops that have been removed may have been in the way.
     quotients(&mut roles, &mut inputs);
     Ok(Roles {
         all: roles,

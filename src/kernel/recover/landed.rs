@@ -1,7 +1,9 @@
-//! Lanes that arrive at an mbarrier at once when their copies have landed (`cp.async.mbarrier.arrive.noinc`).
+//! Lanes that arrive at an mbarrier when their copies have landed
+//! (`cp.async.mbarrier.arrive.noinc`).
 //!
-//! A role writes them as arrivals one by one, as each comes when its copies have landed. Those of one instruction may then be in
-//! two phases. On hardware a launch fails where more come at once than a phase takes.
+//! A role has one arrival for each lane, because each comes when the copies of its lane have
+//! landed. Arrivals of one instruction may then belong to two phases. On hardware, a launch fails
+//! if more arrive at once than a phase takes.
 
 use crate::recover::family::Families;
 use crate::recover::family::each;
@@ -18,7 +20,8 @@ const BEYOND: &str = "more lanes arrive here at once than a phase takes, which i
 const TOGETHER: &str =
     "lanes that arrive at an mbarrier at once when their copies have landed do so in one phase";
 
-/// Refuses lanes that certainly arrive in more than one phase. Gives what is taken for granted where that is not excluded.
+/// Refuses lanes that certainly arrive in more than one phase. Returns an assumption if that is
+/// merely possible.
 pub fn landed(
     families: &Families,
     roles: &[Role],

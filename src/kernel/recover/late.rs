@@ -1,19 +1,16 @@
-//! Copies that are issued before the arrival that expects their bytes are written behind it.
+//! Moves copies behind the arrival that expects their bytes, if they are issued before it.
 //!
-//! Hardware takes both orders: the bytes that a phase expects may be less than 0 for a while. Proof rules count bytes
-//! from their expectation on.
+//! Hardware allows both orders: the number of bytes that a phase still expects may be negative for
+//! a while. Proof rules count bytes from their expectation on.
 //!
-//! The two orders have the same stuck states. Between the copy and the arrival the member does not block, and makes no other
-//! arrival at what may be the same mbarrier. Where no phase of the mbarrier completes in between, what the copy delivers is
-//! not seen by anybody before the arrival, so each run of one order is a run of the other. Where a phase does complete in
-//! between, others have made all of its arrivals, so in the order that is written this member's arrival is one too many:
-//! the protocol does something undefined, and is not proved.
+//! Both orders have the same stuck states. Between the copy and the arrival the member does not
+//! block, and it does not arrive at what may be the same mbarrier. If no phase of the mbarrier
+//! completes in between, nobody sees what the copy delivers before the arrival. So each run of one
+//! order is a run of the other. If a phase does complete in between, others have made all of its
+//! arrivals. Then this member's arrival is one too many in the new order: the protocol does
+//! something undefined, and is not proved.
 //!
-//! The expectation has to need the bytes of the copy, or the phase may complete without them. Where the member delivers bytes by
-//! `mbarrier.complete_tx` as well, that is not known. That copies deliver no more than is expected is said with the verdict.
-//!
-//! With an arrival of its own in between, `copy; arrive; expect`, that arrival may complete the phase that the bytes are
-//! subtracted from, while the expectation counts in the next one. Such a copy stays where it is.
+//! The verdict states the assumption that copies deliver no more bytes than are expected.
 
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
@@ -21,6 +18,10 @@ use crate::recover::sketch::Object;
 use crate::recover::sketch::every_line;
 
 /// Moves copies of a role behind their expectations.
+///
+/// The expectation has to need the bytes of the copy. Otherwise the phase may complete without
+/// them. That is not known if the role also delivers bytes to the mbarrier by
+/// `mbarrier.complete_tx`.
 pub fn behind_expectations(lines: &mut [Line]) {
     let mut delivered = Vec::new();
     every_line(lines, &mut |line| {
@@ -35,12 +36,13 @@ pub fn behind_expectations(lines: &mut [Line]) {
     in_block(lines, &delivered);
 }
 
-/// The same in a block. The role delivers bytes to some mbarriers otherwise.
+/// The same for a block. `delivered` has the mbarriers to which the role delivers bytes in other
+/// ways.
 fn in_block(lines: &mut [Line], delivered: &[Object]) {
     for block in lines.iter_mut().flat_map(Line::blocks_mut) {
         in_block(block, delivered);
     }
-    // The last copies first, so that those of one phase stay in their order.
+    // The last copy comes first, so that copies of one phase keep their order.
     for at in (0..lines.len()).rev() {
         let Line::Action {
             action: Action::Copy { object, .. },
@@ -59,8 +61,11 @@ fn in_block(lines: &mut [Line], delivered: &[Object]) {
     }
 }
 
-/// How many lines before it stands an expectation of an mbarrier, with nothing in front of it that blocks, that depends on
-/// copies, or that may arrive there.
+/// How many lines stand in front of the next expectation of an mbarrier. None of them may block,
+/// depend on copies, or arrive there.
+///
+/// For example, in `copy; arrive; expect` the arrival may complete the phase from which the bytes
+/// are subtracted, and the expectation counts in the next one. Such a copy stays where it is.
 fn expectation(lines: &[Line], object: &Object) -> Option<usize> {
     for (at, line) in lines.iter().enumerate() {
         let Line::Action { action, .. } = line else {
@@ -80,8 +85,8 @@ fn expectation(lines: &[Line], object: &Object) -> Option<usize> {
     None
 }
 
-/// Whether an expectation stands in front of a copy to the same mbarrier, with nothing in between that blocks or that depends on
-/// copies.
+/// Whether an expectation at the same mbarrier stands in front of a copy, and nothing in between
+/// blocks or depends on copies.
 fn expected_before(lines: &[Line], object: &Object) -> bool {
     for line in lines.iter().rev() {
         match line {
@@ -96,7 +101,8 @@ fn expected_before(lines: &[Line], object: &Object) -> bool {
     false
 }
 
-/// Whether an action neither blocks nor depends on copies. A warp in step does not wait at the mark of an arrival.
+/// Whether an action neither blocks nor depends on copies. [`Action::Round`] marks an arrival, and
+/// a warp in step does not wait there.
 fn passes(action: &Action) -> bool {
     matches!(
         action,
@@ -125,8 +131,9 @@ mod tests {
     use crate::recover::number::Atomic;
     use crate::recover::number::Number;
 
-    /// `c0` is a copy to the mbarrier 0, `e0` an arrival that expects bytes there, `a0` one that does not, `d0` a delivery, `w0` a wait. Those of
-    /// large letters are at a place that is farther by a number of the launch.
+    /// `c0` is a copy to the mbarrier 0, `e0` an arrival that expects bytes there, `a0` an arrival
+    /// that does not, `d0` a delivery, and `w0` a wait. Capital letters stand for places that are
+    /// further by a number of the launch.
     fn moved(text: &str) -> String {
         let number = |n: u32| Number::constant(i128::from(n));
         let lines = text.split(' ').map(|word| {
@@ -205,7 +212,7 @@ mod tests {
         // The expectation does not need the copy.
         assert_eq!(moved("d0 c0 e0"), "d0 c0 e0");
         assert_eq!(moved("d8 c0 e0"), "d8 e0 c0");
-        // At a place that depends on the launch, it may be the same mbarrier.
+        // The place depends on the launch, so it may be the same mbarrier.
         assert_eq!(moved("c0 A8 e0"), "c0 A8 e0");
         assert_eq!(moved("c0 E8 e0"), "c0 E8 e0");
         assert_eq!(moved("C0 A8 E0"), "A8 E0 C0");

@@ -38,8 +38,8 @@ pub fn is_word(term: TermId, terms: &Terms) -> bool {
     }
 }
 
-/// Whether a sum is a difference of two words of memory: where something ends less where it begins. Like a size, it is taken
-/// for 0 or more, which is printed.
+/// Whether a sum is the difference of two words of memory: the end of something minus its
+/// beginning. Like a size, it is assumed not to be negative, and that is printed.
 pub fn is_length(parts: &[(TermId, u128)], width: u16, terms: &Terms) -> bool {
     let [(a, one), (b, other)] = parts else {
         return false;

@@ -1,9 +1,11 @@
-//! Whether launches meet what is taken for granted of CTAs that use the same words of memory.
+//! Whether some launch meets what is assumed of CTAs that use the same words of memory.
 //!
-//! `ctaid.x % tiles` is 0, 1, 2, .. in the CTAs of a launch with as many tiles. `ctaid.x / 2` is so in those of no launch with two
-//! CTAs: what is proved for CTAs with such numbers is proved of nothing.
+//! For example, `ctaid.x % tiles` is 0, 1, 2, .. in the CTAs of a launch with as many tiles.
+//! `ctaid.x / 2` is so at no launch with two CTAs. A proof for CTAs with such numbers would be
+//! about nothing.
 //!
-//! A few launches are tried. Where none of them meets it the kernel is refused, whatever others may do.
+//! A few launches are tried. If none of them meets the assumption, the kernel is refused, even if
+//! others would.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -21,14 +23,15 @@ use crate::recover::term::Terms;
 /// The grids that are tried.
 const GRIDS: [[u32; 3]; 4] = [[8, 1, 1], [1, 8, 1], [1, 1, 8], [4, 4, 1]];
 
-/// So many CTAs have to use the same words somewhere.
+/// At least so many CTAs have to use the same words at a launch.
 const TOGETHER: usize = 4;
 
-/// What words of the launch are taken to be, and how many of them are taken to be several numbers each.
+/// The values that are tried for words of the launch, and how many words get several values each.
 const TRIED: [u32; 4] = [1, 2, 8, 1000];
 const MOST_VARIED: usize = 3;
 
-/// Whether an input is 0, 1, 2, .. in the CTAs that use the same words, each once, at some launch.
+/// Whether some launch gives an input the values 0, 1, 2, .., each once, in the CTAs that use the
+/// same words.
 pub fn numbers_ctas(
     kernel: &Kernel,
     inputs: &Inputs,
@@ -54,7 +57,7 @@ pub fn numbers_ctas(
                 (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
             for cta in ctas {
                 launch.cta = cta;
-                // Words of memory may be the numbers.
+                // The numbers may come from words of memory.
                 fill_memory(inputs, &wanted, &mut launch, terms, || {
                     next += 1;
                     next - 1

@@ -1,8 +1,10 @@
-//! Rounds that a loop leaves over that was written out several times, in branches on how many there are.
+//! Recognises the rounds that an unrolled loop leaves over, written as branches on how many there
+//! are.
 //!
-//! Behind a loop of `4 * (x / 4)` rounds come `x % 4`: `if x % 4 != 0 { round; if x % 4 != 1 { round; .. } }`. Each number of rounds
-//! is looked at by itself. With it in place of `x % 4`, the branches are decided, and what is done has to be so many rounds of the
-//! loop, with the same variables behind them.
+//! For example, a loop of `4 * (x / 4)` rounds is followed by
+//! `if x % 4 != 0 { round; if x % 4 != 1 { round; .. } }`. Each possible number of such rounds is
+//! tried by itself. With it in place of `x % 4`, the branches are decided. What is left has to be
+//! that many rounds of the loop, with the same variables behind them.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +17,12 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::assigned;
 use crate::recover::sketch::returns;
 
-/// More rounds in one are not looked at.
+/// Loops that are unrolled more often are not looked at.
 pub const MOST: i128 = 16;
 
-/// Whether a branch does the rounds that are left over of `inner`, where always `divisor` of them are done at once. `round` gives
-/// the round of a number among those left over. The rounds that stand before are taken to be 0 or more.
+/// Whether a branch executes the rounds that are left over: `inner % divisor` of them. `round`
+/// gives the lines of each of these rounds. The number of rounds before them is assumed not to be
+/// negative.
 pub fn are_rounds(
     behind: &Line,
     (inner, divisor): (&Number, i128),
@@ -50,7 +53,8 @@ pub fn are_rounds(
     (0..divisor).all(|times| fits(times) == Some(true))
 }
 
-/// Lines one behind the other, over what variables are before the first of them, and what these are behind the last.
+/// Straight-line code without its assignments. Its numbers are over the values of variables before
+/// it, and `variables` has the values behind it.
 #[derive(Default)]
 struct Straight {
     lines: Vec<Line>,

@@ -1,7 +1,8 @@
 //! Which registers may be read before they are assigned again.
 //!
-//! `for (i) { if (i == 0) r = i; use(r); }`: `r` is live where a round begins, since a round without the assignment reads what
-//! an earlier one has left. A register that is not live there is assigned in each round before it is read.
+//! In `for (i) { if (i == 0) r = i; use(r); }`, `r` is live where an iteration begins: an iteration
+//! without the assignment reads what an earlier one has left. A register that is not live there is
+//! assigned in each iteration before it is read.
 
 use crate::ir::BlockId;
 use crate::ir::Kernel;
@@ -17,7 +18,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Of the operations, accesses and branches that matter: other reads are not followed.
+    /// Follows only the operations, accesses and branches that matter.
     pub fn new(kernel: &Kernel, graph: &Graph, slice: &Slice) -> Self {
         let words = kernel.registers.len().div_ceil(64);
         let mut reads = vec![vec![0_u64; words]; kernel.blocks.len()];
@@ -38,7 +39,7 @@ impl Live {
                 for register in read(operation) {
                     note(register, keeps);
                 }
-                // Where the guard does not hold, the register keeps its value.
+                // If the guard does not hold, the register keeps its value.
                 for register in operation.kind.results() {
                     if operation.guard.is_none() {
                         let (word, bit) = place(register);

@@ -1,33 +1,18 @@
 //! The lives of mbarriers: from `mbarrier.init` to `mbarrier.inval`.
 //!
-//! To initialise an mbarrier that is one already is undefined, and so is every use behind the end of its life. So each life
-//! begins once, and what ends a life comes behind all uses, whatever the schedule: behind a meeting of all threads that
-//! each use comes before.
+//! It is undefined to initialise an mbarrier that is alive, or to use one after the end of its
+//! life. So each life has to begin once, and to end after all of its uses, in every schedule. That
+//! is so if all threads meet between each use and the end:
 //!
 //! ```text
 //! warp 0: ..; wait bar 0; sync all; invalidate bar
 //! warp 1: ..; arrive bar; sync all
 //! ```
 //!
-//! To stand behind a use in the same warp is not enough, as other lanes may still be there. Up to the end of the life both warps
-//! have the same meetings, also in loops and under conditions that the launch alone decides, as then both warps have had as
-//! many. The other warp comes to one of them behind each of its uses ([`unmet`]). A cluster barrier stands in no loop and
-//! under no condition, and the use comes before its arrival.
-//!
-//! A barrier at which somebody only arrives is no such meeting, however many threads it counts: a warp that arrives twice
-//! stands for another one.
-//!
-//! Where no such meeting stands between, phases may order the two: behind its last use the other warp arrives at an mbarrier, or
-//! comes to a barrier of some warps, for which this warp waits before the life ends. That it waits for the last of these
-//! phases is an assumption then. Without any such phase, and where the same warp uses the mbarrier further down, the
-//! kernel is refused.
-//!
-//! Second lives of a place have been made mbarriers of their own before. Those that begin and end in each round of a loop are
-//! looked at later ([`crate::recover::recycled`]).
-//!
-//! The end of a life tells nobody anything, and its mark is taken out.
-//!
-//! Source: PTX ISA, "mbarrier.init", "mbarrier.inval".
+//! If they do not, phases may order a use and the end (see `waits_behind`). Otherwise the kernel is
+//! refused. Second lives of a place have already become mbarriers of their own. For lives in each
+//! iteration of a loop see [`crate::recover::recycled`]. Source: PTX ISA, "mbarrier.init",
+//! "mbarrier.inval".
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -64,33 +49,35 @@ const LAST: &str = "other warps do not use an mbarrier any more when mbarrier.in
 /// An mbarrier of a CTA.
 pub(super) type Place = (u32, VariableId, i128);
 
-/// What is done to mbarriers.
+/// A use of mbarriers.
 pub(super) struct Use<'a> {
     pub(super) action: &'a Action,
     pub(super) location: &'a Location,
-    /// The number of the line of the role in which it stands.
+    /// The line of the role in which it stands.
     pub(super) line: usize,
-    /// Empty where they are not known.
+    /// Empty if they are not known.
     pub(super) places: BTreeSet<Place>,
-    /// Whether it may be done several times to one of these places.
+    /// Whether it may be executed several times for one of these places.
     pub(super) repeated: bool,
 }
 
-/// Barriers of all threads of the CTA or of the cluster, and between which lines of the role they are.
+/// A meeting of all threads of the CTA or of the cluster. `before` is the line of the arrival,
+/// `behind` that of the wait.
 pub(super) struct Meeting {
-    /// A barrier, or a loop or branch that is bare but for barriers.
+    /// A barrier, or a loop or branch in which only barriers are left.
     pub(super) bare: Line,
     pub(super) before: usize,
     pub(super) behind: usize,
 }
 
 impl Meeting {
-    /// Whether everybody certainly meets there.
+    /// Whether the meeting certainly takes place.
     pub(super) fn is_certain(&self) -> bool {
         matches!(self.bare, Line::Action { .. })
     }
 
-    /// Whether two roles certainly meet behind a line of the first one and before a line of the other.
+    /// Whether two roles certainly meet behind line `behind` of the first one and before line
+    /// `before` of the other.
     pub(super) fn is_between(mine: &[Self], behind: usize, theirs: &[Self], before: usize) -> bool {
         let first = mine
             .iter()
@@ -98,7 +85,7 @@ impl Meeting {
         first.is_some_and(|at| Self::are_same(mine, theirs, at) && theirs[at].behind < before)
     }
 
-    /// Whether two roles meet alike up to a meeting, which both have.
+    /// Whether two roles have the same meetings up to number `at`, included.
     pub(super) fn are_same(mine: &[Self], theirs: &[Self], at: usize) -> bool {
         let bare = |meetings: &[Self]| -> Option<Vec<Line>> {
             let meetings = meetings.get(..=at)?.iter();
@@ -111,17 +98,18 @@ impl Meeting {
     }
 }
 
-/// A role with what it does to mbarriers.
+/// A role, and what it does to mbarriers.
 pub(super) struct Life<'a> {
     pub(super) role: &'a Role,
     pub(super) uses: Vec<Use<'a>>,
     pub(super) of_cta: Vec<Meeting>,
     of_cluster: Vec<Meeting>,
-    /// Where they meet.
+    /// The barriers at which all threads meet.
     full: Full,
 }
 
-/// Refuses lives that begin twice or end too early, and takes out what marks their ends. Gives what it takes for granted.
+/// Refuses lives that begin twice or end too early. Removes the marks of their ends, which signal
+/// nothing to anybody. Returns an assumption if one is needed.
 pub fn settle(
     roles: &mut Vec<Role>,
     inputs: &Inputs,
@@ -150,7 +138,7 @@ pub fn settle(
     Ok(assumption)
 }
 
-/// Refuses lives that begin twice or end too early, where the launch decides about none.
+/// The same for one case, in which the launch decides about no life.
 fn settle_case(
     roles: &[Role],
     anew: &BTreeSet<Place>,
@@ -178,7 +166,8 @@ fn settle_case(
                 return Err(refuse(BEHIND));
             }
             for other in lives.iter().filter(|other| !life.ends_behind(end, other)) {
-                // A wait for a state comes behind the arrival that the other one waits for.
+                // This role may wait for an arrival of the other one. A wait for a state stands
+                // behind that arrival.
                 let by_state = other.uses.iter().any(|one| {
                     matches!(one.action, Action::WaitOwn { .. })
                         && !one.places.is_disjoint(&end.places)
@@ -204,7 +193,7 @@ pub(super) fn ends(action: &Action) -> bool {
     matches!(action, Action::Invalidate { .. })
 }
 
-/// Roles of a CTA that do the same are one.
+/// Merges roles of a CTA that do the same.
 pub fn merge(roles: &mut Vec<Role>) {
     let mut merged: Vec<Role> = Vec::new();
     for role in std::mem::take(roles) {
@@ -291,7 +280,7 @@ impl<'a> Life<'a> {
                         behind: number,
                     });
                 }
-                // What is in there may be done any number of times.
+                // These barriers may be executed any number of times.
                 line if returns(std::slice::from_ref(line))
                     || bare(line, &of_cluster_barrier).is_some() =>
                 {
@@ -309,7 +298,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Whether the role of another life meets this one behind a line of this one and before a line of its own.
+    /// Whether the roles meet behind line `line` of this one and before line `use_of` of the other.
     pub(super) fn met_between(&self, line: usize, other: &Self, use_of: usize) -> bool {
         let met =
             |mine: &[Meeting], theirs: &[Meeting]| Meeting::is_between(mine, line, theirs, use_of);
@@ -338,8 +327,9 @@ impl<'a> Life<'a> {
             .any(|one| !ends(one.action) && !one.places.is_disjoint(&end.places))
     }
 
-    /// Whether this role waits, before the end of a life, for something that another role tells behind its last use of the
-    /// same mbarriers.
+    /// Whether this role waits, before the end of a life, for something that another role does
+    /// behind its last use of the same mbarriers. This may be an arrival at an mbarrier, or a
+    /// barrier of some warps. It is then assumed that the wait is for the last of these phases.
     fn waits_behind(&self, end: &Use<'_>, other: &Life<'_>) -> bool {
         let Some(last) = other.last_use(end) else {
             return true;
@@ -353,7 +343,7 @@ impl<'a> Life<'a> {
             })
             .flat_map(|one| one.places.iter().copied())
             .collect();
-        // A meeting behind the end and before a use shows that it comes too late.
+        // If all threads meet behind the end and before that use, the use comes too late.
         let behind = self
             .of_cta
             .iter()
@@ -367,7 +357,7 @@ impl<'a> Life<'a> {
         let of_life = |one: &Use<'_>| {
             !std::ptr::eq(one.action, end.action) && !one.places.is_disjoint(&end.places)
         };
-        // Of a line with several uses each may be the last one.
+        // If the line has several uses, each of them may be the last one.
         let uses = other.uses.iter().filter(|one| one.line == last);
         let lasts: Vec<&Action> = uses
             .filter(|one| of_life(one))
@@ -408,7 +398,15 @@ impl<'a> Life<'a> {
         told || self.role.rank == other.role.rank && !mine.is_disjoint(&theirs)
     }
 
-    /// Whether every use of the same mbarriers by another role, or this one, comes before an end of life.
+    /// Whether all threads meet between every use of the same mbarriers by another role, or this
+    /// one, and an end of life. [`Full`] says at which barriers they meet.
+    ///
+    /// It is not enough that the end stands behind a use in the same warp: other lanes may still be
+    /// at the use. A meeting of the cluster stands in no loop and under no condition, and the use
+    /// has to come before its arrival. For meetings of the CTA, both warps have to have the same
+    /// meetings up to the end, also in loops and under conditions that the launch alone decides.
+    /// Then both have had equally many. The other warp has to come to one of them behind each of
+    /// its uses ([`unmet`]).
     fn ends_behind(&self, end: &Use<'_>, other: &Life<'_>) -> bool {
         let Some(last) = other.last_use(end) else {
             return true;
@@ -425,8 +423,8 @@ impl<'a> Life<'a> {
         apart || uses.all(|one| other.has_met(one, self, end.line))
     }
 
-    /// Whether a use of this role certainly comes before a line of another one: both have the same meetings up to that line,
-    /// and this one comes to one of them behind the use.
+    /// Whether a use of this role certainly comes before a line of another role: both have the same
+    /// meetings up to that line, and this role comes to one of them behind the use.
     pub(super) fn has_met(&self, one: &Use<'_>, other: &Self, line: usize) -> bool {
         let passed = other
             .of_cta
@@ -446,7 +444,8 @@ impl<'a> Life<'a> {
     }
 }
 
-/// The actions behind which no meeting of all threads may stand in these lines. Whether they certainly have a meeting.
+/// Collects the actions behind which these lines may have no meeting of all threads. Returns
+/// whether the lines certainly have one.
 fn unmet<'a>(lines: &'a [Line], full: &Full, left: &mut Vec<&'a Action>) -> bool {
     lines.iter().rev().any(|line| match line {
         Line::Action { action, .. } => {
@@ -455,7 +454,7 @@ fn unmet<'a>(lines: &'a [Line], full: &Full, left: &mut Vec<&'a Action>) -> bool
         }
         Line::For { body, .. } => {
             unmet(body, full, left);
-            // It may have no round.
+            // It may have no iteration.
             false
         }
         Line::If {
@@ -468,8 +467,9 @@ fn unmet<'a>(lines: &'a [Line], full: &Full, left: &mut Vec<&'a Action>) -> bool
     })
 }
 
-/// Whether an action is another one, or stands behind it: further down in a block with both, and not on another side of a
-/// branch. What follows in each round of a loop does so in the last one.
+/// Whether an action is the other one, or follows it: further down in a block that has both, and
+/// not on the other side of a branch. An action that follows in each iteration of a loop follows in
+/// the last one.
 fn follows(lines: &[Line], first: &Action, second: &Action) -> bool {
     let holds = |line: &Line, wanted: &Action| {
         let mut found = false;
@@ -493,7 +493,8 @@ fn follows(lines: &[Line], first: &Action, second: &Action) -> bool {
     }
 }
 
-/// A line with nothing but some actions, and the loops and branches around them; none if it has none of them.
+/// A line reduced to some actions, with the loops and branches around them. `None` if it has none
+/// of them.
 pub(super) fn bare(line: &Line, which: &dyn Fn(&Action) -> bool) -> Option<Line> {
     let lines = only(
         std::slice::from_ref(line),
@@ -506,7 +507,7 @@ fn of_cluster_barrier(action: &Action) -> bool {
     matches!(action, Action::ClusterArrive | Action::ClusterWait)
 }
 
-/// Whether the launch alone decides how often the barriers of a bare line are come to.
+/// Whether the launch alone decides how often the barriers in a bare line are executed.
 pub(super) fn is_launched(line: &Line) -> bool {
     let mut lines = [line.clone()];
     let mut launched = true;
@@ -562,7 +563,7 @@ fn listed<'a>(
     }
 }
 
-/// Whether an object is another one in each round of a loop.
+/// Whether an object is another mbarrier in each iteration of a loop.
 fn moves_with(object: &Object, index: u32) -> bool {
     object.offset.parts.contains_key(&Atomic::Index(index))
 }

@@ -1,8 +1,9 @@
-//! Whether the warps of a CTA come to its barriers alike, and where all of them meet.
+//! Whether the warps of a CTA come to its barriers alike, and at which barriers all of them meet.
 //!
-//! For example, `bar.sync 0` waits for the threads of the CTA that have not ended: a warp that ends without it is not waited for.
-//! In the text it would be. `bar.sync 1, 384` waits for 384 threads, ended or not, also where that is all of them. In the text it
-//! does so as well, so it is no matter who comes to it.
+//! For example, `bar.sync 0` waits for the threads of the CTA that have not exited. It does not
+//! wait for a warp that exits without it. In the text it would. `bar.sync 1, 384` waits for 384
+//! threads, exited or not, even if these are all threads of the CTA. It does so in the text as
+//! well, so it does not matter which warps come to it.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -20,15 +21,17 @@ use crate::recover::sketch::Role;
 use crate::recover::sketch::every_line;
 use crate::recover::sketch::every_line_mut;
 
-/// The barriers at which all threads of a CTA meet: who goes on behind one knows that everybody has come.
+/// The barriers at which all threads of a CTA meet: whoever passes one knows that everybody has
+/// come.
 ///
-/// A barrier at which somebody arrives and goes on is none. Every arrival counts, so a warp that arrives twice completes it in
-/// the place of another one. Where everybody waits each warp is there once, as a warp that waits does not come again.
+/// A barrier at which some warp arrives without waiting is none of these. Every arrival counts, so
+/// a warp that arrives twice completes the barrier in place of another one. If everybody waits,
+/// each warp is there once, because a waiting warp does not come again.
 #[derive(Debug, Clone)]
 pub struct Full {
     /// How many threads a CTA has, in whole warps.
     threads: i128,
-    /// Where somebody only arrives; `None` if it may be anywhere.
+    /// Where some warp arrives without waiting. `None` if that may be anywhere.
     arrived: Option<BTreeSet<i128>>,
 }
 
@@ -58,7 +61,7 @@ impl Full {
         }
     }
 
-    /// Whether an action comes to such a barrier.
+    /// Whether an action waits at such a barrier.
     pub fn is_met(&self, action: &Action) -> bool {
         let Action::Sync { barrier, threads } = action else {
             return false;
@@ -69,15 +72,16 @@ impl Full {
                 .is_some_and(|barrier| self.all_wait(barrier))
     }
 
-    /// Whether whoever comes to the barrier of a number waits there.
+    /// Whether every warp that comes to this barrier waits there.
     pub fn all_wait(&self, barrier: i128) -> bool {
         let arrived = self.arrived.as_ref();
         arrived.is_some_and(|arrived| !arrived.contains(&barrier))
     }
 }
 
-/// Whether all warps of a CTA come alike to the barriers that wait for all of its threads by no number, where a CTA has so many
-/// warps, and all warps of the cluster to its barrier.
+/// Whether all warps of a CTA come alike to the barriers that wait for all of its threads without
+/// naming a number. Also whether all warps of the cluster come alike to its barrier. A CTA has
+/// `warps` warps.
 pub fn meet_alike(kernel: &Kernel, roles: &[Role], warps: u32) -> bool {
     let of_cluster =
         |action: &Action| matches!(action, Action::ClusterArrive | Action::ClusterWait);
@@ -101,7 +105,8 @@ pub fn meet_alike(kernel: &Kernel, roles: &[Role], warps: u32) -> bool {
     })
 }
 
-/// The barriers to which some instruction comes without a number of threads; `None` where it may be any.
+/// The barriers that some instruction uses without a number of threads. `None` if it may be any
+/// barrier.
 pub fn uncounted(kernel: &Kernel) -> Option<BTreeSet<i128>> {
     let operations = kernel.blocks.iter().flat_map(|block| &block.operations);
     let barriers = operations.filter_map(|operation| match &operation.kind {
@@ -118,7 +123,8 @@ pub fn uncounted(kernel: &Kernel) -> Option<BTreeSet<i128>> {
     barriers.collect()
 }
 
-/// Whether an action comes to a barrier of all threads of a CTA of so many warps, or of the cluster.
+/// Whether an action is part of a barrier of all threads: of a CTA with so many warps, or of the
+/// cluster.
 pub fn is_meeting(warps: u32) -> impl Fn(&Action) -> bool {
     let threads = i128::from(warps) * 32;
     move |action| match action {
@@ -129,7 +135,8 @@ pub fn is_meeting(warps: u32) -> impl Fn(&Action) -> bool {
     }
 }
 
-/// What is left of lines without all but some barriers and returns, wherever it stands.
+/// The lines reduced to some barriers and returns, without places in the source and numbers of
+/// loops.
 pub fn meetings(lines: &[Line], which: &dyn Fn(&Action) -> bool) -> Vec<Line> {
     let mut left = only(lines, &|line| match line {
         Line::Action { action, .. } => which(action),

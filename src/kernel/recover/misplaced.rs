@@ -17,7 +17,7 @@ use crate::recover::addresses::Addresses;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-/// What places of bulk copies are multiples of, in bytes.
+/// The places of bulk copies are multiples of this many bytes.
 const UNIT: u32 = 16;
 
 /// Refuses bulk copies that certainly write to no multiple of 16 bytes.

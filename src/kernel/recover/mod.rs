@@ -1,5 +1,8 @@
-//! From a kernel to its roles over integers, and to their text: a slice of the graph is walked with terms, what loops carry
-//! is solved, and what the warps do is lowered, put together and written.
+//! From a kernel to its roles, which have integers instead of registers, and to their text.
+//!
+//! A slice of the control-flow graph is walked with symbolic terms. Values that loops carry are
+//! solved. Then what each warp does is lowered to lines, equal warps are put together, and the text
+//! is written.
 
 mod aborts;
 mod addresses;

@@ -1,8 +1,10 @@
-//! What loops carry as multiples of powers of two: an address that moves by 8 keeps its three lowest bits.
+//! Finds values carried by loops that are multiples of powers of two: an address that moves by 8
+//! keeps its three lowest bits.
 //!
-//! For each phi a number of lowest bits is taken to be 0, first as many as are 0 before its loop. Where what the loop goes on
-//! with does not keep them under what is taken of all phis, fewer are taken, until all keep theirs. That they are 0 is then
-//! an induction over the iterations of all loops at once.
+//! For each phi, some number of lowest bits is supposed to be 0: at first as many as are 0 before
+//! its loop. If the next value of a phi does not keep them, given what is supposed of all phis,
+//! fewer are supposed, until all keep theirs. By induction over the iterations of all loops at
+//! once, these bits are then 0.
 
 use crate::recover::simplify::everywhere;
 use crate::recover::term::Atom;

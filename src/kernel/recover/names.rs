@@ -31,8 +31,8 @@ pub fn own(symbol: &str) -> String {
 /// The longest name that is taken from a variable.
 const MOST: usize = 60;
 
-/// A mangled name consists of pieces, each with its length before it. The last one that is a name and ends at the end or before an
-/// underscore names the variable.
+/// A mangled name consists of pieces, each behind its length. The name of the variable is the last
+/// piece that is a name and ends at the end or before an underscore.
 fn last_piece(symbol: &str) -> Option<&str> {
     let bytes = symbol.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);

@@ -17,7 +17,7 @@ pub enum Atomic {
     /// Rounded down; the divisor is positive.
     Quotient(Box<Number>, i128),
     Remainder(Box<Number>, i128),
-    /// The remainder by a number that is positive wherever this is looked at.
+    /// The remainder by a number that is positive wherever the remainder is used.
     Modulo(Box<Number>, Box<Number>),
     Minimum(Box<Number>, Box<Number>),
     Maximum(Box<Number>, Box<Number>),
@@ -36,7 +36,7 @@ pub struct Number {
 pub type Range = (i128, i128);
 
 impl Number {
-    /// What divides the factors of all parts; 0 if there are none.
+    /// The greatest common divisor of all coefficients; 0 if there are none.
     fn divisor(&self) -> i128 {
         self.parts.values().copied().fold(0, greatest_divisor)
     }
@@ -84,7 +84,7 @@ impl Number {
         Self::default().with(self, factor)
     }
 
-    /// Rounded down. What is a multiple of the divisor is divided by itself.
+    /// Rounded down. Parts that are multiples of the divisor are divided separately.
     pub fn divided(&self, divisor: i128) -> Option<Self> {
         if divisor <= 0 {
             return None;
@@ -149,7 +149,7 @@ impl Number {
         }
     }
 
-    /// Every coefficient by a number that divides it, and the constant rounded down.
+    /// Divides every coefficient by a number that divides it, and rounds the constant down.
     fn shrunk(&self, by: i128) -> Self {
         let parts = self.parts.iter();
         Self {
@@ -182,7 +182,7 @@ impl Number {
         }
     }
 
-    /// The same number with `x - d * (x / d)` for `x % d`.
+    /// The same number, with `x - d * (x / d)` in place of `x % d`.
     pub fn without_remainders(&self) -> Option<Self> {
         let mut sum = self.clone();
         for (atomic, coefficient) in &self.parts {
@@ -198,7 +198,8 @@ impl Number {
         Some(sum)
     }
 
-    /// A number that is at least 0 exactly where this one is: divided by what divides all of its parts, rounded down.
+    /// A number that is at least 0 exactly if this one is: this one divided by the common divisor
+    /// of its parts, rounded down.
     pub fn tightened(&self) -> Option<Self> {
         let expanded = self.without_remainders()?;
         let common = |number: &Self| {
@@ -210,7 +211,7 @@ impl Number {
                 .unwrap_or(1)
                 .max(1)
         };
-        // Without remainders only where that leaves less.
+        // Remainders are expanded only if that gives a greater common divisor.
         let best = if common(&expanded) > common(self) {
             &expanded
         } else {
@@ -219,7 +220,7 @@ impl Number {
         best.divided(common(best))
     }
 
-    /// The range, where those of inputs, indices and variables are given.
+    /// The range, given the ranges of inputs, indices and variables.
     pub fn range(&self, of: &dyn Fn(&Atomic) -> Option<Range>) -> Option<Range> {
         let (mut low, mut high) = (self.constant, self.constant);
         for (atomic, coefficient) in &self.parts {
@@ -231,7 +232,8 @@ impl Number {
         Some((low, high))
     }
 
-    /// Whether it is certainly 0 or more. `x - min(x, y)` is, whatever `x` and `y` are.
+    /// Whether it is certainly not negative. For example, `x - min(x, y)` is not, whatever `x` and
+    /// `y` are.
     pub fn is_natural(&self, of: &dyn Fn(&Atomic) -> Option<Range>) -> bool {
         let least = self.range(of).map(|(least, _)| least);
         least.is_some_and(|least| least >= 0)
@@ -274,7 +276,7 @@ impl Number {
         Some(sum)
     }
 
-    /// Does something with every atomic, those inside of others among them.
+    /// Calls `with` for every atomic, also for those inside of others.
     pub fn each(&self, with: &mut dyn FnMut(&Atomic)) {
         for atomic in self.parts.keys() {
             with(atomic);
@@ -297,7 +299,8 @@ impl Number {
         found
     }
 
-    /// The value, where those of inputs, indices, variables and entries at numbers are given.
+    /// The value, given the values of inputs, indices, variables, and entries whose indices are
+    /// numbers.
     pub fn value(&self, of: &dyn Fn(&Atomic) -> Option<i128>) -> Option<i128> {
         let mut sum = self.constant;
         for (atomic, coefficient) in &self.parts {
@@ -355,7 +358,7 @@ fn range_of(atomic: &Atomic, of: &dyn Fn(&Atomic) -> Option<Range>) -> Option<Ra
     })
 }
 
-/// A truth value of the recovered protocol.
+/// A condition of the recovered protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Condition {
     Constant(bool),
@@ -369,8 +372,8 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// `number >= 0`, decided where it is a constant. What divides all of its parts is divided out: `64 * x - 65 >= 0` is
-    /// `x - 2 >= 0`, as `x` is an integer.
+    /// `number >= 0`, decided if it is a constant. The common divisor of its parts is divided out:
+    /// `64 * x - 65 >= 0` is `x - 2 >= 0`, because `x` is an integer.
     pub fn at_least_zero(number: Number) -> Self {
         let number = match number.divisor() {
             divisor @ 2.. => number.divided(divisor).unwrap_or(number),
@@ -382,7 +385,8 @@ impl Condition {
         }
     }
 
-    /// `number == 0`. It is 0 nowhere if its constant is no multiple of what divides all of its parts.
+    /// `number == 0`. It never holds if the constant is no multiple of the common divisor of the
+    /// parts.
     pub fn zero(number: Number) -> Self {
         let number = match number.divisor() {
             divisor @ 2.. if number.constant % divisor != 0 => return Self::Constant(false),
@@ -425,7 +429,7 @@ impl Condition {
         })
     }
 
-    /// Does something with every number.
+    /// Calls `with` for every number.
     pub fn each(&self, with: &mut dyn FnMut(&Number)) {
         match self {
             Self::Constant(_) => {}
@@ -437,7 +441,7 @@ impl Condition {
         }
     }
 
-    /// Does something with every number.
+    /// Calls `with` for every number.
     pub fn each_mut(&mut self, with: &mut dyn FnMut(&mut Number)) {
         match self {
             Self::Constant(_) => {}
@@ -460,7 +464,7 @@ impl Condition {
         })
     }
 
-    /// Whether it holds, where the values of inputs, indices and variables are given.
+    /// Whether it holds, given the values of inputs, indices and variables.
     pub fn holds(&self, of: &dyn Fn(&Atomic) -> Option<i128>) -> Option<bool> {
         Some(match self {
             Self::Constant(truth) => *truth,

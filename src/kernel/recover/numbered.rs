@@ -28,13 +28,13 @@ use crate::ir::Token;
 use crate::ir::VariableId;
 use crate::recover::tree::Obstacle;
 
-/// From which bit of a state its class stands; what lies below is the number.
+/// The bit of a state at which its class begins. The number of the arrival lies below.
 pub const CLASS: u16 = 32;
 
 const FORGED: &str =
     "a wait for a state that may be none of an arrival, or one of an arrival that is not followed";
 
-/// Where every register is assigned.
+/// Where each register is assigned.
 type Definitions<'k> = BTreeMap<RegisterId, Vec<&'k Operation>>;
 
 /// What an address is made of: the variables, a constant, and whether anything else is added.
@@ -45,7 +45,7 @@ struct Root {
     varies: bool,
 }
 
-/// The kernel with numbers in place of states; none where nobody waits for a state.
+/// The kernel with numbers in place of states, or `None` if nobody waits for a state.
 pub fn with_numbers(kernel: &Kernel) -> Result<Option<Kernel>, Obstacle> {
     let operations = || kernel.blocks.iter().flat_map(|block| &block.operations);
     let mut definitions: Definitions = BTreeMap::new();
@@ -111,7 +111,8 @@ fn arrival(operation: &Operation) -> Option<Operand> {
     }
 }
 
-/// An arrival with its number: the mark, the arrival, its state, and one arrival more.
+/// An arrival with its number: the mark, the arrival, the state that it returns, and the step of
+/// the counter.
 fn numbered(mut operation: Operation, class: u32, count: RegisterId, out: &mut Vec<Operation>) {
     let OperationKind::Synchronization(Synchronization::MbarrierArrive { address, token, .. }) =
         &mut operation.kind
@@ -171,7 +172,7 @@ fn add(
     }
 }
 
-/// Refuses a state that is not certainly one of an arrival.
+/// Refuses a state if it does not certainly come from an arrival.
 fn follow(
     state: Operand,
     definitions: &Definitions,
@@ -270,7 +271,7 @@ fn root(address: Operand, definitions: &Definitions, asked: &mut BTreeSet<Regist
         })
         .collect();
     asked.remove(&register);
-    // Where a register moves on in a loop, what it began with counts.
+    // If a loop moves the register, its value before the loop counts.
     if let [one] = roots.as_mut_slice() {
         return std::mem::take(one);
     }
@@ -283,7 +284,8 @@ fn root(address: Operand, definitions: &Definitions, asked: &mut BTreeSet<Regist
     }
 }
 
-/// The class of each arrival. What lies behind the beginning of an array that is walked through belongs to it.
+/// The class of each arrival. If an address walks through an array, the places behind its beginning
+/// belong to the class of the array.
 fn classes(roots: &[Root]) -> Vec<u32> {
     let arrays: BTreeSet<&Root> = roots.iter().filter(|root| root.varies).collect();
     let classed = roots.iter().map(|root| {

@@ -1,4 +1,4 @@
-//! The registers on which what an operation does to synchronization depends.
+//! The registers that decide what an operation does to synchronization.
 
 use crate::ir::Completion;
 use crate::ir::Expected;
@@ -10,7 +10,8 @@ use crate::ir::Space;
 use crate::ir::Special;
 use crate::ir::Synchronization;
 
-/// The registers that matter of those that an operation reads, its guard among them. Where data goes does not.
+/// The registers that matter among those that an operation reads, including its guard. Registers
+/// that only say where data goes do not matter.
 pub fn read(operation: &Operation) -> Vec<RegisterId> {
     let operands = match &operation.kind {
         OperationKind::Synchronization(synchronization) => without_data(synchronization),
@@ -19,7 +20,7 @@ pub fn read(operation: &Operation) -> Vec<RegisterId> {
     registers(operation, operands).collect()
 }
 
-/// The register of the guard and those among operands.
+/// The register of the guard, and the registers among operands.
 pub fn registers(
     operation: &Operation,
     operands: Vec<Operand>,
@@ -32,8 +33,8 @@ pub fn registers(
     guard.chain(read)
 }
 
-/// Whether threads of one CTA that give an operation the same get the same from it: it computes, or reads what the launch gives to all
-/// of them.
+/// Whether all threads of a CTA get the same result from an operation if they give it the same
+/// operands. They do if it computes, or reads what the launch gives to all of them.
 pub fn is_alike_in_cta(kind: &OperationKind) -> bool {
     match kind {
         OperationKind::Special { special, .. } => matches!(
@@ -59,7 +60,7 @@ pub fn is_alike_in_cta(kind: &OperationKind) -> bool {
 
 fn without_data(synchronization: &Synchronization) -> Vec<Operand> {
     match synchronization {
-        // Which response is read is seen from the waits before.
+        // The waits before show which response is read.
         Synchronization::Copy { .. }
         | Synchronization::Multiply { .. }
         | Synchronization::TensorWork { .. }

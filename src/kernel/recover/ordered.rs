@@ -1,8 +1,9 @@
-//! Whether others see the initialisations of mbarriers.
+//! Whether other threads see that mbarriers have been initialised.
 //!
-//! Everywhere else an initialisation is before what comes behind a meeting that it precedes. That is so if the meeting orders
-//! memory. A relaxed arrival at the cluster's barrier does not, unless the initialisations are fenced before it, as CUTLASS does
-//! by `fence.mbarrier_init`. A relaxed arrival or wait at an mbarrier does not either.
+//! Everywhere else, what stands behind a meeting is taken to see the initialisations before it.
+//! That is so if the meeting orders memory. A relaxed arrival at the cluster's barrier does not,
+//! unless a fence stands between the initialisations and it: CUTLASS has `fence.mbarrier_init`
+//! there. Neither does a relaxed arrival or wait at an mbarrier.
 //!
 //! Source: PTX ISA, "barrier.cluster", "mbarrier.arrive", "mbarrier.test_wait, mbarrier.try_wait", "fence".
 
@@ -25,14 +26,14 @@ const AT_THE_CLUSTER: &str = "this relaxed arrival does not show other CTAs that
 const AT_AN_MBARRIER: &str = "this mbarrier may be initialised after a barrier, and relaxed arrivals or waits do not show others \
                               that it is: initialise it before the barrier";
 
-/// Which operations of a kernel do not order memory.
+/// Which operations of a kernel are relaxed, so that they do not order memory.
 #[derive(Debug, Clone, Copy, Default)]
 struct Relaxed {
     at_the_cluster: bool,
     at_mbarriers: bool,
 }
 
-/// What a thread has done when it comes to a place, on some way.
+/// What a thread may have done when it comes to a place, on any path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Way {
     reached: bool,
@@ -41,7 +42,7 @@ struct Way {
     met: bool,
 }
 
-/// Refuses initialisations that others need not see although they have met.
+/// Refuses initialisations that others may fail to see although they have met.
 pub fn refuse_unordered(kernel: &Kernel) -> Result<(), Obstacle> {
     let relaxed = relaxed(kernel);
     if !relaxed.at_the_cluster && !relaxed.at_mbarriers {
@@ -103,7 +104,7 @@ fn passes(
             } if !way.open.is_empty() => {
                 return refuse(AT_THE_CLUSTER, &operation.location);
             }
-            // Whoever waits there may go on once this thread has arrived.
+            // A thread that waits there may go on once this one has arrived.
             Synchronization::BarrierSync { .. }
             | Synchronization::BarrierArrive { .. }
             | Synchronization::ClusterArrive { .. }
@@ -116,7 +117,8 @@ fn passes(
     Ok(())
 }
 
-/// A fence is behind what is done under its own guard, if that holds or not once and for all.
+/// A guarded fence covers what is done under the same guard, if the guard has one value throughout
+/// the run.
 fn fence(guard: Option<(RegisterId, bool)>, once: &BTreeSet<RegisterId>, way: &mut Way) {
     match guard {
         None => way.open.clear(),
@@ -167,7 +169,7 @@ fn relaxed(kernel: &Kernel) -> Relaxed {
     relaxed
 }
 
-/// The registers that are assigned once in every run: by one operation of the text, which no loop repeats.
+/// The registers that are assigned once in every run: by a single operation that no loop repeats.
 fn assigned_once(kernel: &Kernel, graph: &Graph) -> BTreeSet<RegisterId> {
     let (mut once, mut again) = (BTreeSet::new(), BTreeSet::new());
     for (block, at) in kernel.blocks.iter().zip(0..) {

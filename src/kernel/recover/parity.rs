@@ -1,8 +1,9 @@
-//! Whether the parities of waits are 0 or 1, which is all that `mbarrier.try_wait.parity` takes.
+//! Whether the parities of waits are 0 or 1, which is all that `mbarrier.try_wait.parity` accepts.
 //!
-//! Compilers also pass -1 for 1, where they widen a bit with its sign; that only the lowest bit counts is assumed then.
+//! Compilers also pass -1 for 1, where they sign-extend a bit. Then it is assumed that only the
+//! lowest bit counts.
 //!
-//! What a loop carries is 0 or 1 if it is so before the first round and each round keeps it.
+//! A value carried by a loop is 0 or 1 if it is so before the loop and each iteration keeps it.
 //!
 //! Source: PTX ISA, "mbarrier.test_wait, mbarrier.try_wait".
 
@@ -23,7 +24,7 @@ const MOST_BITS: u128 = 255;
 const LOWEST_BIT: &str =
     "a wait with parity -1 waits for parity 1, although the PTX manual allows only 0 and 1";
 
-/// Refuses waits for what may be another number. Gives what it takes for granted.
+/// Refuses waits for what may be another number. Returns an assumption if one is needed.
 pub fn check(arena: &mut Arena) -> Result<Option<&'static str>, Obstacle> {
     let mut assumption = None;
     for (parity, location) in arena.parities.clone() {
@@ -55,7 +56,8 @@ fn is_sign(arena: &Arena, term: TermId) -> bool {
     }
 }
 
-/// Whether a term is 0 or 1 for all values of the few bits that it depends on: the lowest bits of something.
+/// Whether a term is 0 or 1 for all values of the few bits that it depends on. These are the lowest
+/// bits of some term.
 fn is_always_bit(arena: &mut Arena, term: TermId) -> bool {
     let parts = arena.terms.parts(term);
     parts.into_iter().any(|part| {
@@ -75,7 +77,7 @@ fn is_always_bit(arena: &mut Arena, term: TermId) -> bool {
     })
 }
 
-/// Whether a term is 0 or 1, if those that are looked at already are.
+/// Whether a term is 0 or 1, supposing that the terms in `seen` are.
 fn is_bit(arena: &Arena, term: TermId, seen: &mut BTreeSet<TermId>) -> bool {
     let terms = &arena.terms;
     if terms.width_of(term) <= 1 || terms.most(term) <= 1 || !seen.insert(term) {
@@ -90,7 +92,7 @@ fn is_bit(arena: &Arena, term: TermId, seen: &mut BTreeSet<TermId>) -> bool {
         Node::Binary(Binary::And, a, b) => {
             let before = seen.clone();
             is_bit(arena, *a, seen) || {
-                // What was supposed on the way to a failure is not known.
+                // What a failed attempt has supposed is dropped.
                 *seen = before;
                 is_bit(arena, *b, seen)
             }

@@ -1,12 +1,14 @@
-//! Counts of loops that add up to another one.
+//! Trip counts of loops that add up to another number.
 //!
-//! Where `X` rounds are done in two loops, of `max(0, X - y)` rounds and of `min(X, y)`, these two become inputs, and `X` their sum:
+//! For example, two loops execute `X` rounds together: `max(0, X - y)` and `min(X, y)` rounds.
+//! These two numbers become inputs, and `X` becomes their sum:
 //!
-//! - `max(0, X - y) + min(X, y) = X` for all integers `X` and `y`, as `max(0, X - y) = X - min(X, y)`;
-//! - for `X` and `y` from 0 on, both are at least 0, and none is greater than `X`.
+//! - `max(0, X - y) + min(X, y) = X` for all integers `X` and `y`, since
+//!   `max(0, X - y) = X - min(X, y)`;
+//! - if `X` and `y` are at least 0, both are at least 0, and neither is greater than `X`.
 //!
-//! So whatever the protocol does at some `X` and `y` it does at some values of the two. Proofs then need to tell no cases apart.
-//! Numbers that occur in any other way stay what they are.
+//! So whatever the protocol does for some `X` and `y`, it does for some values of the two inputs.
+//! Proofs then need no cases. A number that also occurs in another way is left as it is.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -21,9 +23,9 @@ use crate::recover::rewrite::numbers;
 use crate::recover::rewrite::replace;
 use crate::recover::sketch::Role;
 
-/// Puts the counts of loops in the place of what they add up to.
+/// Replaces trip counts by their parts, and what they add up to by the sum.
 pub fn part(roles: &mut [Role], inputs: &mut Inputs) {
-    // Each may be a part of another one.
+    // Each may itself be a part of another one.
     while let Some(changed) = candidates(roles)
         .into_iter()
         .find_map(|parts| parts.applied(roles, inputs))
@@ -40,7 +42,7 @@ struct Parts {
     below: Atomic,
 }
 
-/// What adds up where both parts occur.
+/// The numbers of which both parts occur.
 fn candidates(roles: &[Role]) -> Vec<Parts> {
     let mut all = BTreeSet::new();
     each(roles, &mut |atomic| {
@@ -74,7 +76,7 @@ fn candidates(roles: &[Role]) -> Vec<Parts> {
     found
 }
 
-/// The atomic that a number is.
+/// The atomic that a number consists of.
 fn single(number: &Number) -> Option<&Atomic> {
     let mut parts = number.parts.iter();
     match (parts.next(), parts.next(), number.constant) {
@@ -83,7 +85,7 @@ fn single(number: &Number) -> Option<&Atomic> {
     }
 }
 
-/// Does something with every atomic of roles.
+/// Calls `with` for every atomic of roles.
 fn each(roles: &[Role], with: &mut dyn FnMut(&Atomic)) {
     for role in roles {
         let mut lines = role.lines.clone();
@@ -95,9 +97,9 @@ fn each(roles: &[Role], with: &mut dyn FnMut(&Atomic)) {
 }
 
 impl Parts {
-    /// The roles over the parts; none where the whole, or what limits one of them, occurs otherwise.
+    /// The roles over the parts. `None` if the whole, or its limit, also occurs in another way.
     fn applied(&self, roles: &[Role], inputs: &mut Inputs) -> Option<Vec<Role>> {
-        // What differs from round to round is no number of the launch.
+        // What changes between iterations is no number of the launch.
         let moves = |atomic: &Atomic| matches!(atomic, Atomic::Index(_) | Atomic::Variable(_));
         if Number::of(self.whole.clone()).mentions(&moves) {
             return None;
@@ -115,7 +117,7 @@ impl Parts {
                 _ => None,
             })
         };
-        // At launches both are numbers from 0 on, and so are the parts.
+        // At launches both are at least 0, and so are the parts.
         let (whole, limit) = (range(&self.whole)?, range(&Atomic::Input(self.limit))?);
         if whole.0 < 0 || limit.0 < 0 {
             return None;

@@ -4,12 +4,14 @@
 //! every warp: ..; sync all; arrive bar; if i % n == n - 1 { sync all }; ..
 //! ```
 //!
-//! Let every warp come to the barriers of all warps in the same loops and under the same conditions over numbers of the launch and of
-//! the loops, so that the n-th meeting of one is the n-th of all. Let nothing between a meeting and the one before be able to
-//! block, in any warp. Whoever waits there has passed the one before, so all others go on from that one and come here: in no stuck
-//! state does anybody wait there. Runs with it are runs without it in which some orders do not occur, so it may be taken out.
-//! That is done under conditions that change from round to round, for which the proof rules have no form. Unless nothing at all
-//! stands between, a counterexample may then be none of the kernel.
+//! Suppose that every warp comes to the barriers of all warps in the same loops and under the same
+//! conditions, over numbers of the launch and of the loops. So the n-th meeting of one is the n-th
+//! of all. Suppose also that no warp can block between a meeting and the one before. A warp that
+//! waits at this meeting has passed the one before, so all others go on from there and come here.
+//! So no warp waits here in a stuck state, and the meeting may be removed: runs with it are runs
+//! without it in which some orders do not occur. It is removed if its condition changes from
+//! iteration to iteration, because the proof rules have no form for that. A counterexample may then
+//! not be one of the kernel, unless nothing at all stands between the two meetings.
 
 use std::collections::BTreeSet;
 
@@ -23,17 +25,18 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
 use crate::recover::sketch::every_line;
 
-/// What a warp has done since it last came to the barrier, on every way to here.
+/// What a warp has done since it last came to the barrier, over all paths to this place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Since {
     /// It may have blocked, or has not come to the barrier yet.
     Any,
-    /// What cannot block.
+    /// It has done only what cannot block.
     Going,
     Nothing,
 }
 
-/// Takes out meetings at which nobody is stuck, where a CTA has so many warps. Gives whether counterexamples stay what they are.
+/// Removes meetings at which nobody is stuck. A CTA has `warps` warps. Returns whether
+/// counterexamples remain exact.
 pub fn without_passed(roles: &mut [Role], warps: u32) -> bool {
     let threads = i128::from(warps) * 32;
     let ranks: BTreeSet<u32> = roles.iter().map(|role| role.rank).collect();
@@ -47,7 +50,7 @@ pub fn without_passed(roles: &mut [Role], warps: u32) -> bool {
     exact
 }
 
-/// The barriers to which warps come as to one of all threads only.
+/// The barriers that warps use only as barriers of all threads.
 fn barriers(roles: &[&mut Role], threads: i128) -> BTreeSet<i128> {
     let mut full = BTreeSet::new();
     let mut other = BTreeSet::new();
@@ -78,7 +81,7 @@ fn barriers(roles: &[&mut Role], threads: i128) -> BTreeSet<i128> {
     full.difference(&other).copied().collect()
 }
 
-/// Takes out meetings at some barriers, and gives whether nothing at all stood between.
+/// Removes meetings at some barriers. Returns whether nothing at all stood between them.
 fn passed(roles: &mut [&mut Role], barriers: &BTreeSet<i128>) -> bool {
     let comes = |action: &Action| match action {
         Action::Sync { barrier, .. } => barrier
@@ -99,7 +102,7 @@ fn passed(roles: &mut [&mut Role], barriers: &BTreeSet<i128>) -> bool {
     if !others.iter().all(|role| same(&first, &skeleton(role))) {
         return true;
     }
-    // Variables of roles are not the same ones.
+    // Variables of different roles cannot be compared.
     if !first.iter().all(is_launched) {
         return true;
     }
@@ -120,8 +123,8 @@ fn passed(roles: &mut [&mut Role], barriers: &BTreeSet<i128>) -> bool {
     !least.contains(&Since::Going)
 }
 
-/// Notes for each meeting, in the order of the lines, what a warp has done since the one before: of those that are under a
-/// condition which changes from round to round.
+/// Notes for each meeting, in the order of the lines, what a warp has done since the one before.
+/// Only meetings count whose condition changes from iteration to iteration.
 fn before(
     lines: &[Line],
     mut since: Since,
@@ -155,7 +158,7 @@ fn before(
     since
 }
 
-/// Takes out the meetings that are told, and branches in which nothing is left.
+/// Removes the meetings that `sites` selects, and branches that become empty.
 fn take(
     lines: &mut Vec<Line>,
     comes: &dyn Fn(&Action) -> bool,

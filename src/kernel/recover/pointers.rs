@@ -1,10 +1,12 @@
-//! What addresses in global memory begin with: the pointers that are terms of their sums.
+//! The pointers that addresses in global memory begin with. They are terms of the sum that an
+//! address is.
 //!
-//! `lock + 4 * m` begins with the parameter `lock`. That different parameters point to different memory is an assumption
-//! of whoever relies on it.
+//! For example, `lock + 4 * m` begins with the parameter `lock`. Whoever relies on this assumes
+//! that different parameters point to different memory.
 //!
-//! `n == 0 ? lock : table[i]` begins with `lock` or with what is not followed. Where one of several ways to compute an address
-//! begins with a pointer and another one with none, the latter is not followed: an integer is no address.
+//! `n == 0 ? lock : table[i]` begins with `lock`, or with something that is not followed. An
+//! address may be computed in several ways, of which one begins with a pointer and another with
+//! none. The latter is then not followed, because an integer is no address.
 
 use std::collections::BTreeSet;
 
@@ -20,10 +22,11 @@ use crate::recover::slice::definitions;
 /// Stands for the first variable, as a base of addresses. Parameters have less than this many bytes.
 const VARIABLES: u32 = 1 << 31;
 
-/// Where the parameters begin that an address may begin with, or which variables those are. `None` stands for others.
+/// The places of the parameters that an address may begin with, or the variables. `None` stands for
+/// anything else.
 pub type Bases = BTreeSet<Option<u32>>;
 
-/// What is taken for granted where memory behind different parameters is told apart.
+/// Assumed if memory behind different parameters is told apart.
 pub const APART: &str =
     "pointers that are different parameters, and what tensor maps describe, do not overlap";
 
@@ -32,7 +35,7 @@ pub fn is_parameter(base: &Option<u32>) -> bool {
     base.is_some_and(|base| base < VARIABLES)
 }
 
-/// Whether an address begins with nothing but pointers that are known.
+/// Whether an address can begin only with known pointers.
 pub fn are_followed(bases: &Bases) -> bool {
     !bases.is_empty() && bases.iter().all(Option::is_some)
 }
@@ -57,7 +60,7 @@ pub fn wide_sizes(kernel: &Kernel) -> BTreeSet<u32> {
         .collect()
 }
 
-/// One of several ways to compute something.
+/// A way to compute something that can be computed in several ways.
 enum Way {
     /// It is a pointer.
     Pointer,
@@ -93,7 +96,7 @@ impl<'k> Pointers<'k> {
     /// What an address may begin with.
     pub fn bases(&self, address: Operand) -> Bases {
         let (mut found, ways) = self.reached(vec![address]);
-        // A pointer in one way, and none in another one.
+        // A pointer in one way, and none in another.
         let apart = |ways: &Vec<Way>| {
             let mut begin = ways.iter().filter_map(|way| match way {
                 Way::Pointer => Some(true),
@@ -136,7 +139,7 @@ impl<'k> Pointers<'k> {
                         width: 64,
                         ..
                     } => {
-                        // Each result is another pointer.
+                        // Each result is a different pointer.
                         for (result, place) in results.iter().zip(0_u128..) {
                             if *result == Some(register) {
                                 let place = offset.saturating_add(place * 8);
@@ -155,7 +158,7 @@ impl<'k> Pointers<'k> {
                         | Compute::ShiftRight { .. }
                         | Compute::Divide { .. }
                         | Compute::Remainder { .. } => {}
-                        // Two halves of a pointer. With a half that is constant it is an integer.
+                        // Two halves of a pointer. If one half is a constant, it is an integer.
                         Compute::Concatenate
                             if wide && matches!(operands.last(), Some(Operand::Register(_))) =>
                         {

@@ -1,7 +1,8 @@
-//! Inputs of which only a quotient counts: the quotient becomes the input.
+//! Inputs that matter only through a quotient: the quotient becomes the input.
 //!
-//! A kernel over `k` that runs `(k + 63) / 64` iterations behind a test `k >= 65` is one over `q = (k + 63) / 64`, which
-//! takes every value from 0 on, behind a test `q >= 2`. Proofs then need no division.
+//! For example, a kernel over `k` runs `(k + 63) / 64` iterations behind a test `k >= 65`. As a
+//! kernel over `q = (k + 63) / 64`, which takes every value from 0 on, it has the test `q >= 2`.
+//! Proofs then need no division.
 //!
 //! For a divisor `d` and a summand `r` from 0 to `d - 1`, with `q = (k + r) / d` and any `s`:
 //!
@@ -25,9 +26,9 @@ use crate::recover::rewrite::conditions;
 use crate::recover::rewrite::numbers;
 use crate::recover::sketch::Role;
 
-/// Puts quotients in the place of inputs.
+/// Replaces inputs by quotients.
 pub fn quotients(roles: &mut [Role], inputs: &mut Inputs) {
-    // Quotients of quotients are found in their turn.
+    // A quotient of a quotient is found when its input is examined.
     let mut input = 0;
     while input < inputs.all.len() {
         if let Some(change) = Change::of(roles, inputs, input)
@@ -40,7 +41,7 @@ pub fn quotients(roles: &mut [Role], inputs: &mut Inputs) {
     }
 }
 
-/// `(input + summand) / divisor` in the place of an input.
+/// Puts `(input + summand) / divisor` in the place of an input.
 struct Change {
     input: Atomic,
     summand: i128,
@@ -49,7 +50,7 @@ struct Change {
 }
 
 impl Change {
-    /// The quotient that all others of an input are made of, if there is one.
+    /// The quotient from which all other uses of an input follow, if there is one.
     fn of(roles: &[Role], inputs: &Inputs, input: usize) -> Option<Self> {
         let input = Atomic::Input(u32::try_from(input).ok()?);
         let mut found: BTreeSet<(i128, i128)> = BTreeSet::new();
@@ -110,7 +111,7 @@ impl Change {
         );
     }
 
-    /// The roles over the quotient; none where the input occurs otherwise.
+    /// The roles over the quotient. `None` if the input also occurs in another way.
     fn applied(&self, roles: &[Role]) -> Option<Vec<Role>> {
         let failed = Cell::new(false);
         let mut changed = roles.to_vec();
@@ -154,7 +155,7 @@ impl Change {
         self.new.plus(&sum)?.divided(divisor / self.divisor)
     }
 
-    /// What stands beside the input, with a number added, divided without a rest.
+    /// The terms beside the input plus a number, divided without a remainder.
     fn shifted(&self, sum: &Number, by: i128) -> Option<Number> {
         let mut rest = sum.clone();
         rest.parts.remove(&self.input);

@@ -1,12 +1,16 @@
-//! Whether all mbarriers are ready before anybody uses them, so that they may be declared instead of initialised.
+//! Whether all mbarriers are ready before anybody uses them. Then the text declares them instead of
+//! initialising them.
 //!
-//! They are if every initialisation is done once, under no condition, before its warp meets others, and if every use comes
-//! behind a meeting that its initialisation precedes: of the CTA for its own mbarriers, of the cluster for all. A warp has
-//! met the cluster behind its wait, and everybody's initialisations precede that if they precede their arrivals.
+//! They are ready if every initialisation is executed once, under no condition, before its warp
+//! meets others, and every use comes behind a meeting that follows the initialisation. For its own
+//! mbarriers this is a meeting of the CTA, and for those of others one of the cluster. A warp has
+//! met the cluster behind its wait at the cluster's barrier. All initialisations have to precede
+//! their warps' arrivals there.
 //!
-//! An mbarrier that is initialised further down, under no condition, is ready as well if every use of it comes behind a
-//! meeting that the initialisation is before. Nobody can tell then whether that was done at the beginning. What the launch
-//! decides is no such condition: each case is looked at by itself, and what is used in a case has to be initialised in it.
+//! An mbarrier that is initialised later, under no condition, is ready as well if every use of it
+//! comes behind a meeting that follows its initialisation. Then nobody can tell whether it was
+//! initialised at the beginning. A condition that the launch decides does not count: each case is
+//! examined by itself, and an mbarrier that is used in a case has to be initialised in it.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +26,7 @@ use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
 
-/// How far a role has met others.
+/// Whom a role has met so far.
 #[derive(Clone)]
 struct Met<'a> {
     declared: &'a dyn Fn(VariableId) -> Option<u32>,
@@ -31,7 +35,8 @@ struct Met<'a> {
     cluster: bool,
 }
 
-/// Whether all mbarriers are ready before they are used. Those of variables that `declared` knows are ready from the launch on.
+/// Whether all mbarriers are ready before they are used. Those of variables that `declared` knows
+/// are ready from the launch on.
 pub fn are_ready(
     roles: &[Role],
     inputs: &Inputs,
@@ -45,8 +50,9 @@ pub fn are_ready(
             .all(|case| initialised_before_use(case, inputs, shape, declared))
 }
 
-/// Whether they are so behind the first meeting, where a CTA has so many threads, in whole warps. It asks only that nothing is
-/// initialised later or under a condition, so it says nothing of one case, in which less may be.
+/// Whether all are ready behind the first meeting. A CTA has `threads` threads, in whole warps.
+/// This checks only that nothing is initialised later or under a condition. So it cannot be asked
+/// of a single case, in which fewer may be initialised.
 fn ready_before_use(
     roles: &[Role],
     threads: i128,
@@ -64,7 +70,8 @@ fn ready_before_use(
     })
 }
 
-/// Whether every mbarrier is initialised once, under no condition, and used behind a meeting that this is before.
+/// Whether every mbarrier is initialised once, under no condition, and used only behind a meeting
+/// that follows.
 fn initialised_before_use(
     roles: &[Role],
     inputs: &Inputs,
@@ -108,7 +115,8 @@ fn initialised_before_use(
 }
 
 impl Met<'_> {
-    /// Whether a line does no more than what is ready allows. Inside of others it may not be done, or several times.
+    /// Whether a line uses only mbarriers that are ready. A line inside of another one may be
+    /// executed never, or several times.
     fn passes(&mut self, line: &Line, rank: u32, threads: i128, inside: bool) -> bool {
         match line {
             Line::Action { action, .. } => match action {
@@ -150,7 +158,8 @@ impl Met<'_> {
                     ends.push(within);
                 }
                 self.arrived |= ends.iter().any(|end| end.arrived);
-                // Who meets under a condition meets others earlier, perhaps, than who does not.
+                // A warp that meets others under a condition may meet them earlier than a warp that
+                // does not.
                 let decided = matches!(line, Line::If { .. });
                 let always = decided && ends.iter().all(|end| end.cta);
                 if !self.cta && !always && ends.iter().any(|end| end.cta) {

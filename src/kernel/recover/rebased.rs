@@ -1,11 +1,13 @@
-//! Addresses of shared variables that a loop carries are carried as offsets.
+//! Addresses of shared variables that a loop carries are replaced by offsets.
 //!
-//! Example: `p = &ring + 8 * ((i + 1) % 2)` at the end of each round, and `&ring` before the first, is `&ring + q` with
-//! `q = 8 * ((i + 1) % 2)` and 0 before the first. What `q` is can be computed with numbers.
+//! For example, `p` is `&ring` before the first iteration, and `p = &ring + 8 * ((i + 1) % 2)` at
+//! the end of each. So `p` is `&ring + q`, where `q` begins with 0 and goes on with
+//! `8 * ((i + 1) % 2)`. What `q` is can be computed with numbers.
 //!
-//! A phi `p` whose first value is `b + x` is replaced by `b + q`, where `q` begins with `x` and goes on with what `p` goes on
-//! with, less `b`. That `p = b + q` holds in each round by induction, for any `b`. It is done where `b` is gone then from
-//! what `q` begins and goes on with.
+//! In general, a phi `p` whose first value is `b + x` is replaced by `b + q`. Here `q` begins with
+//! `x`, and goes on with the next value of `p` minus `b`. Then `p = b + q` holds in each iteration
+//! by induction, for any `b`. This is done if `b` no longer occurs in the first and the next value
+//! of `q`.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +20,10 @@ use crate::recover::term::Terms;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Statement;
 
-/// The base of each phi that carries an address: the term of a shared variable's.
+/// The base of each phi that carries an address: the term of a shared variable's address.
 type Bases = BTreeMap<u32, TermId>;
 
-/// Takes the bases of addresses out of what loops carry.
+/// Takes the bases out of addresses that loops carry.
 pub fn rebase(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
     let mut bases = candidates(arena);
     let with = loop {
@@ -52,7 +54,7 @@ pub fn rebase(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
     }
 }
 
-/// Phis that begin with an address, or with what such a phi of another loop carries.
+/// The phis that begin with an address, or with the value of such a phi of another loop.
 fn candidates(arena: &Arena) -> Bases {
     let terms = &arena.terms;
     let mut bases = Bases::new();
@@ -91,7 +93,7 @@ fn replacements(terms: &mut Terms, bases: &Bases) -> BTreeMap<Atom, TermId> {
         .collect()
 }
 
-/// Whether the base is gone from what a phi begins and goes on with.
+/// Whether the base no longer occurs in the first and the next value of a phi.
 fn is_free(arena: &mut Arena, with: &BTreeMap<Atom, TermId>, phi: u32, base: TermId) -> bool {
     let found = &arena.phis[phi as usize];
     let (first, next) = (found.first, found.next);
@@ -109,7 +111,7 @@ fn is_free(arena: &mut Arena, with: &BTreeMap<Atom, TermId>, phi: u32, base: Ter
     })
 }
 
-/// A term less a base, on both sides of a choice.
+/// A term minus a base, taken on both sides of a choice.
 fn less(terms: &mut Terms, term: TermId, base: TermId) -> TermId {
     if let Node::Select(condition, then, otherwise) = *terms.node(term) {
         let then = less(terms, then, base);

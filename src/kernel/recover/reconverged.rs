@@ -1,9 +1,10 @@
-//! Whether it matters that lanes of a warp meet again behind a wait.
+//! Whether it matters that lanes of a warp reconverge behind a wait.
 //!
-//! Each lane of a warp tests an mbarrier for itself, and may leave the loop around the test in another round than the others.
-//! One that goes on at once may arrive somewhere, and the phase that another lane still waits for may be overtaken. So it is
-//! taken for granted that lanes meet again behind the loop, unless the next thing that they do makes them meet: `bar.warp.sync` or a
-//! barrier. A single lane meets nobody.
+//! Each lane tests an mbarrier for itself, and may leave the loop around the test in another
+//! iteration than the others. A lane that goes on at once may arrive somewhere. Then the phase that
+//! another lane still waits for may be overtaken. So it is assumed that lanes reconverge behind the
+//! loop. The assumption is not needed if the lanes next come to `bar.warp.sync` or a barrier, which
+//! makes them meet, or if a single lane waits.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +29,7 @@ use crate::recover::slice::mask_of;
 /// The mask of all lanes.
 const ALL: u128 = 0xffff_ffff;
 
-/// What is said where it matters.
+/// The assumption, where it matters.
 pub const MEET: &str = "lanes of a warp that take different ways meet again behind them";
 
 /// The assumption, if a kernel needs it.
@@ -55,7 +56,7 @@ fn is_wait(operation: &Operation) -> bool {
     )
 }
 
-/// Whether something that others notice may be done from here on before the lanes meet.
+/// Whether something that others notice may be executed from here on before the lanes meet.
 fn goes_on_apart(kernel: &Kernel, graph: &Graph, from: BlockId, index: usize) -> bool {
     let mut seen = BTreeSet::new();
     let mut work = vec![(from, index)];
@@ -74,7 +75,7 @@ fn goes_on_apart(kernel: &Kernel, graph: &Graph, from: BlockId, index: usize) ->
     false
 }
 
-/// Whether all lanes of a warp wait for each other in an operation.
+/// Whether all lanes of a warp wait for each other at an operation.
 fn meets(operation: &Operation) -> bool {
     let OperationKind::Synchronization(synchronization) = &operation.kind else {
         return false;
@@ -90,9 +91,9 @@ fn names_all(mask: Option<Operand>) -> bool {
     matches!(mask, Some(Operand::Constant(mask)) if mask & ALL == ALL)
 }
 
-/// What a single lane of a warp does.
+/// What at most one lane of a warp executes.
 struct Single {
-    /// Predicates that hold in one lane at most, and those that hold in all but one.
+    /// Predicates that hold in at most one lane. `fails` has those that fail in at most one lane.
     holds: BTreeSet<RegisterId>,
     fails: BTreeSet<RegisterId>,
     blocks: BTreeSet<BlockId>,
@@ -169,7 +170,7 @@ impl Single {
         single
     }
 
-    /// Whether what an operation computes holds in one lane at most, or in all but one.
+    /// `true` if the result holds in at most one lane, and `false` if it fails in at most one.
     fn told(
         &self,
         operation: &Operation,
@@ -204,7 +205,7 @@ impl Single {
         }
     }
 
-    /// Whether one lane of a warp executes an operation at most.
+    /// Whether at most one lane of a warp executes an operation.
     fn does(&self, at: BlockId, operation: &Operation) -> bool {
         let guarded = |guard: &Guard| match guard.negated {
             false => self.holds.contains(&guard.predicate),

@@ -1,15 +1,16 @@
-//! What loops carry: counters, and state that comes around.
+//! Values that loops carry: counters, and state machines.
 //!
-//! Phis that are copies of each other along a nest of loops are one *variable* of the role. A variable
-//! is a *counter* if every change adds a number that is fixed at launch. Variables whose changes depend
-//! only on each other, and begin with constants, are a *machine*: all of their states are enumerated,
-//! and if every change moves along one cycle of states by a fixed number of steps, the state is
-//! a function of a counter of steps.
+//! Phis that are copies of each other along a nest of loops are one *variable* of the role. A
+//! variable is a *counter* if every change adds a number that is fixed at launch. Variables whose
+//! changes depend only on each other, and that begin with constants, are a *machine*. All states of
+//! a machine are enumerated. If every change moves along one cycle of states by a fixed number of
+//! steps, the state is a function of a counter of steps.
 //!
-//! The argument is induction over the changes: the initial state is step 0; a change takes the state of
-//! step n to the state of step n + d, for every n of the cycle, which is checked for each n by
-//! computing with words. A change may also take every state to one and the same: behind a loop that is skipped, the registers
-//! are what they were at first. Then the step is that one's number, whatever it was before.
+//! The argument is induction over the changes. The initial state is step 0. A change takes the
+//! state of step n to the state of step n + d. This is checked for every n of the cycle, by
+//! computing with words. A change may also take all states to a single one. For example, behind a
+//! loop that is skipped, the registers have their first values again. Then the step is the number
+//! of that state, whatever it was before.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -28,10 +29,10 @@ use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 use crate::recover::tree::Phi;
 
-/// States of a machine beyond which it is given up.
+/// A machine with more states is given up.
 const MAX_STATES: usize = 4096;
 
-/// A counter all of whose steps change only so many of its highest bits is a machine.
+/// A counter is a machine if its steps change only so many of its highest bits.
 const FEW_BITS: u32 = 6;
 
 /// A place where a variable changes: the entry of a loop, or the end of its iterations.
@@ -44,14 +45,16 @@ pub enum Site {
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub variables: Vec<usize>,
-    /// The values of the variables, per step; those before `tail` come once, the others around.
+    /// The values of the variables, for each step. The states before `tail` come once, and the
+    /// others repeat.
     pub states: Vec<Vec<u128>>,
     pub tail: usize,
     /// By how many steps each site moves.
     pub steps: BTreeMap<Site, Steps>,
     /// The loop whose index is the number of steps, if there is one.
     pub index: Option<u32>,
-    /// The phis of another machine, all of one loop, whose state this one begins with: at as many steps as that one has made.
+    /// The phis of another machine, all of one loop, if this one begins with the state of that one.
+    /// It then begins with as many steps as that one has made.
     pub begins_with: Vec<u32>,
 }
 
@@ -65,7 +68,7 @@ impl Machine {
 #[derive(Debug, Clone)]
 pub struct Variable {
     pub phis: Vec<u32>,
-    /// The phi whose first value is not of the variable itself.
+    /// The phi whose first value does not come from the variable itself.
     pub root: Option<u32>,
 }
 
@@ -77,7 +80,7 @@ pub struct Recurrences {
     pub machines: Vec<Machine>,
     /// The machine of a variable.
     pub machine_of: BTreeMap<usize, usize>,
-    /// Variables to which every site adds what is fixed at launch.
+    /// Variables to which every site adds a number that is fixed at launch.
     pub counters: BTreeSet<usize>,
     /// Variables that begin again at 0 behind a number that the launch gives.
     restarting: BTreeSet<usize>,
@@ -94,7 +97,7 @@ impl Recurrences {
                 recurrences.restarting.insert(variable);
             }
         }
-        // Variables that depend on each other are one machine, if that comes around.
+        // Variables that depend on each other are one machine, if its states repeat.
         let mut closures: Vec<BTreeSet<usize>> = (0..recurrences.variables.len())
             .filter(|variable| !recurrences.counters.contains(variable))
             .filter_map(|variable| recurrences.closure(variable, phis, terms))
@@ -114,7 +117,7 @@ impl Recurrences {
             components.push(joined);
         }
         let all: Vec<BTreeSet<usize>> = components.into_iter().chain(closures).collect();
-        // Those that begin with the state of others come behind these.
+        // Machines that begin with the state of others are found in the second pass.
         for variables in all.iter().chain(&all) {
             let mut own = variables.iter();
             if own.any(|variable| recurrences.machine_of.contains_key(variable)) {
@@ -131,7 +134,7 @@ impl Recurrences {
         recurrences
     }
 
-    /// Puts phis together that are copies of each other in different loops.
+    /// Groups phis that are copies of each other in different loops.
     fn join(&mut self, phis: &[Phi], used: &BTreeSet<u32>, terms: &mut Terms) {
         let mut groups = Vec::new();
         for group in copies::groups(phis, used, terms) {
@@ -173,7 +176,8 @@ impl Recurrences {
         is_launch(difference, terms).then_some((*phi, difference))
     }
 
-    /// Whether every loop moves a counter on from where the one before has left it, and none lies in another.
+    /// Whether the loops of a counter come one after the other: each goes on from where the one
+    /// before has stopped, and none lies in another.
     pub fn is_sequential(&self, variable: usize, phis: &[Phi], terms: &Terms) -> bool {
         self.variables[variable].phis.iter().all(|phi| {
             let atoms = terms.atoms(phis[*phi as usize].next);
@@ -190,7 +194,7 @@ impl Recurrences {
         if terms.width_of(phis[root as usize].first) < 16 {
             return false;
         }
-        // The zeros below everything that is added.
+        // How many of the lowest bits are 0 in everything that is added.
         let mut zeros = u32::MAX;
         let counts = own.iter().all(|phi| {
             let Phi { first, next, .. } = &phis[*phi as usize];
@@ -208,7 +212,7 @@ impl Recurrences {
             }
             true
         });
-        // One that wraps around after few steps is state that comes around.
+        // A counter that wraps around after a few steps is a machine.
         let first = phis[root as usize].first;
         let bits = u32::from(terms.width_of(first)).checked_sub(zeros);
         let comes_around = bits.is_some_and(|bits| (1..=FEW_BITS).contains(&bits));
@@ -236,7 +240,7 @@ impl Recurrences {
         Some(variables)
     }
 
-    /// The machine of some variables.
+    /// The machine of these variables, if they are one.
     fn machine(
         &self,
         variables: BTreeSet<usize>,
@@ -251,13 +255,14 @@ impl Recurrences {
             roots.insert(phis[root as usize].in_loop);
             firsts.push((at, phis[root as usize].first));
         }
-        // All begin together, or a loop would begin anew with a part of the state.
+        // All variables have to begin at the same loop. Otherwise a loop would restart a part of
+        // the state.
         let (Some(outermost), 1) = (roots.first().copied(), roots.len()) else {
             return None;
         };
         let copied = self.copied(&firsts, phis, terms);
         let begins_with = self.begin_with(copied.as_ref(), &mut firsts, terms)?;
-        // The launch may decide in which state.
+        // The launch may decide in which state the machine begins.
         let begins = self.split(firsts, &variables, terms, 0)?;
         let mut starts: Vec<(Vec<bool>, Vec<u128>)> = Vec::new();
         for (path, ends) in begins.ways() {
@@ -316,7 +321,7 @@ impl Recurrences {
                 }
             }
         }
-        // The site that comes by all states is one step.
+        // The change that passes all states counts as one step.
         let mut best: Option<(Vec<Vec<u128>>, usize)> = None;
         for table in moves.values() {
             let mut order: Vec<Vec<u128>> = vec![initial.clone()];
@@ -418,7 +423,8 @@ impl Recurrences {
         })
     }
 
-    /// The phis on which the value of a term depends, apart from conditions on launch values and counters.
+    /// The phis that the value of a term depends on, except through conditions on launch values and
+    /// counters.
     fn carried(&self, term: TermId, terms: &Terms) -> BTreeSet<u32> {
         let mut found = BTreeSet::new();
         let mut work = vec![term];
@@ -439,7 +445,8 @@ impl Recurrences {
         found
     }
 
-    /// Whether a condition depends only on launch values, counters and what begins again behind a number of rounds.
+    /// Whether a condition depends only on launch values, counters, and variables that begin again
+    /// behind a number of iterations.
     fn is_foreign(&self, condition: TermId, terms: &Terms) -> bool {
         let atoms = terms.atoms(condition);
         !atoms.is_empty()
@@ -452,7 +459,7 @@ impl Recurrences {
             })
     }
 
-    /// Tells apart what conditions decide that do not depend on the machine.
+    /// Splits changes by conditions that do not depend on the machine.
     fn split(
         &self,
         changes: Vec<(usize, TermId)>,
@@ -471,7 +478,7 @@ impl Recurrences {
                 .parts(*term)
                 .into_iter()
                 .find(|part| is_condition(part) && self.is_foreign(*part, terms));
-            // Where nothing decides, a value from elsewhere takes part.
+            // If there is no such condition, the change depends on a value outside of the machine.
             foreign?;
             break;
         }
@@ -493,7 +500,7 @@ impl Recurrences {
         Some(Change::If(condition, Box::new(yes), Box::new(no)))
     }
 
-    /// A term over the variables of a machine in one of its states.
+    /// The value of a term over the variables of a machine, in one of its states.
     pub fn evaluated(
         &self,
         term: TermId,
@@ -505,7 +512,7 @@ impl Recurrences {
         terms.value(done)
     }
 
-    /// A term with the variables of a machine replaced by what they are in one of its states.
+    /// A term with the values that the variables of a machine have in one of its states.
     pub fn in_state(
         &self,
         term: TermId,

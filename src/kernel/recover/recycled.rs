@@ -1,16 +1,18 @@
-//! Mbarriers that begin and end anew in each round of a loop.
+//! Mbarriers that are initialised and invalidated in each iteration of a loop.
 //!
 //! ```text
 //! for i { warp 0: init bar, 1; all: sync; warp 1: arrive bar; warp 0: wait bar 0; all: sync; warp 0: invalidate bar }
 //! ```
 //!
-//! These lives are one mbarrier that goes on from round to round, or one ring of them: where a life goes through `K` rounds of the
-//! ring, life `i` begins where `i * K` rounds are over. Round `n` of a life is round `i * K + n` of the ring.
+//! These lives become one mbarrier, or one ring, that goes on from iteration to iteration. If a
+//! life goes through `K` rounds of the ring, round `n` of life `i` is round `i * K + n` of the
+//! ring.
 //!
-//! That is so if every warp is in the same round between two meetings of all of them, behind the beginning and before the end of
-//! the life, and uses the mbarriers only there; if the arrivals and bytes of a life are just those of `K` phases, so that nothing
-//! is left over ([`crate::recover::ring_rounds`]); and if some warp waits for all of these phases, one after the other, before the end.
-//! Such a warp cannot pass a wait before the phase is complete, as the one before it was complete already.
+//! - Two meetings of all warps have to stand between the beginning and the end of a life. Between
+//!   them every warp is in the same iteration. The mbarriers are used only there.
+//! - The arrivals and bytes of a life have to be those of `K` phases ([`super::ring_rounds`]).
+//! - Some warp has to wait for all of these phases, one after the other, before the end. It cannot
+//!   pass a wait too early, because the phase before was complete already.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +47,7 @@ use crate::recover::sketch::every_line_mut;
 use crate::recover::sketch::returns;
 use crate::recover::tree::Obstacle;
 
-/// The way to a loop: the lines and the blocks in them.
+/// The path to a loop: for each level, a line and which of its blocks.
 type Way = Vec<(usize, usize)>;
 
 /// The places of mbarriers that begin and end in the body of a loop.
@@ -57,7 +59,7 @@ pub fn recycled(roles: &[Role]) -> BTreeSet<Place> {
         .collect()
 }
 
-/// Puts one ring in the place of lives that begin and end in each round.
+/// Replaces lives that begin and end in each iteration by one ring.
 pub fn recycle(roles: &mut [Role], inputs: &Inputs, shape: Shape) -> Result<(), Obstacle> {
     while let Some((owner, way, place)) = (0..).zip(roles.iter()).find_map(|(number, role)| {
         let (way, place) = anew(&role.lines).into_iter().next()?;
@@ -76,7 +78,7 @@ pub fn recycle(roles: &mut [Role], inputs: &Inputs, shape: Shape) -> Result<(), 
     Ok(())
 }
 
-/// The mbarriers that begin and end in a loop, each with the way to its body.
+/// The mbarriers that begin and end in a loop, each with the path to the loop's body.
 fn anew(lines: &[Line]) -> Vec<(Way, Place)> {
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -136,7 +138,7 @@ fn location_of(body: &[Line], place: Place) -> Location {
     }
 }
 
-/// The lines of a block with barriers of all threads in them, and returns: each with its number.
+/// The lines of a block that contain barriers of all threads or returns, with their numbers.
 fn meetings(lines: &[Line], full: &Full) -> Vec<(usize, Line)> {
     let lines = lines.iter().enumerate();
     lines
@@ -150,7 +152,8 @@ fn meetings(lines: &[Line], full: &Full) -> Vec<(usize, Line)> {
         .collect()
 }
 
-/// The way to the body of the loop of another role in which its warps are when those of this one are in theirs.
+/// The path to a loop body of another role. Its warps are in it when those of this role are in the
+/// body at `way`.
 fn twin(mine: &[Line], theirs: &[Line], way: &[(usize, usize)], full: &Full) -> Option<Way> {
     let Some(((at, number), rest)) = way.split_first() else {
         return Some(Vec::new());
@@ -175,7 +178,8 @@ fn twin(mine: &[Line], theirs: &[Line], way: &[(usize, usize)], full: &Full) -> 
     Some(found)
 }
 
-/// The lives of a place in the rounds of a loop, and those of the mbarriers that are used with it, as one ring.
+/// Makes one ring of the lives of a place in the iterations of a loop, and of the mbarriers that
+/// are used with it.
 fn ring(
     roles: &[Role],
     owner: usize,
@@ -192,7 +196,7 @@ fn ring(
     let body = block(&role.lines, way)?;
     let lives = lives(roles, inputs, shape);
     let mut ring = Ring::new(&used_with(&lives, place), roles.len())?;
-    // Each begins and ends once.
+    // Each begins and ends once in an iteration.
     let lines_of = |which: &dyn Fn(&Line) -> Option<Place>| -> Option<Vec<usize>> {
         let lines = (0..).zip(body);
         let mut found: Vec<(Place, usize)> = lines
@@ -211,7 +215,7 @@ fn ring(
             .collect()
     };
     let own = certain(body);
-    // Meetings behind the beginning and before the end.
+    // The first meeting behind the beginning, and the last one before the end.
     let first = own.iter().position(|line| *line > begin)?;
     let last = own.iter().rposition(|line| *line < end)?;
     let mut told = Vec::new();
@@ -236,7 +240,7 @@ fn ring(
                 true => begin < at && at < end,
                 false => *met.get(first)? < at && at < *met.get(last)?,
             };
-            // Who else begins or ends it does so to one that lives.
+            // Another role that begins or ends it would do so to an mbarrier that is alive.
             if number == owner
                 && [begun(line), ended(line)]
                     .iter()
@@ -289,7 +293,7 @@ fn ring(
     Some(ring)
 }
 
-/// A place, and those that some statement may mean with it.
+/// A place, and all places that some statement may mean as well.
 fn used_with(lives: &[Life<'_>], place: Place) -> BTreeSet<Place> {
     let mut places = BTreeSet::from([place]);
     loop {
@@ -305,7 +309,7 @@ fn used_with(lives: &[Life<'_>], place: Place) -> BTreeSet<Place> {
     }
 }
 
-/// Makes one ring of the lives of its mbarriers.
+/// Replaces the lives of the mbarriers of a ring by the ring.
 fn join(roles: &mut [Role], owner: usize, ring: &Ring) -> Option<()> {
     for (role, uses) in roles.iter_mut().zip(&ring.uses) {
         let Some((way, uses)) = uses else { continue };
@@ -359,7 +363,7 @@ fn join(roles: &mut [Role], owner: usize, ring: &Ring) -> Option<()> {
     Some(())
 }
 
-/// The variable that counts the rounds of lives in a loop, if there is one.
+/// The variable that counts the rounds of earlier lives in a loop, if there is one.
 fn counter(lines: &[Line], way: &[(usize, usize)], rounds: &Number) -> Option<u32> {
     let counts = |line: &&Line| match line {
         Line::Assign { variable, value } => {
@@ -386,13 +390,13 @@ fn counter(lines: &[Line], way: &[(usize, usize)], rounds: &Number) -> Option<u3
     (assigned == 1 && lines.contains(&zero)).then_some(*variable)
 }
 
-/// A number that no variable has.
+/// The number of a new variable.
 fn unused(lines: &[Line]) -> u32 {
     let last = assigned(lines).last().copied();
     last.map_or(0, |last| last.saturating_add(1))
 }
 
-/// The loops on a way, the outer ones first.
+/// The loops on a path, the outer ones first.
 fn loops(lines: &[Line], way: &[(usize, usize)]) -> Vec<u32> {
     let mut found = Vec::new();
     let mut lines = lines;

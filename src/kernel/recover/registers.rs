@@ -1,14 +1,12 @@
-//! Registers that warps give back to their CTA and take from it with `setmaxnreg`.
+//! Registers that warps give back to their CTA, and take from it, with `setmaxnreg`.
 //!
-//! At launch every thread has as many as `.maxnreg` says. Without it the compiler decides: as many as fit, but no more than any
-//! `setmaxnreg.inc` asks for, which would be undefined. No warp goes on before all of its CTA have theirs. What `setmaxnreg` says is the number from then on. The registers of a CTA are a pool, counted for one thread
-//! of each warp.
+//! At launch every thread has as many as `.maxnreg` says. Without it the compiler decides: as many
+//! as fit, but no more than any `setmaxnreg.inc` asks for, which would be undefined. No warp starts
+//! before all warps of its CTA have their registers. `setmaxnreg` sets the number from then on. The
+//! registers of a CTA are a pool, counted for one thread of each warp.
 //!
-//! Waits for registers that certainly end are left out, so that proofs stay small. They are where nothing is given back
-//! behind more meetings of all warps than anything is taken behind, warps only meet before that, and what is given back
-//! suffices. Who takes has passed as many meetings as any that something is given back behind, so everybody has come to
-//! these. Whoever still has to give back has nothing before it that blocks. So everything is given back without
-//! anybody's help. In a state in which nobody can go on nobody stands before such a wait, so no verdict changes.
+//! Waits for registers that certainly end are left out, so that proofs stay small (see
+//! [`covered`]).
 //!
 //! Source: PTX ISA, "setmaxnreg".
 
@@ -29,29 +27,30 @@ const ALL: u32 = 1 << 16;
 const MOST: u32 = 256;
 /// Warps of a warpgroup.
 const WARPS: u32 = 4;
-/// They are given in steps of 8.
+/// Registers are given in steps of 8.
 const STEP: u32 = 8;
 
 /// What becomes of `setmaxnreg`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registers {
-    /// How what is taken and given back is counted.
+    /// How registers that are taken and given back are counted.
     pub counted: Counted,
-    /// Whether warps of a warpgroup ask for different numbers, not equally often, or by different instructions. PTX calls that undefined, kernels
-    /// do it, and it is printed among the assumptions that hardware counts for each warp by itself.
+    /// Whether warps of a warpgroup ask for different numbers, not equally often, or by different
+    /// instructions. PTX calls that undefined, but kernels do it. It is assumed, and printed, that
+    /// hardware counts for each warp by itself.
     pub apart: bool,
 }
 
 /// How registers that are taken and given back are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// It does not occur, or changes nothing.
+    /// `setmaxnreg` does not occur, or changes nothing.
     Still,
-    /// What is taken has been given back before.
+    /// Everything that is taken has been given back before.
     Covered { launch: i128 },
-    /// It is written as a pool of each CTA.
+    /// The registers are written as a pool of each CTA.
     Pool { launch: i128 },
-    /// It stands in a loop or under a condition, and is taken to find what it asks for.
+    /// `setmaxnreg` stands in a loop or under a condition, and is assumed to find what it asks for.
     Assumed,
 }
 
@@ -79,7 +78,7 @@ fn at_launch(kernel: &Kernel, shape: Shape, roles: &[Role]) -> i128 {
     raised
 }
 
-/// Writes `setmaxnreg` as acquiring and releasing, or leaves it out.
+/// Writes `setmaxnreg` as taking and giving back registers, or leaves it out.
 pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Registers, Obstacle> {
     let launch = at_launch(kernel, shape, roles);
     let apart = apart(roles, shape);
@@ -153,7 +152,7 @@ pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Regis
 
 /// Whether warps of a warpgroup do not ask for the same registers in the same order.
 fn apart(roles: &[Role], shape: Shape) -> bool {
-    // Two instructions that ask for the same are not the same instruction.
+    // Two instructions that ask for the same number are still two instructions.
     let places = |role: &Role| {
         let mut places: Vec<u32> = Vec::new();
         each(&role.lines, &mut |action, location| {
@@ -205,7 +204,8 @@ fn change(held: i128, count: i128, increase: bool, at: &Location) -> Result<i128
     })
 }
 
-/// Puts other lines in the place of `setmaxnreg`; those in loops and under conditions change nothing.
+/// Replaces `setmaxnreg` by other lines. In loops and under conditions it changes nothing, and is
+/// removed.
 fn replace(lines: &mut Vec<Line>, with: &mut dyn FnMut(&Location) -> Option<Line>) {
     let mut all = Vec::new();
     for mut line in std::mem::take(lines) {
@@ -229,11 +229,18 @@ fn replace(lines: &mut Vec<Line>, with: &mut dyn FnMut(&Location) -> Option<Line
 }
 
 /// Whether waits for registers in a CTA certainly end.
+///
+/// They do if three things hold. The last give-back stands behind no more meetings of all warps
+/// than the first take. Before that, warps only meet. What is given back suffices. Then a warp that
+/// takes has passed every meeting that precedes a give-back, so everybody has come to these
+/// meetings. A warp that still has to give back has nothing before it that blocks. So everything is
+/// given back without anybody's help. In a stuck state no warp stands before such a wait, so no
+/// verdict changes.
 fn covered(roles: &[Role], moves: &[Vec<i128>], rank: u32, full: &Full) -> bool {
     let mut balance = 0;
-    // How many meetings come before the last that is given back, and before the first taken.
+    // How many meetings come before the last give-back, and before the first take.
     let (mut given, mut taken) = (0, usize::MAX);
-    // Everybody meets in the same order: whether each is one of the cluster.
+    // All warps meet in the same order. For each meeting: whether it is one of the cluster.
     let mut kinds: Vec<bool> = Vec::new();
     for (role, moves) in roles
         .iter()

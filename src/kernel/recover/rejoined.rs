@@ -1,13 +1,14 @@
-//! What moves on under an entry of memory, in the branch that does something under it.
+//! Moves assignments under an entry of memory into the earlier branch under the same entry.
 //!
 //! ```text
 //! if mask[i] { wait b[v % 2] .. }  count += 1  if mask[i] { v = v + 1 }
 //! if mask[i] { wait b[v % 2] ..  v = v + 1 }  count += 1
 //! ```
 //!
-//! Compilers move registers on at the end of a round. In the text that is a second branch on the same condition. The proof rules
-//! look for a variable that moves where it is used. The condition has no variables, so it comes out alike in both places. The lines
-//! between them neither use nor change the variables that move, nor those that say by how much.
+//! Compilers move registers on at the end of an iteration. In the text that is a second branch on
+//! the same condition. The proof rules look for a variable that moves where it is used. The
+//! condition has no variables, so it has the same value in both places. The lines between them
+//! neither use nor change the variables that move, nor those that say by how much.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +50,7 @@ pub fn rejoin(lines: &mut Vec<Line>) {
     }
 }
 
-/// The branch before a place which the one there can be a part of.
+/// The earlier branch that the one at this place can become a part of.
 fn earlier(lines: &[Line], at: usize) -> Option<usize> {
     let Line::If {
         condition,

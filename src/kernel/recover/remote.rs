@@ -1,16 +1,17 @@
 //! Arrivals at mbarriers of other CTAs.
 //!
-//! The protocol takes an arrival for done when its instruction is. On an H200 an arrival at another CTA is under way for a while.
-//! If two CTAs arrive at each other's mbarrier, and each then waits at its own one for the phase before, as if nothing had come,
-//! both waits pass. In the protocol the later one does not. With `fence.acq_rel.cluster` or `fence.sc.cluster` in between it does
-//! not pass on the H200 either. (Measured: docs/crosschecks/hardware.md.)
+//! In the protocol, an arrival takes effect when its instruction is executed. On an H200, an
+//! arrival at another CTA is under way for a while. Suppose that two CTAs arrive at each other's
+//! mbarrier, and each then waits at its own for the phase before, as if nothing had arrived. On the
+//! H200 both waits pass. In the protocol the later one does not. With `fence.acq_rel.cluster` or
+//! `fence.sc.cluster` in between, it does not pass on the H200 either. (Measured:
+//! docs/crosschecks/hardware.md.)
 //!
-//! A proof that all waits are in step does not need that such an arrival is seen at once, only that it is seen by whoever has
-//! been told of something that comes behind it: `src/certificate/in_step.rs` of the checker has the argument. So both are said, in
-//! words that let the former be left out.
-//!
-//! Waits for states of arrivals are written as waits for numbers, which takes arrivals for done where they stand. Then nothing
-//! is left out.
+//! A proof that all waits are in step needs less: an arrival has to be seen only by a thread that
+//! has been told of something behind it. `src/certificate/in_step.rs` of the checker has the
+//! argument. So both are stated as assumptions, in words by which such a proof can drop the
+//! stronger one. Waits for states of arrivals become waits for numbers. These rest on arrivals that
+//! take effect where they stand. Then nothing is dropped.
 
 use crate::ir::Kernel;
 use crate::ir::OperationKind;
@@ -19,14 +20,16 @@ use crate::ir::Token;
 
 const AT_ONCE: &str = "an arrival at another CTA's mbarrier takes effect at once: no later wait passes only because the arrival is still under way";
 
-/// It begins with the words by which a proof that waits are in step knows that it does not rest on this.
+/// A proof that waits are in step does not rest on this. It recognises the assumption by its first
+/// words.
 const OUT_OF_STEP: &str =
     "where waits may be out of step, an arrival at another CTA's mbarrier takes effect at once";
 
-/// Lanes of a warp are one here, and waits have the scope of a CTA unless they say more. So PTX does not promise this.
+/// PTX does not promise this: the lanes of a warp are one member here, and waits have the scope of
+/// a CTA unless they say more.
 const BEHIND: &str = "an arrival at another CTA's mbarrier is seen by whoever has waited for what its warp does behind it";
 
-/// What is taken for granted, if there are such arrivals.
+/// The assumptions, if there are such arrivals.
 pub fn assumptions(kernel: &Kernel) -> &'static [&'static str] {
     let any = |found: &dyn Fn(&Synchronization) -> bool| {
         let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);

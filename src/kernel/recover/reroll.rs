@@ -1,7 +1,8 @@
-//! Runs of statements that differ by a step of one number each become a loop.
+//! Turns a run of statements that differ by a step of one number into a loop.
 //!
-//! `wait b[r % 4] ..; wait b[(r + 1) % 4] ..; wait b[(r + 2) % 4] ..` is the first of them in a loop over `k` with `r + k` in the
-//! place of `r`. What comes out is compared, statement by statement, with what there was, so it is the same program.
+//! For example, `wait b[r % 4] ..; wait b[(r + 1) % 4] ..; wait b[(r + 2) % 4] ..` becomes the
+//! first statement in a loop over `k`, with `r + k` in place of `r`. The result is compared with
+//! the original, statement by statement. So it is the same program.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,7 @@ use crate::recover::sketch::Line;
 /// The fewest statements that become a loop.
 const FEWEST: usize = 3;
 
-/// Rolls up the runs in lines; `next` numbers new loops.
+/// Rolls up the runs in lines. `next` is the number of the next new loop.
 pub fn reroll(lines: &mut Vec<Line>, next: &mut u32) {
     for block in lines.iter_mut().flat_map(Line::blocks_mut) {
         reroll(block, next);
@@ -35,7 +36,7 @@ pub fn reroll(lines: &mut Vec<Line>, next: &mut u32) {
     *lines = done;
 }
 
-/// The loop that the first lines are, and how many of them.
+/// The loop that replaces the first lines, and how many lines that are.
 fn run(lines: &[Line], index: u32) -> Option<(Line, usize)> {
     let Line::Action { action, location } = lines.first()? else {
         return None;

@@ -1,15 +1,17 @@
-//! Responses of cluster launch control: whether every warp that asks for them reads the same ones.
+//! Responses of cluster launch control: checks that every warp that reads them reads the same ones.
 //!
-//! A warp tries again and again to take over a cluster that has not begun. Each response comes by an mbarrier of a ring; the
-//! warps that read it wait for that phase first. How many clusters are taken over is one unknown, `granted`, of all warps:
+//! A warp tries repeatedly to take over a cluster that has not started. Each response comes through
+//! an mbarrier of a ring. A warp that reads it first waits for that phase. How many clusters are
+//! taken over is one unknown of all warps, `granted`:
 //!
 //! ```text
 //! warp 0: for i in 0..granted + 1 { try, told of full[i % S] }
 //! warp 1: for i in 0..granted + 1 { wait full[i % S] (i / S % 2); asks }
 //! ```
 //!
-//! That this is so is checked in the lowered lines: one warp tries, for all CTAs of the cluster, once in each iteration of one
-//! loop; the others ask once in each iteration of one loop, behind a wait for the phase of that iteration.
+//! This form is checked in the lowered lines. One warp tries, for all CTAs of the cluster, once in
+//! each iteration of one loop. Each other warp asks once in each iteration of one loop, behind a
+//! wait for the phase of that iteration.
 
 use std::collections::BTreeSet;
 
@@ -23,10 +25,10 @@ use crate::recover::sketch::Object;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-/// What is taken for granted.
+/// Assumed of all responses.
 const ASSUMPTION: &str = "a response of cluster launch control stays in shared memory until every warp that waits for it has read it";
 
-/// Mbarriers at equal distances, which rounds take in turn.
+/// Mbarriers at equal distances, which successive rounds use in turn.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Ring {
     variable: VariableId,
@@ -39,21 +41,22 @@ struct Ring {
 #[derive(Debug, Default)]
 pub struct Responses {
     tried: BTreeSet<Ring>,
-    /// The CTAs that are told, and how many roles try.
+    /// The CTAs that get responses, and how many roles try.
     told: BTreeSet<u32>,
     trying: u32,
-    /// The rings that are waited for before a warp asks, any of which may be the right one.
+    /// For each question: the rings that the warp waits for before it. Any of them may be the right
+    /// one.
     asked: Vec<(BTreeSet<Ring>, Location)>,
 }
 
 impl Responses {
-    /// Takes note of what a role does with responses, and takes the marks of that out of its lines.
+    /// Notes what a role does with responses, and removes the marks for that from its lines.
     pub fn settle(&mut self, lines: &mut Vec<Line>) -> Result<(), Obstacle> {
         let mut loops = 0;
         self.block(lines, None, 0, &mut loops)
     }
 
-    /// Whether what all roles do fits together; the assumption if there are responses.
+    /// Checks that what all roles do fits together. Returns the assumption if there are responses.
     pub fn check(&self, ctas: u32) -> Result<Option<&'static str>, Obstacle> {
         if self.tried.is_empty() && self.asked.is_empty() {
             return Ok(None);
@@ -128,7 +131,7 @@ impl Responses {
                 Line::If {
                     then, otherwise, ..
                 } => {
-                    // Inside of a loop, what is done under a condition is not done in every iteration.
+                    // A branch inside of a loop is not taken in every iteration.
                     let inside = if index.is_some() { depth + 1 } else { depth };
                     for side in [then, otherwise] {
                         self.block(side, None, inside, loops)?;
@@ -163,7 +166,7 @@ impl Responses {
     }
 }
 
-/// The ring of which an object is the one of round `index`.
+/// The ring whose mbarrier of round `index` is this object.
 fn ring(object: &Object, index: u32) -> Option<Ring> {
     let mut parts = object.offset.parts.iter();
     let (distance, stages) = match (parts.next(), parts.next()) {
@@ -183,7 +186,7 @@ fn ring(object: &Object, index: u32) -> Option<Ring> {
     })
 }
 
-/// Whether a wait is for the phase of round `index`.
+/// Whether a wait with this parity is for the phase of round `index`.
 fn is_round(ring: &Ring, parity: &Number, index: u32) -> bool {
     let expected = Number::of(Atomic::Index(index))
         .divided(ring.stages)

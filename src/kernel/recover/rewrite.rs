@@ -1,4 +1,4 @@
-//! Changes of all numbers, conditions and names in lines.
+//! Changes all numbers, conditions and names in lines.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::every_line;
 use crate::recover::sketch::every_line_mut;
 
-/// A `return` at the end says nothing.
+/// Removes returns at the end, which change nothing.
 pub fn trim(lines: &mut Vec<Line>) {
     while let Some(Line::Return) = lines.last() {
         lines.pop();
@@ -28,7 +28,7 @@ pub fn trim(lines: &mut Vec<Line>) {
     }
 }
 
-/// Takes actions out, and loops and branches in which nothing is left.
+/// Removes actions, and loops and branches that become empty.
 pub fn without(lines: &mut Vec<Line>, which: &dyn Fn(&Action) -> bool) {
     for block in lines.iter_mut().flat_map(Line::blocks_mut) {
         without(block, which);
@@ -87,7 +87,7 @@ fn rename(lines: &mut [Line], indices: &BTreeMap<u32, u32>, variables: &BTreeMap
     });
 }
 
-/// Replaces parts of all numbers.
+/// Replaces atomics in all numbers.
 pub fn replace(lines: &mut [Line], by: &dyn Fn(&Atomic) -> Option<Number>) {
     numbers(lines, &mut |number| {
         if let Some(replaced) = number.replaced(by) {
@@ -101,7 +101,7 @@ pub fn replace(lines: &mut [Line], by: &dyn Fn(&Atomic) -> Option<Number>) {
     });
 }
 
-/// Does something with every number outside of conditions.
+/// Calls `with` for every number outside of conditions.
 pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
     every_line_mut(lines, &mut |line| match line {
         Line::Action { action, .. } => {
@@ -159,7 +159,7 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
     });
 }
 
-/// Does something with every condition.
+/// Calls `with` for every condition.
 pub fn conditions(lines: &mut [Line], with: &mut dyn FnMut(&mut Condition)) {
     every_line_mut(lines, &mut |line| {
         if let Line::If { condition, .. } = line {

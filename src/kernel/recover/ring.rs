@@ -1,4 +1,5 @@
-//! A ring of mbarriers, and what a role does to it.
+//! A ring of mbarriers, and how roles use it. Round `n` of a ring of `S` mbarriers is phase `n / S`
+//! of mbarrier `n % S`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,8 @@ use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 
-/// The way to a block: the lines on it, and the blocks in them. The uses in that block, as numbers of its actions.
+/// The path to a block: for each level, a line and which of its blocks. And the uses in that block,
+/// as numbers of its actions.
 type Uses = (Vec<(usize, usize)>, BTreeSet<usize>);
 
 /// Mbarriers at equal distances whose lives go through the same number of rounds.
@@ -24,14 +26,14 @@ pub(super) struct Ring {
     base: i128,
     stride: i128,
     pub(super) size: i128,
-    /// How many rounds of it each life goes through.
+    /// How many rounds of the ring each life goes through.
     pub(super) rounds: Number,
-    /// What each role does to it.
+    /// The uses of each role.
     pub(super) uses: Vec<Option<Uses>>,
 }
 
 impl Ring {
-    /// Of places at equal distances.
+    /// The ring of these places, if they are at equal distances.
     pub(super) fn new(places: &BTreeSet<Place>, roles: usize) -> Option<Self> {
         let mut all = places.iter();
         let &(rank, variable, base) = all.next()?;
@@ -58,7 +60,7 @@ impl Ring {
         self.places().any(|own| own == place)
     }
 
-    /// A number whose remainder by the size is the place of an object in the ring.
+    /// A number whose remainder by the size is the index of an object in the ring.
     fn index(&self, object: &Object) -> Option<Number> {
         let index = object.offset.minus(&Number::constant(self.base))?;
         let index = index.divided(self.stride)?;
@@ -69,11 +71,11 @@ impl Ring {
         })
     }
 
-    /// The round for whose phase a wait waits, up to multiples of twice the size.
+    /// The round whose phase a wait is for, up to multiples of twice the size.
     fn awaited(&self, object: &Object, parity: &Number) -> Option<Number> {
         let index = self.index(object)?;
         let reduced = parity.remainder(2)?;
-        // The parity alone says the round of a single mbarrier.
+        // For a single mbarrier, the parity alone determines the round.
         if self.size == 1 {
             let parts: Vec<_> = parity.parts.iter().collect();
             return Some(match (parity.constant, &parts[..]) {
@@ -88,7 +90,8 @@ impl Ring {
         })
     }
 
-    /// Puts the rounds of an action behind those that came before.
+    /// Moves an action from a life into the ring: its round follows the `before` rounds of earlier
+    /// lives.
     pub(super) fn shift(&self, action: &mut Action, before: &Number) -> Option<()> {
         let round = match &*action {
             Action::Wait { object, parity } => self.awaited(object, parity)?,
@@ -104,15 +107,15 @@ impl Ring {
     }
 }
 
-/// What a role does to a ring in a block.
+/// How a block of a role uses a ring.
 pub(super) struct RingUses<'a> {
     ring: &'a Ring,
     of_ring: &'a [&'a Action],
     warps: i128,
-    /// How many actions were looked at, and which of them are uses.
+    /// How many actions have been visited, and which of them are uses.
     actions: usize,
     pub(super) found: BTreeSet<usize>,
-    /// How many lives begin or end.
+    /// How many actions begin or end lives.
     pub(super) passed: usize,
     pub(super) told: Vec<Piece>,
     pub(super) awaited: Vec<Piece>,
@@ -136,7 +139,7 @@ impl<'a> RingUses<'a> {
         }
     }
 
-    /// Goes past the beginning or end of a life.
+    /// Skips a line that begins or ends a life.
     pub(super) fn pass(&mut self, line: &Line) {
         if matches!(line, Line::Action { .. }) {
             self.passed += 1;
@@ -144,7 +147,8 @@ impl<'a> RingUses<'a> {
         }
     }
 
-    /// Lists what a line does: whether that is anything. `None` if it has no form.
+    /// Lists what a line does with the ring. Returns whether it uses it, or `None` if a use has a
+    /// form that is not followed.
     pub(super) fn list(&mut self, line: &Line) -> Option<bool> {
         let before = self.found.len();
         match line {
@@ -198,7 +202,7 @@ impl<'a> RingUses<'a> {
             Action::Copy { bytes, .. } => (0, bytes.as_ref()?.times(-1)?),
             _ => return None,
         };
-        // Rounds of loops in each other have no form.
+        // Loops inside of loops are not followed.
         let around = match &self.around[..] {
             [] => None,
             [around] => Some(around.clone()),
@@ -222,7 +226,7 @@ impl<'a> RingUses<'a> {
                 self.awaited.push(piece);
             }
             _ => {
-                // Any round is one of a single mbarrier.
+                // A single mbarrier gets an arrival in any round.
                 let round = match self.around.first().filter(|_| self.ring.size == 1) {
                     Some((index, _)) => Number::of(Atomic::Index(*index)),
                     None => self.ring.index(object)?,

@@ -1,17 +1,17 @@
-//! In which rounds of a ring statements are done.
-//!
-//! Round `n` of a ring of `S` mbarriers is phase `n / S` of mbarrier `n % S`. A program that goes through `K` rounds does some
-//! of them in front of a loop, most in it, and some behind it:
+//! In which rounds of a ring the statements of a program are executed. Round `n` of a ring of `S`
+//! mbarriers is phase `n / S` of mbarrier `n % S`. A program that goes through `K` rounds may have
+//! some of them in front of a loop, most of them in it, and some behind it:
 //!
 //! ```text
 //! if K >= 1 { arrive bar[0] }
 //! for i in 0..K { wait bar[i % 2] i / 2 % 2; if K > i + 1 { arrive bar[(i + 1) % 2] } }
 //! ```
 //!
-//! [`covers`] puts such pieces in a row, so that each begins where the one before has ended, from round 0 up to `K`. A piece is done
-//! in its rounds and in no others, whatever the launch: its conditions say no more and no less than that its round is below
-//! the end of the piece. Which of the rounds that have the same mbarrier and parity a statement means is open; any choice that
-//! uses each statement once says how often each mbarrier is told.
+//! [`covers`] puts such pieces in a row, from round 0 up to `K`. Each begins where the one before
+//! ends. A piece is executed exactly in its rounds, whatever the launch: its conditions say, no
+//! more and no less, that its round is below the end of the piece. A statement may mean any round
+//! with its mbarrier and parity. Any choice that uses each statement once shows how many arrivals
+//! each mbarrier gets.
 
 use std::collections::BTreeSet;
 
@@ -19,15 +19,15 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 
-/// A statement about a ring in a block that is gone through once.
+/// A statement that uses a ring, in a block that is executed once.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
     /// The round, up to multiples of the modulus.
     pub(super) round: Number,
     pub(super) modulus: i128,
-    /// What holds where it is done.
+    /// The conditions under which it is executed.
     pub(super) guards: Vec<Condition>,
-    /// The loop in which it stands, and its count.
+    /// The loop around it, with the trip count.
     pub(super) around: Option<(u32, Number)>,
     /// Arrivals that it adds.
     pub(super) arrivals: i128,
@@ -35,15 +35,17 @@ pub(super) struct Piece {
     pub(super) bytes: Number,
 }
 
-/// How far a row has come: all rounds from 0 up to here are in it, if this is at least the floor. Otherwise it is at the end.
+/// How far a row of pieces has come. If `round` is at least `floor`, all rounds from 0 up to
+/// `round` are in the row. Otherwise the row is at its end.
 #[derive(Clone)]
 struct Reached {
     round: Number,
     floor: i128,
 }
 
-/// Whether pieces are done in all rounds below a number, and those of each round are as wanted. Where all have to be used, none
-/// is done in another round. Otherwise each comes behind the one before.
+/// Whether pieces are executed in all rounds below `rounds`, and the pieces of each round are as
+/// wanted. With `all`, every piece has to be used, and none is executed in another round. Otherwise
+/// each piece has to come behind the one before.
 pub(super) fn covers(
     pieces: &[Piece],
     rounds: &Number,
@@ -58,7 +60,8 @@ pub(super) fn covers(
     continues(&pieces, rounds, all, wanted, &start).unwrap_or(false)
 }
 
-/// Whether pieces tell the mbarriers of a ring just what the phases of some rounds need.
+/// Whether pieces give the mbarriers of a ring exactly the arrivals and bytes that the phases of
+/// these rounds need.
 pub(super) fn completes(told: &[Piece], rounds: &Number, size: i128, count: i128) -> bool {
     let is_whole = |pieces: &[&Piece], phases: i128| {
         let mut sum = (0_i128, Number::default());
@@ -74,7 +77,7 @@ pub(super) fn completes(told: &[Piece], rounds: &Number, size: i128, count: i128
     if covers(told, rounds, true, &|pieces| is_whole(pieces, 1)) {
         return true;
     }
-    // Where everything is certain, each mbarrier is looked at by itself.
+    // If all rounds are constants, each mbarrier is checked by itself.
     let place = |piece: &Piece| {
         let is_bare = piece.guards.is_empty() && piece.around.is_none();
         let round = piece.round.as_constant().filter(|_| is_bare)?;
@@ -166,13 +169,14 @@ fn continues(
     Some(false)
 }
 
-/// The end of a piece that is done from where a row has come to, exactly in the rounds up to its end.
+/// The end of a piece that begins where the row has come to, if it is executed exactly in the
+/// rounds up to its end.
 fn next(piece: &Piece, rounds: &Number, reached: &Reached) -> Option<Number> {
     let limits = limits(piece)?;
     match &piece.around {
         None => {
             fits(&piece.round, reached, piece.modulus)?;
-            // What is at least 0 exactly where the row goes on.
+            // A number that is at least 0 exactly if the row goes on.
             let open = match reached.round.as_constant() {
                 Some(_) => rounds.minus(&reached.round)?.minus(&Number::constant(1))?,
                 None => reached.round.minus(&Number::constant(reached.floor))?,
@@ -190,7 +194,7 @@ fn next(piece: &Piece, rounds: &Number, reached: &Reached) -> Option<Number> {
         Some((index, _)) => {
             let index = Number::of(Atomic::Index(*index));
             fits(&piece.round.minus(&index)?, reached, piece.modulus)?;
-            // Behind a piece whose end depends on the launch, only single rounds are told apart.
+            // Behind a piece whose end depends on the launch, only single rounds are followed.
             reached.round.as_constant()?;
             let first = limits.iter().find(|limit| {
                 let others = limits.iter();
@@ -206,13 +210,13 @@ fn next(piece: &Piece, rounds: &Number, reached: &Reached) -> Option<Number> {
     }
 }
 
-/// Whether a round is the one that a row has come to, up to multiples of a modulus.
+/// Whether a round is the one that the row has come to, up to multiples of a modulus.
 fn fits(round: &Number, reached: &Reached, modulus: i128) -> Option<()> {
     let distance = round.minus(&reached.round)?.as_constant()?;
     (distance % modulus == 0).then_some(())
 }
 
-/// Numbers that are at least 0 exactly where a piece is done.
+/// Numbers that are all at least 0 exactly where a piece is executed.
 fn limits(piece: &Piece) -> Option<Vec<Number>> {
     let mut found = Vec::new();
     for guard in &piece.guards {
@@ -240,7 +244,7 @@ fn conjuncts(condition: &Condition, found: &mut Vec<Number>) -> Option<()> {
     }
 }
 
-/// Whether one number is at least 0 only if another one is, where an index is at least 0.
+/// Whether `one >= 0` implies `other >= 0`, if the index is at least 0.
 fn implies(one: &Number, other: &Number, index: Option<&Number>) -> bool {
     let Some(mut more) = other.minus(one) else {
         return false;

@@ -1,7 +1,7 @@
-//! Variables that are used behind the block that declares them: they are declared before it.
+//! Variables that are used behind the block that declares them are declared in front of that block.
 //!
-//! A loop below a condition declares the count of its rounds. What comes behind, below the same condition, may go on with it.
-//! On the other ways the variable is 0 and nobody looks at it.
+//! For example, a loop under a condition declares its trip count. Lines further down, under the
+//! same condition, may use it. On other paths the variable is 0, and nothing reads it.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,8 @@ use crate::recover::sketch::every_line_mut;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-/// Declares variables where all of their uses see them. One that nothing gives a value is refused: it has none.
+/// Declares variables where all of their uses see them. A variable that never gets a value is
+/// refused.
 pub fn declare(lines: &mut Vec<Line>) -> Result<(), Obstacle> {
     let mut free = BTreeSet::new();
     collect(lines, &mut BTreeSet::new(), &mut free);
@@ -80,7 +81,7 @@ fn uses(number: &Number, used: &mut BTreeSet<u32>) {
     });
 }
 
-/// Whether a variable is declared in a line or below it.
+/// Whether a variable is declared in a line or inside of it.
 fn declares(line: &Line, wanted: u32) -> bool {
     let mut found = false;
     every_line(std::slice::from_ref(line), &mut |line| {
@@ -89,7 +90,7 @@ fn declares(line: &Line, wanted: u32) -> bool {
     found
 }
 
-/// Makes declarations of a variable assignments.
+/// Turns declarations of a variable into assignments.
 fn assign(lines: &mut [Line], wanted: u32) {
     every_line_mut(lines, &mut |line| {
         if let Line::Let { variable, value } = line
@@ -108,7 +109,8 @@ mod tests {
     use super::*;
     use crate::recover::number::Number;
 
-    /// A variable that only some way gives a value is declared before; one that no way does has none to begin with.
+    /// A variable that gets a value on some path is declared before. One that never gets a value is
+    /// refused.
     #[test]
     fn variables_without_a_value_are_refused() {
         let value = || Number::constant(7);

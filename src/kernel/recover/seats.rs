@@ -1,12 +1,13 @@
-//! Warps that do the same with pieces of shared memory of their own are one role.
+//! Merges warps that do the same with their own pieces of shared memory into one role.
 //!
 //! ```text
-//! role warp1 { write a }   role warp2 { write b }      role warps1_2[w in 0..2] { write ab[w] }
+//! role warp1 { write a }  role warp2 { write b }
+//! become  role warps1_2[w in 0..2] { write ab[w] }
 //! ```
 //!
-//! Pieces that are alike, each as far from the one before, are a row of seats. The warps of a role are numbered. If the seats of
-//! a statement are `(w + c) % m` in the warp of number `w`, in each statement of the role, one role does for all. This gives
-//! other names to the same elements and members, so no verdict changes.
+//! Buffers that differ only in their place, such as `a` and `b`, are the *seats* of a *row*, `ab`.
+//! The warps of a role are numbered by `w`. Roles are merged if, in each statement, the seat of
+//! warp `w` is `(w + c) % m`. This only renames elements and members, so no verdict changes.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -24,17 +25,18 @@ use crate::recover::sketch::Role;
 use crate::recover::sketch::elements_mut;
 use crate::recover::sketch::every_line_mut;
 
-/// What buffers of a row have in common: as many slots, as far apart, and the same bytes but for the place of the first.
+/// What the buffers of a row have in common: the number of slots, their distance, and the bytes of
+/// an element, except for where they begin.
 type Sort = (u32, VariableId, (i128, i128), Vec<(i128, i128)>);
 
-/// The rows, and which seat of which row a buffer is.
+/// All rows. For each buffer, its row and which seat of the row it is.
 #[derive(Default)]
 struct Rows {
     all: Vec<Rc<Row>>,
     of: BTreeMap<Rc<Buffer>, (usize, i128)>,
 }
 
-/// Puts one role in the place of several.
+/// Merges roles where possible.
 pub fn seat(roles: &mut Vec<Role>) {
     let rows = rows(roles);
     let mut used: BTreeSet<usize> = BTreeSet::new();
@@ -63,7 +65,7 @@ pub fn seat(roles: &mut Vec<Role>) {
         number += 1;
         !gone.contains(&(number - 1))
     });
-    // Others name the seats of these rows by their numbers.
+    // Other roles name the seats of these rows by their numbers.
     for role in roles {
         every_line_mut(&mut role.lines, &mut |line| {
             let Some(elements) = elements_mut(line) else {
@@ -80,7 +82,7 @@ pub fn seat(roles: &mut Vec<Role>) {
     }
 }
 
-/// All rows of two and more.
+/// All rows with two seats or more.
 fn rows(roles: &[Role]) -> Rows {
     let mut sorts: BTreeMap<Sort, BTreeSet<Rc<Buffer>>> = BTreeMap::new();
     for role in roles {
@@ -124,7 +126,7 @@ fn rows(roles: &[Role]) -> Rows {
     rows
 }
 
-/// The elements of each statement that touches some, in the order of the lines.
+/// The elements of each statement that touches shared memory, in the order of the lines.
 fn touches(lines: &[Line]) -> Vec<Vec<Element>> {
     let mut all = Vec::new();
     each(lines, &mut |action, _| {
@@ -135,7 +137,7 @@ fn touches(lines: &[Line]) -> Vec<Vec<Element>> {
     all
 }
 
-/// Lines without what they touch.
+/// The lines without the elements that they touch.
 fn skeleton(lines: &[Line]) -> Vec<Line> {
     let mut bare = lines.to_vec();
     every_line_mut(&mut bare, &mut |line| {
@@ -146,7 +148,7 @@ fn skeleton(lines: &[Line]) -> Vec<Line> {
     bare
 }
 
-/// One role for several, and the rows in it.
+/// One role in place of several, and the rows that it uses.
 fn one(roles: &[Role], set: &[usize], rows: &Rows) -> Option<(Role, BTreeSet<usize>)> {
     let mut warps: BTreeMap<u32, Vec<Vec<Element>>> = BTreeMap::new();
     for number in set {
@@ -176,7 +178,7 @@ fn one(roles: &[Role], set: &[usize], rows: &Rows) -> Option<(Role, BTreeSet<usi
     Some((role, used))
 }
 
-/// What a statement touches, for all warps: elements that all touch, and seats.
+/// What a statement touches, for all warps: elements that all of them touch, and seats.
 fn statement_of(
     each: &[&Vec<Element>],
     rows: &Rows,
@@ -214,7 +216,7 @@ fn statement_of(
     Some(all)
 }
 
-/// The seat `(w + c) % m` of each warp.
+/// The formula `(w + c) % m` for the seats of all warps, if there is one.
 fn formula(seats: &[i128]) -> Option<Seat> {
     let plus = *seats.first()?;
     let most = seats.iter().max()? + 1;

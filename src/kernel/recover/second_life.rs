@@ -1,9 +1,9 @@
 //! Second lives of mbarriers: a place that is initialised again behind the end of its life.
 //!
-//! Where the same warp initialises the place once more behind the end of its life, the second life is an mbarrier of its own.
-//! Uses by other warps are of the first life before a meeting that the end is behind, and of the second one behind a meeting
-//! that the beginning is before.
-//! For other uses, that is refused.
+//! If the same warp initialises the place again, the second life becomes an mbarrier of its own.
+//! Uses by other warps belong to the first life if they come before a meeting that precedes its
+//! end. They belong to the second life if they come behind a meeting that follows its beginning.
+//! Any other use is refused.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ use crate::recover::sketch::Role;
 use crate::recover::sketch::every_line_mut;
 use crate::recover::tree::Obstacle;
 
-/// Gives the places of second lives other offsets.
+/// Gives the places of second lives offsets of their own.
 pub fn tell_apart(roles: &mut [Role], inputs: &Inputs, shape: Shape) -> Result<(), Obstacle> {
     let lives = lives(roles, inputs, shape);
     let borders = again(&lives, &recycled(roles));
@@ -42,7 +42,8 @@ pub fn tell_apart(roles: &mut [Role], inputs: &Inputs, shape: Shape) -> Result<(
     Ok(())
 }
 
-/// Where a place has one life behind another: the end of the one and the beginning of the other are lines of one role.
+/// Where a second life of a place follows the first: one role has both the line that ends the first
+/// and the line that begins the second.
 struct Border<'a, 'b> {
     life: &'b Life<'a>,
     end: usize,
@@ -57,7 +58,7 @@ fn again<'a, 'b>(
     let mut borders: BTreeMap<Place, Vec<Border<'a, 'b>>> = BTreeMap::new();
     let mut owners: BTreeMap<Place, usize> = BTreeMap::new();
     for (number, life) in lives.iter().enumerate() {
-        // The last line in which a place is initialised or its life ends, and which of the two.
+        // For each place, the last line that begins or ends its life, and whether it begins it.
         let mut last: BTreeMap<Place, (usize, bool)> = BTreeMap::new();
         for one in &life.uses {
             let begins = matches!(one.action, Action::Init { .. });
@@ -65,7 +66,7 @@ fn again<'a, 'b>(
                 continue;
             }
             for place in one.places.difference(anew) {
-                // What is not this simple is refused where beginnings are counted.
+                // Anything less simple is refused where beginnings are counted.
                 let simple = one.places.len() == 1 && !one.repeated && life.role.warps.len() == 1;
                 if !simple || *owners.entry(*place).or_insert(number) != number {
                     return BTreeMap::new();
@@ -88,7 +89,7 @@ fn again<'a, 'b>(
     borders
 }
 
-/// Places of lives behind the first lie further on.
+/// Moves the places of later lives further on.
 fn move_lives(lines: &mut [Line], numbers: &mut impl Iterator<Item = i128>) {
     every_line_mut(lines, &mut |line| {
         if let Line::Action { action, .. } = line
@@ -102,8 +103,8 @@ fn move_lives(lines: &mut [Line], numbers: &mut impl Iterator<Item = i128>) {
 }
 
 impl Life<'_> {
-    /// For each action with an mbarrier, in the order of the lines, in which of the lives of its places it comes. Refuses those
-    /// for which that is not certain.
+    /// For each action with an mbarrier, in the order of the lines: to which life of its places it
+    /// belongs. Refuses actions for which that is not certain.
     fn numbered(
         &self,
         borders: &BTreeMap<Place, Vec<Border<'_, '_>>>,
@@ -130,8 +131,8 @@ impl Life<'_> {
         Ok(numbers)
     }
 
-    /// Whether a use of this role comes behind the end of a life and the beginning of the next one; not known if it may come
-    /// before one and behind the other.
+    /// Whether a use of this role comes behind the end of a life and the beginning of the next one,
+    /// or before both. `None` if neither is certain.
     fn is_behind(&self, border: &Border<'_, '_>, one: &Use<'_>) -> Option<bool> {
         let (owner, line) = (border.life, one.line);
         if std::ptr::eq(owner.role, self.role) {

@@ -1,17 +1,17 @@
-//! What lanes read in their own time although nobody writes it any more.
+//! Reads that some lanes may make late, of bytes that nobody writes any more.
 //!
 //! ```text
 //! warp 0: write word; sync 0 128
 //! warp 1: sync 0 128; read word; if this is lane 0 { arrive full }
 //! ```
 //!
-//! The other lanes of warp 1 may read the word after lane 0 has arrived, so the arrival tells nobody that they have. Here nobody has
-//! to know. The walk marks what may be read late, behind each operation that tells others something. A mark is in nobody's way
-//! if these bytes are only written before the first barrier of all threads of the CTA, which every warp comes to whichever way
-//! it takes. The reads come after that barrier: where the lanes of a warp come together at a barrier, no mark is left of what
-//! they read before. So all writes are done before it is read for the first time.
-//!
-//! Every other mark is refused.
+//! The other lanes of warp 1 may read the word after lane 0 has arrived. So the arrival does not
+//! tell anybody that they have read it. Here nobody has to know. The walk marks bytes that may be
+//! read late, behind each operation that signals others. A mark does no harm if these bytes are
+//! only written before the first barrier of all threads of the CTA, to which every warp comes on
+//! every path. The marked reads come after that barrier, since no mark remains of reads before a
+//! barrier at which the lanes of a warp come together. So all writes are done before the first of
+//! these reads. Every other mark is refused.
 
 use std::collections::BTreeSet;
 
@@ -36,18 +36,18 @@ pub const TELLS: &str = "this signals that the warp is done, but other lanes of 
 /// The programs of the warps of a cluster, each with the rank of its CTA and its number.
 type Programs = [(u32, u32, Vec<Line>)];
 
-/// What is written to shared memory: the CTA, the variable, all places where it may begin, and the bytes from there. Without places
-/// it may be anywhere in the variable.
+/// A write to shared memory: the CTA, the variable, all places where it may begin, and the bytes
+/// from there. Without places it may be anywhere in the variable.
 struct Written {
     rank: u32,
     variable: VariableId,
     places: Option<BTreeSet<i128>>,
     bytes: Vec<(i128, i128)>,
-    /// Whether it is done before the first barrier of its CTA.
+    /// Whether it is certainly done before the first barrier of its CTA.
     early: bool,
 }
 
-/// Takes out the marks that are in nobody's way, and refuses the others.
+/// Removes the marks that do no harm, and refuses the others.
 pub fn take_out(kernel: &Kernel, programs: &mut Programs, inputs: &Inputs) -> Result<(), Obstacle> {
     let mut has_marks = false;
     for (.., lines) in programs.iter() {
@@ -111,7 +111,7 @@ pub fn take_out(kernel: &Kernel, programs: &mut Programs, inputs: &Inputs) -> Re
     Ok(())
 }
 
-/// Where a mark begins, its bytes from there, and where it stands.
+/// A mark: where the bytes begin, the bytes from there, and the place in the source.
 type Mark<'l> = (&'l Object, &'l [(i128, i128)], &'l Location);
 
 fn mark(line: &Line) -> Option<Mark<'_>> {
@@ -131,7 +131,8 @@ fn without_marks(lines: &mut Vec<Line>) {
     }
 }
 
-/// Whether bytes from a place on may be written. Without a place they may be anywhere in the variable.
+/// Whether a write may reach bytes at a place. Without a place they may be anywhere in the
+/// variable.
 fn meets(
     written: &Written,
     (rank, variable, at): (u32, VariableId, Option<i128>),
@@ -143,7 +144,7 @@ fn meets(
     let (Some(places), Some(at)) = (&written.places, at) else {
         return true;
     };
-    // Bytes that are not known yet may reach everywhere.
+    // Bytes that are not known yet may be any.
     if written.bytes.is_empty() {
         return true;
     }
@@ -157,7 +158,8 @@ fn meets(
     })
 }
 
-/// Of each program, the line that is the first generation of a barrier of all threads: of the same barrier in all programs of a CTA.
+/// For each program, the line with the first generation of a barrier of all threads. All programs
+/// of a CTA have to have the same barrier.
 fn first_barriers(programs: &Programs) -> Vec<Option<usize>> {
     let warps = |rank: u32| programs.iter().filter(|(other, ..)| *other == rank).count();
     let found: Vec<Option<(usize, i128)>> = programs
@@ -180,7 +182,8 @@ fn first_barriers(programs: &Programs) -> Vec<Option<usize>> {
         .collect()
 }
 
-/// The first line that is a barrier of so many threads, to which the warp comes whichever way it takes, and which barrier it is.
+/// The first line that is a barrier of all threads and that the warp reaches on every path. Also
+/// which barrier it is.
 fn first_barrier(lines: &[Line], all: i128) -> Option<(usize, i128)> {
     let mut used = BTreeSet::new();
     for (at, line) in lines.iter().enumerate() {

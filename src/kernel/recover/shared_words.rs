@@ -1,21 +1,17 @@
 //! Words in shared memory that one warp stores and others load behind a barrier of all threads.
 //!
-//! The n-th time that a warp comes to a barrier with a number, as one of all threads of the CTA, is the n-th
-//! generation of that barrier of all threads, for every warp. So a store before the n-th time of its warp is done when
-//! another warp has passed its n-th time, and a store behind the n+1-th time has not begun before that warp comes to its
-//! n+1-th. A load between the two sees the last of the stores before, if no store to the same bytes lies between
-//! the n-th and the n+1-th time of its warp.
+//! For every warp, its n-th time at such a barrier is the n-th generation. So a store before the
+//! n-th time of its warp is done when another warp has passed its own n-th time. A store behind the
+//! n+1-th time has not begun before that warp comes to its n+1-th. So a load between the two sees
+//! the last store before the n-th time, if no warp stores to these bytes between its n-th and
+//! n+1-th time. Every warp has to wait at the barrier: with `bar.arrive`, nothing is known of any
+//! word.
 //!
-//! What warps store may depend on what they load. So all warps are walked again and again, each time with the stores
-//! that were found the time before, until nothing changes. By induction over time every load then gives what it
-//! was taken to give: up to the first load that did not, the stores were those that were found.
+//! What warps store may depend on what they load. So all warps are walked repeatedly, each time
+//! with the stores that were found before, until nothing changes (see
+//! [`SharedWords::are_settled`]).
 //!
-//! That holds while every warp waits where it comes to such a barrier: with `bar.arrive` nothing is known of any word.
-//!
-//! Atomic operations and `stmatrix` count as stores of what is not known. Where a store to a fixed place stands in what is not
-//! followed, nothing is known of any word. Nor is it of words in an array of a known size to which a store goes at a computed
-//! place, or a copy. Other stores whose address is not a constant are left out; that they go elsewhere is an assumption. Triton has
-//! all of its shared memory in one array without a size.
+//! [`SharedWords`] says which stores are not followed.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -30,7 +26,7 @@ pub const ASSUMPTION: &str = "words of shared memory that decide about synchroni
 /// Stands for every barrier.
 const ANY: u32 = u32::MAX;
 
-/// A byte of the shared memory of the CTA of a rank.
+/// A byte in the shared memory of one CTA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Byte {
     pub rank: u32,
@@ -43,34 +39,34 @@ pub struct Byte {
 pub struct Position {
     /// `None` where it is not known.
     met: BTreeMap<u32, Option<u32>>,
-    /// Whether nothing is known, as in a loop.
+    /// Whether no count is known, as in a loop.
     pub lost: bool,
-    /// Whether it may be that the warp does not come here.
+    /// Whether the warp may not come here.
     pub perhaps: bool,
-    /// The lanes that have read or written words that may be handed over by mbarriers, in this round of the innermost loop,
-    /// since all lanes of the warp came together.
+    /// The lanes that have accessed words that may be handed over by mbarriers, since all lanes of
+    /// the warp last came together in this iteration of the innermost loop.
     pub loose: u32,
 }
 
 impl Position {
-    /// The warp comes to a barrier of all threads.
+    /// Notes that the warp comes to a barrier of all threads.
     pub fn meet(&mut self, barrier: u32) {
         let count = self.met.entry(barrier).or_insert(Some(0));
         *count = count.and_then(|count| count.checked_add(1));
     }
 
-    /// How often it comes to a barrier is not known from here on.
+    /// Notes that its count at a barrier is not known from here on.
     pub fn lose(&mut self, barrier: u32) {
         self.met.insert(barrier, None);
     }
 
-    /// How often it comes to any barrier is not known from here on.
+    /// Notes that its count is not known at any barrier from here on.
     pub fn lose_all(&mut self) {
         self.lost = true;
         self.lose(ANY);
     }
 
-    /// At the head of a loop.
+    /// The position at the head of a loop.
     pub fn in_loop(&self) -> Self {
         Self {
             met: BTreeMap::new(),
@@ -80,7 +76,7 @@ impl Position {
         }
     }
 
-    /// Behind a loop in which it comes to these places.
+    /// The position behind a loop with these positions at its ends.
     pub fn behind_loop<'p>(&self, ends: impl Iterator<Item = &'p Self>) -> Self {
         let mut behind = self.clone();
         for barrier in ends.flat_map(|end| end.met.keys()) {
@@ -97,7 +93,7 @@ impl Position {
         self.met.get(&barrier).copied().unwrap_or(Some(0))
     }
 
-    /// As it matters for words that are handed over at barriers.
+    /// The part of a position that matters for words that are handed over at barriers.
     pub fn of_words(&self) -> Self {
         Self {
             loose: 0,
@@ -105,7 +101,7 @@ impl Position {
         }
     }
 
-    /// Where two ways meet.
+    /// The position where two paths meet.
     pub fn joined(&self, other: &Self) -> Self {
         let barriers: BTreeSet<u32> = self.met.keys().chain(other.met.keys()).copied().collect();
         let met = barriers.into_iter().map(|barrier| {
@@ -121,11 +117,11 @@ impl Position {
     }
 }
 
-/// A part of what is stored: a byte of a term.
+/// A part of a stored value: a byte of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     pub term: TermId,
-    /// From the lowest.
+    /// Counted from the lowest byte.
     pub byte: u32,
 }
 
@@ -133,15 +129,15 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
     pub byte: Byte,
-    /// `None` where it is not known.
+    /// `None` if the value is not known.
     pub part: Option<Part>,
-    /// The lanes that do it.
+    /// The lanes that store.
     pub lanes: u32,
     pub position: Position,
 }
 
 impl Byte {
-    /// Stands for any byte: of a store that is not followed.
+    /// Stands for any byte, for a store that is not followed.
     pub const ANY: Self = Self {
         rank: u32::MAX,
         variable: VariableId(u32::MAX),
@@ -155,25 +151,34 @@ pub type Stores = Vec<Store>;
 type Warp = (u32, u32);
 
 /// What the warps of a kernel store.
+///
+/// Atomic operations and `stmatrix` store unknown values. If a store to a fixed place stands in
+/// code that is not followed, nothing is known of any word. If a copy or a store to a computed
+/// place goes to an array of known size, nothing is known of its words. Other stores to computed
+/// places are assumed to go elsewhere. For example, Triton has all of its shared memory in one
+/// array without a size.
 #[derive(Debug, Default)]
 pub struct SharedWords {
-    /// As it was found the time before.
+    /// The stores that the walk before has found.
     known: BTreeMap<Warp, Stores>,
-    /// As it is found this time.
+    /// The stores that this walk finds.
     pub found: BTreeMap<Warp, Stores>,
-    /// Whether a load from a fixed place was met.
+    /// Whether there was a load from a fixed place.
     pub asked: bool,
-    /// The loads that were answered: their blocks, and their places in them.
+    /// The loads that got a value: their blocks, and their places in them.
     pub answered: BTreeSet<(BlockId, u32)>,
 }
 
 impl SharedWords {
-    /// Whether what was found is what was known before.
+    /// Whether this walk has found the same stores as the one before.
+    ///
+    /// By induction over time, every load then gives the value that it was taken to give: up to the
+    /// first load that did not, the stores were those that were found.
     pub fn are_settled(&self) -> bool {
         self.known == self.found
     }
 
-    /// Begins anew, with what was found.
+    /// Begins another walk, with the stores that this one has found.
     pub fn again(&mut self) {
         self.known = std::mem::take(&mut self.found);
         self.answered.clear();
@@ -184,7 +189,7 @@ impl SharedWords {
         self.known.values().any(|stores| !stores.is_empty())
     }
 
-    /// What a byte holds for a warp of its CTA at a position.
+    /// The value of a byte for a warp of its CTA at a position.
     pub fn at(&self, byte: Byte, position: &Position) -> Option<Part> {
         let mut stores = self.known.values().flatten();
         if position.lost || stores.any(|store| store.byte == Byte::ANY) {
@@ -197,9 +202,9 @@ impl SharedWords {
         counted.find_map(|(barrier, count)| self.behind(byte, barrier, count))
     }
 
-    /// What a byte holds between a generation of a barrier and the next one.
+    /// The value of a byte between a generation of a barrier and the next one.
     fn behind(&self, byte: Byte, barrier: u32, generation: u32) -> Option<Part> {
-        // The generation of the last store, and what it leaves.
+        // The generation of the last store, and the value that it leaves.
         let mut last: Option<(u32, Option<Part>)> = None;
         for ((rank, _), stores) in &self.known {
             let mut of_warp: Option<(u32, Option<Part>)> = None;
@@ -216,7 +221,7 @@ impl SharedWords {
                 if at == generation || store.position.perhaps {
                     return None;
                 }
-                // Lanes that do not wait for each other are in no order.
+                // Stores by lanes that do not wait for each other have no order.
                 let apart = before.iter().any(|before| {
                     before.lanes != store.lanes
                         && before.part != store.part

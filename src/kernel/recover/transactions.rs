@@ -1,11 +1,14 @@
-//! How many bytes a phase of an mbarrier may expect: fewer than 2^20, or what happens is undefined.
+//! How many bytes a phase of an mbarrier may expect: fewer than 2^20. More are undefined.
 //!
-//! Bytes come with arrivals, of which a phase has a fixed number `A`, or in front of them:
+//! Bytes are expected by an arrival or before one. A phase has a fixed number `A` of arrivals. This
+//! gives bounds:
 //!
-//! - Each execution of a site `expect b; arrive n` has its arrival in the phase of its bytes or in a later one. The latter are the
-//!   last of their warps. So a phase has at most `A * b / n` bytes of it, and `b` more of each warp.
-//! - Other expectations outside of loops are executed once by each warp. Inside of loops nothing is known of them.
-//! - Without loops, it is no more than all there are.
+//! - Each execution of a site `expect b; arrive n` has its arrival in the phase of its bytes or in
+//!   a later one. In the latter case it is the last execution of its warp in the phase. So a phase
+//!   has at most `A * b / n` bytes from the site, and `b` more for each warp.
+//! - Other expectations outside of loops are executed once by each warp. Inside of loops nothing is
+//!   known of them.
+//! - Without loops, a phase expects at most all bytes that there are.
 //!
 //! Source: PTX ISA, "Contents of the mbarrier object": the range of the tx-count.
 
@@ -25,7 +28,7 @@ use crate::recover::sketch::Role;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-/// The bytes that a phase does not expect.
+/// So many bytes are too many.
 const TOO_MANY: i128 = 1 << 20;
 
 const FEWER: &str = "no phase of an mbarrier expects 2^20 bytes or more";
@@ -33,7 +36,8 @@ const FEWER: &str = "no phase of an mbarrier expects 2^20 bytes or more";
 const REACHED: &str =
     "with this, a phase of an mbarrier expects 2^20 bytes or more, which is undefined";
 
-/// Refuses phases that certainly expect too many bytes. Gives what is taken for granted where that is not excluded.
+/// Refuses phases that certainly expect too many bytes. Returns an assumption where that cannot be
+/// excluded.
 pub fn few_bytes(
     families: &Families,
     roles: &[Role],
@@ -79,8 +83,8 @@ fn delivers(action: &Action) -> bool {
     matches!(action, Action::Copy { .. } | Action::Complete { .. })
 }
 
-/// Where a warp has certainly expected too many bytes of one mbarrier before it starts anything that delivers some. No phase
-/// is complete before they are delivered.
+/// Where a warp has certainly expected too many bytes of one mbarrier before it starts anything
+/// that delivers bytes. No phase completes before its bytes are delivered.
 fn reached<'l>(lines: &'l [Line], of: &dyn Fn(&Object) -> bool) -> Option<&'l Location> {
     let mut so_far: Option<(&Object, i128)> = None;
     for line in lines {
@@ -112,16 +116,16 @@ fn reached<'l>(lines: &'l [Line], of: &dyn Fn(&Object) -> bool) -> Option<&'l Lo
     None
 }
 
-/// What sites of one role expect of one array. `None` is a number that is not known.
+/// What the sites of one role expect at one array. `None` if the number is not known.
 #[derive(Debug)]
 struct Sites {
-    /// For an arrival, in a phase.
+    /// For each arrival in a phase.
     each: Option<i128>,
-    /// For a warp, before an arrival in a later phase.
+    /// For each warp, before an arrival in a later phase.
     open: Option<i128>,
-    /// For a warp, in front of no arrival.
+    /// For each warp, without an arrival behind it.
     apart: Option<i128>,
-    /// For a warp, in all.
+    /// For each warp, all bytes.
     all: Option<i128>,
 }
 
@@ -144,7 +148,7 @@ fn more(a: &mut Option<i128>, b: Option<i128>) {
     *a = a.zip(b).and_then(|(a, b)| a.checked_add(b));
 }
 
-/// What all roles expect.
+/// What all roles together expect.
 #[derive(Debug)]
 struct Most {
     each: Option<i128>,
@@ -172,7 +176,7 @@ impl Most {
         more(&mut self.all, times(sites.all));
     }
 
-    /// The most that a phase of so many arrivals expects.
+    /// The most that a phase with so many arrivals expects.
     fn of(&self, arrivals: i128) -> Option<i128> {
         let by_phase = || self.each?.checked_mul(arrivals)?.checked_add(self.warps?);
         match (by_phase(), self.all) {
@@ -214,7 +218,7 @@ impl Look<'_> {
                         .for_each(|block| self.block(block, within, sites));
                     continue;
                 }
-                // Behind it, what names the mbarrier may name another one.
+                // Behind this line, the same name may mean another mbarrier.
                 Line::Let { .. } | Line::Assign { .. } | Line::Return => {
                     apart(&mut open, sites);
                     continue;
