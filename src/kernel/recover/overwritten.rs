@@ -1,17 +1,13 @@
-//! Stores of data over an mbarrier: undefined, so nothing can be said of a kernel that has one.
+//! Stores of data over an mbarrier. They are undefined, so nothing can be said of a kernel that has
+//! one.
 //!
 //! ```text
 //! st.shared [bar], 0          a fixed place: it lies among the bytes of an mbarrier
-//! st.shared [bar + 4 * i], 0  a computed place of a variable that holds mbarriers and nothing else
+//! st.shared [bar + 4 * i], 0  a computed place of a variable that has only mbarriers
 //! ```
 //!
-//! Copies and other instructions that write count as stores. That writes at other computed places do not reach an mbarrier
-//! is an assumption. The place of an mbarrier that the kernel ends by `mbarrier.inval` may be used for data then: between its end
-//! and its next initialisation. So a write is left out behind which the thread comes to no mbarrier of that variable without an
-//! initialisation in between. Other threads may be ahead or behind. So nobody may initialise or use the mbarrier between the
-//! two meetings of all threads of the CTA around the write, wherever a branch leads. This follows threads from one meeting to
-//! the next, so kernels are refused in which different `bar.sync` may meet each other. A copy may land behind a meeting. So it
-//! must come to no initialisation at all.
+//! Copies and other instructions that write count as stores. Writes at other computed places are
+//! assumed not to reach an mbarrier.
 //!
 //! Where the place of the write is known, this is asked of the mbarrier there and not of others in the variable. On every way
 //! to the write the last operation at that place is the end, if there is one, and behind it the first one is an
@@ -53,12 +49,13 @@ const ELSEWHERE: &str =
 enum Reach {
     /// It writes over one.
     Hits,
-    /// It may do so: where it writes is computed.
+    /// It may write over one, at a computed place.
     Perhaps,
     Misses,
 }
 
-/// Refuses stores over mbarriers. Gives what is taken for granted of writes to computed places, if there are such.
+/// Refuses stores over mbarriers. Returns the assumption about writes to computed places, if there
+/// are such.
 pub fn refuse_stores(kernel: &Kernel) -> Result<Option<&'static str>, Obstacle> {
     let mut assumption = None;
     for (location, reach) in writes(kernel) {
@@ -82,10 +79,10 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
     let definitions = definitions(kernel);
     let operations = || kernel.blocks.iter().flat_map(|block| &block.operations);
     let mut mbarriers: BTreeSet<(VariableId, u64)> = BTreeSet::new();
-    // Those with mbarriers at places that are not all known.
+    // Variables with mbarriers whose places are not all known.
     let mut holding: BTreeSet<Option<VariableId>> = BTreeSet::new();
     let mut ended = BTreeSet::new();
-    // At which places, and in which variables at places that are not known.
+    // The places of mbarriers that end, and the variables in which some end at unknown places.
     let mut ended_at: BTreeSet<(VariableId, u64)> = BTreeSet::new();
     let mut ended_in = BTreeSet::new();
     let graph = Graph::new(kernel);
@@ -184,7 +181,8 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
                     false => Reach::Hits,
                 },
                 Some(variable) if holding.contains(&Some(variable)) => Reach::Perhaps,
-                // A pointer that the kernel is given is not one to shared memory. Others come from the address of a variable.
+                // A pointer that the kernel is given does not point to shared memory. Other
+                // pointers come from the address of a variable.
                 None if write.space == Space::Generic => {
                     let mut bases = bases(kernel, &definitions, write.address).into_iter();
                     let may = |base| holding.contains(&Some(base)) || holding.contains(&None);
@@ -228,7 +226,10 @@ impl Words {
         }
     }
 
-    /// The same of an address whose operation does not begin or end a life. See above of those that are computed.
+    /// The same for an operation that neither begins nor ends a life. If the place of the write is
+    /// known, an operation at a computed place does not count as a use of that mbarrier. It would
+    /// be a use behind the end of its life, and such kernels are refused
+    /// ([`crate::recover::lives`]).
     fn may_be_used(self, addresses: &Addresses<'_>, address: Operand) -> bool {
         match self.place {
             None => self.may_be(addresses, address),
@@ -241,7 +242,7 @@ impl Words {
         own.is_some() && places.contains(&own)
     }
 
-    /// Whether what is done at an address is done to these.
+    /// Whether an operation at an address is certainly on these.
     fn are_all_at(self, addresses: &Addresses<'_>, address: Operand) -> bool {
         match self.place {
             None => addresses.base(address) == Some(self.variable),
@@ -251,6 +252,12 @@ impl Words {
 }
 
 /// Where threads go.
+///
+/// A write to the place of an mbarrier that ends is allowed if three things hold. Behind the write,
+/// its thread does not use the mbarrier without initialising it first ([`Self::is_used_behind`]).
+/// No other thread may initialise or use it meanwhile ([`Self::is_shared`]). If the place of the
+/// write is known, only the mbarrier there matters, and it must not be alive ([`Self::is_alive`]).
+/// Otherwise all mbarriers of the variable matter.
 struct Code<'k> {
     kernel: &'k Kernel,
     graph: &'k Graph,
@@ -261,10 +268,10 @@ struct Code<'k> {
 }
 
 impl Code<'_> {
-    /// Whether a thread may come from behind a place to one of these mbarriers, or to one that is not known, that it has not
-    /// initialised in between.
+    /// Whether a thread may come, behind a place, to one of these mbarriers, or to an unknown one,
+    /// without having initialised it in between.
     fn is_used_behind(&self, (block, index): (BlockId, usize), words: Words) -> bool {
-        // One thread does so for all.
+        // One thread initialises it for all.
         let begins = |operation: &Operation| {
             initialised(operation).is_some_and(|address| words.are_all_at(self.addresses, address))
         };
@@ -299,7 +306,7 @@ impl Code<'_> {
                     continue;
                 };
                 ended = match synchronization {
-                    // One thread does so for all.
+                    // One thread ends it for all.
                     Synchronization::MbarrierInvalidate { .. } => {
                         let end = (block, index);
                         let own = (block, until) == at && self.chosen.is_same_thread(end, at.1);
@@ -328,7 +335,13 @@ impl Code<'_> {
         false
     }
 
-    /// Whether another thread may initialise or use one of these mbarriers while a thread writes at a place.
+    /// Whether another thread may initialise or use one of these mbarriers while a thread writes at
+    /// a place.
+    ///
+    /// Other threads may be ahead or behind. So nobody may do so between the two meetings of all
+    /// threads of the CTA around the write, on any path. Threads are followed from one meeting to
+    /// the next, so kernels are refused in which different `bar.sync` may meet each other. A copy
+    /// may land behind a meeting. So it must come to no initialisation at all.
     fn is_shared(&self, (block, index): (BlockId, usize), words: Words, lands: bool) -> bool {
         let begins = |operation: &Operation| {
             initialised(operation).is_some_and(|address| words.may_be(self.addresses, address))
@@ -347,7 +360,7 @@ impl Code<'_> {
         if !*self.meets_itself.get_or_init(|| self.meets_itself()) {
             return true;
         }
-        // From the meetings before the write, and from the beginning of the kernel, to the next ones.
+        // From the meetings before the write, or the beginning of the kernel, to the next ones.
         let mut seen = BTreeSet::new();
         let mut work = vec![(block, index)];
         while let Some((block, until)) = work.pop() {
@@ -369,7 +382,8 @@ impl Code<'_> {
         false
     }
 
-    /// Whether a thread comes from a place to such an operation before it comes to one of the others.
+    /// Whether a thread comes from a place to a wanted operation before it comes to one that stops
+    /// it.
     fn comes_to(
         &self,
         from: (BlockId, usize),
@@ -395,7 +409,8 @@ impl Code<'_> {
         false
     }
 
-    /// Whether threads meet at one and the same instruction always: of two meetings, each thread comes to one behind the other.
+    /// Whether threads always meet at the same instruction: for any two meetings, each thread comes
+    /// to one behind the other.
     fn meets_itself(&self) -> bool {
         let blocks = self.kernel.blocks.iter().zip(0..);
         let meeting = blocks.filter(|(block, _)| block.operations.iter().any(is_of_all_threads));
@@ -437,7 +452,7 @@ fn synchronization(operation: &Operation) -> Option<&Synchronization> {
     }
 }
 
-/// Whether what an operation writes may come later than the operation, as far as it is known.
+/// Whether the write of an operation may land later than the operation, as far as that is known.
 fn lands_later(kind: &OperationKind) -> bool {
     match kind {
         OperationKind::Synchronization(synchronization) => !matches!(

@@ -4,7 +4,8 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 
-/// What a choice depends on, and its two values; also of a sum with one: `(c ? a : b) + 1` is `a + 1` or `b + 1`.
+/// The condition of a choice and its two values. It may also be a sum with a choice:
+/// `(c ? a : b) + 1` is `a + 1` or `b + 1`.
 pub fn sides(term: TermId, terms: &mut Terms) -> Option<(TermId, [TermId; 2])> {
     match terms.node(term).clone() {
         Node::Select(choice, a, b) => Some((choice, [a, b])),

@@ -1,10 +1,13 @@
-//! Loops in a simpler form: what several registers carry alike is carried once. A *phi* is a value that a loop carries.
+//! Simplifies loops, so that what several registers carry alike is carried once. A *phi* is a value
+//! that a loop carries.
 //!
 //! - Phis of one loop that begin alike and go on alike become one.
-//! - Phis that grow by fixed steps are expressed by one of them: `x = x0 + s * (i - i0)`, if `i` grows by 1.
-//! - A phi may count up to a bound and stay there: `x < b ? x + 1 : x`. Its comparison with that bound is replaced by one of
-//!   a number that runs on: `x < b` by `x0 + i < b`. Both are true in the first iterations, in which the two numbers are
-//!   equal, and both are false from the same iteration on.
+//! - Phis that grow by fixed steps are expressed by one of them: `x = x0 + s * (i - i0)`, if `i`
+//!   grows by 1.
+//! - A phi may count up to a bound and stay there: `x < b ? x + 1 : x`. In its comparison with that
+//!   bound, it is replaced by a number that does not stop: `x < b` becomes `x0 + i < b`. Both hold
+//!   in the first iterations, in which the two numbers are equal, and both fail from the same
+//!   iteration on.
 //!
 //! Each is shown by induction over the iterations of the loop.
 
@@ -25,10 +28,10 @@ use crate::recover::tree::Awaited;
 use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 
-/// What a sum adds up, without its constant, and its width.
+/// The terms that a sum adds up, without its constant, and its width.
 type Parts = (u16, Vec<(TermId, u128)>);
 
-/// Simplifies what the trees carry.
+/// Simplifies what loops in the trees carry.
 pub fn simplify(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
     rebase(arena, trees);
     multiples(arena, trees);
@@ -50,8 +53,9 @@ pub fn simplify(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
     }
 }
 
-/// Phis that begin and go on alike, or with a constant between them: if `x = y + d` before the first iteration and what `x`
-/// goes on with, where `x` is `y + d`, is `d` more than what `y` goes on with, `x = y + d` in each.
+/// Finds phis that begin and go on alike, or with a constant between them. `x = y + d` holds in
+/// each iteration if it holds before the first, and if the next `x`, with `x = y + d` put in, is
+/// the next `y` plus `d`.
 fn alike(arena: &mut Arena) -> BTreeMap<Atom, TermId> {
     let mut with = BTreeMap::new();
     let mut seen: BTreeMap<(u32, Parts), Vec<u32>> = BTreeMap::new();
@@ -69,7 +73,7 @@ fn alike(arena: &mut Arena) -> BTreeMap<Atom, TermId> {
         }
         let (_, parts) = arena.terms.linear(first);
         let step = arena.terms.difference(next, own);
-        // Those that count are said by the one that adds 1, if there is one.
+        // Counters are expressed by the one that adds 1, if there is one.
         let counts = arena.terms.value(step).is_some();
         let others = seen.entry((in_loop, (width, parts))).or_default();
         let mut found = None;
@@ -104,7 +108,7 @@ fn alike(arena: &mut Arena) -> BTreeMap<Atom, TermId> {
     with
 }
 
-/// Phis that count, by the one of their loop that adds 1.
+/// Expresses phis that count by the one of their loop that adds 1.
 fn counted(arena: &mut Arena) -> BTreeMap<Atom, TermId> {
     let mut with = BTreeMap::new();
     let mut bases: BTreeMap<(u32, u16), (u32, TermId)> = BTreeMap::new();
@@ -150,7 +154,7 @@ fn counted(arena: &mut Arena) -> BTreeMap<Atom, TermId> {
     with
 }
 
-/// Comparisons of phis that count up to the bound of the comparison.
+/// Finds comparisons of phis with the bound that they count up to.
 fn saturated(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
     let mut found: Vec<(TermId, TermId)> = Vec::new();
     for number in 0..arena.phis.len() {
@@ -177,7 +181,7 @@ fn saturated(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
         if a != own || !is_launch(b, &arena.terms) {
             continue;
         }
-        // A phi that runs on.
+        // A phi that does not stop at the bound.
         let fresh = u32::try_from(arena.phis.len()).unwrap_or(u32::MAX);
         let atom = arena.terms.atom(Atom::Phi(fresh), width);
         let one = arena.terms.constant(1, width);

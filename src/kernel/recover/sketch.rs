@@ -21,12 +21,14 @@ pub struct Object {
     pub offset: Number,
 }
 
-/// A word of global memory: at the address `base + stride * index`, as far as that is not the same in all rounds.
+/// A word of global memory, at the address `base + stride * index`. The base is the part that does
+/// not change between iterations.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Word {
     /// Where in the parameter space the pointer is that the address begins with.
     pub pointer: u32,
-    /// The inputs that are the address without the part that loops change, and what the launch multiplies that part by.
+    /// Two inputs: the part of the address that loops do not change, and what the launch multiplies
+    /// the other part by.
     pub base: u32,
     pub factor: Option<u32>,
     /// In bytes, to be multiplied by the factor.
@@ -59,14 +61,15 @@ pub enum Action {
         object: Object,
         parity: Number,
     },
-    /// A wait for the phase of the warp's arrival of this number in its class. It becomes a wait for a parity when all roles are
-    /// known.
+    /// A wait for the phase of the warp's own arrival with this number in its class. It becomes a
+    /// wait for a parity when all roles are known.
     WaitOwn {
         object: Object,
         number: Number,
         class: u32,
     },
-    /// A mark: the arrival that follows is the one of this number in its class. It is taken out when all roles are known.
+    /// A mark: the arrival that follows has this number in its class. It is removed when all roles
+    /// are known.
     Numbered {
         object: Object,
         number: Number,
@@ -89,8 +92,9 @@ pub enum Action {
         object: Object,
         bytes: Number,
     },
-    /// A mark: the arrival that follows is one of a warp that waits for the phase in which it counts. Where the warp might get out
-    /// of step, with the parity of the phase before. It is taken out once the roles have been compared with the kernel.
+    /// A mark: the arrival that follows is by a warp that waits for the phase in which it counts.
+    /// If the warp might get out of step, the mark has the parity of the phase before. It is
+    /// removed once the roles have been compared with the kernel.
     Round {
         object: Object,
         before: Option<Number>,
@@ -100,13 +104,14 @@ pub enum Action {
         object: Object,
         bytes: Option<Number>,
     },
-    /// So many arrivals, one of each lane, that land once the work that the warp has started before is done.
+    /// So many arrivals, one of each lane, that land when the work is done that the warp has
+    /// started before.
     Commit {
         object: Object,
         count: i128,
         work: Work,
     },
-    /// Waits until a word has a value, or at least that.
+    /// Waits until a word has this value, or at least this value.
     CounterWait {
         word: Word,
         value: Number,
@@ -126,14 +131,15 @@ pub enum Action {
     },
     ClusterArrive,
     ClusterWait,
-    /// A mark: cluster launch control is told to answer by this mbarrier. It is taken out when all roles are known.
+    /// A mark: cluster launch control is told to answer through this mbarrier. It is removed when
+    /// all roles are known.
     Tried {
         object: Object,
     },
     /// A mark: an answer is read.
     Asked,
-    /// Marks: words in shared memory are read and written that warps may hand over to each other, at a place or at one that is
-    /// not known. They are taken out when all roles are known.
+    /// Marks: words in shared memory that warps may hand over to each other are read and written,
+    /// at a place or at an unknown one. They are removed when all roles are known.
     HandedLoad {
         place: Option<Object>,
         number: u32,
@@ -143,24 +149,25 @@ pub enum Action {
         place: Option<Object>,
         bytes: u32,
     },
-    /// Bytes of shared memory are touched: those of these ranges, counted from a place. Those that a copy writes later stand
-    /// directly before the copy.
+    /// An access to bytes of shared memory: these ranges, counted from a place. If a copy writes
+    /// them later, this stands directly before the copy.
     Access {
         place: Object,
         bytes: Rc<[(i128, i128)]>,
         access: Access,
     },
-    /// The same, as elements: each a buffer and the index in it.
+    /// The same access, as elements: each is a buffer and an index in it.
     Touch {
         elements: Vec<Element>,
         access: Access,
     },
-    /// A mark: some lanes of the warp may read these bytes later. It is taken out when all roles are known.
+    /// A mark: some lanes of the warp may read these bytes later. It is removed when all roles are
+    /// known.
     Late {
         place: Object,
         bytes: Rc<[(i128, i128)]>,
     },
-    /// What was started becomes a group, and all groups but the last ones are waited for.
+    /// The work started so far becomes a group, and all groups but the last ones are waited for.
     CommitGroup,
     WaitGroup {
         pending: i128,
@@ -168,7 +175,8 @@ pub enum Action {
     },
     /// A mark: the arrival that follows may come before loads and stores of other lanes of its warp.
     Ahead,
-    /// Marks: tensor memory is asked for and given back, and the permit to ask. They are taken out like the others.
+    /// Marks: tensor memory is allocated and given back, and the permit to allocate is given up.
+    /// They are removed like the others.
     Allocate {
         columns: i128,
     },
@@ -234,7 +242,7 @@ impl Line {
         blocks.into_iter().flatten()
     }
 
-    /// As [`Self::blocks`].
+    /// The same as [`Self::blocks`].
     pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Vec<Line>> {
         let blocks = match self {
             Self::For { body, .. } => [Some(body), None],
@@ -250,7 +258,7 @@ impl Line {
 /// Bytes between the places of one life of an mbarrier and those of the next one: more than shared memory has.
 pub const LIFE: i128 = 1 << 24;
 
-/// Does something with every line, the outer ones first.
+/// Calls `with` for every line, the outer ones first.
 pub fn every_line<'l>(lines: &'l [Line], with: &mut dyn FnMut(&'l Line)) {
     for line in lines {
         with(line);
@@ -289,7 +297,7 @@ pub fn assigned(lines: &[Line]) -> BTreeSet<u32> {
     found
 }
 
-/// As [`every_line`].
+/// The same as [`every_line`].
 pub fn every_line_mut(lines: &mut [Line], with: &mut dyn FnMut(&mut Line)) {
     for line in lines {
         with(line);

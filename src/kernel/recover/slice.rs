@@ -1,9 +1,9 @@
 //! Which operations can change what synchronizes: a slice backwards from the operands of events
 //! and from the branches that decide whether they are executed.
 //!
-//! Everything else is not followed: it can change no event. Memory that is written by the slice's
-//! threads and read again is followed in local memory and, where it is stored to fixed places, in shared memory;
-//! what is read elsewhere is unknown.
+//! Everything else is not followed, because it can change no event. Memory that the threads write
+//! and read again is followed in local memory. In shared memory it is followed if it is stored to
+//! fixed places. What is read elsewhere is unknown.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -36,9 +36,10 @@ pub struct Slice {
     pub branches: Vec<bool>,
     /// Per block: whether it has an event itself.
     pub events: Vec<bool>,
-    /// Variables in shared memory of a known size that stores write to at computed places, or copies anywhere.
+    /// Shared variables of a known size to which stores write at computed places, or copies at any
+    /// place.
     pub scattered: BTreeSet<VariableId>,
-    /// Loops without events all of whose ways out depend on memory that is read in the loop.
+    /// Loops without events in which every exit depends on memory that the loop reads.
     pub memory_waits: BTreeMap<LoopId, Location>,
     /// Which registers are read before they are assigned.
     pub live: Live,
@@ -46,7 +47,8 @@ pub struct Slice {
     pub accesses: Vec<Vec<bool>>,
 }
 
-/// What is taken for the bytes of one write to a fixed place. One of more bytes counts as one to a computed place as well.
+/// A write to a fixed place counts as one to that many bytes at most. A larger one also counts as a
+/// write to a computed place.
 pub const MOST_BYTES: u64 = 256;
 
 /// Whether an operation takes part in synchronization between warps, or may.
@@ -65,7 +67,8 @@ pub fn is_event(operation: &Operation) -> bool {
     }
 }
 
-/// Whether an operation is for several lanes of a warp, or several warps, together, and is no event.
+/// Whether several lanes of a warp, or several warps, execute an operation together, and it is no
+/// event.
 pub fn ties_lanes(operation: &Operation) -> bool {
     match &operation.kind {
         OperationKind::Synchronization(synchronization) => {
@@ -75,7 +78,7 @@ pub fn ties_lanes(operation: &Operation) -> bool {
     }
 }
 
-/// The lanes that carry an operation out together, where it names them.
+/// The lanes that execute an operation together, if it names them.
 pub fn mask_of(synchronization: &Synchronization) -> Option<Operand> {
     match synchronization {
         Synchronization::WarpSync { mask }
@@ -109,7 +112,8 @@ impl Slice {
         Self::all_of(kernel, graph, &is_event, &BTreeSet::new(), accesses)
     }
 
-    /// The slice of what ties lanes together: what decides whether it is carried out, by which lanes and for which.
+    /// The slice of operations that lanes execute together: what decides whether they are executed,
+    /// by which lanes and for which.
     pub fn of_lanes(kernel: &Kernel, graph: &Graph) -> Self {
         // Words are handed over at barriers.
         let wanted = |operation: &Operation| {
@@ -202,7 +206,7 @@ impl Slice {
                 OperationKind::Synchronization(synchronization) => mask_of(synchronization),
                 _ => None,
             };
-            // What lanes exchange does not matter, unless something else that matters asks for it.
+            // What lanes exchange does not matter, unless something else that matters needs it.
             let Some(mask) = mask else {
                 work.push((*at, *index));
                 continue;
@@ -285,7 +289,8 @@ impl Slice {
         slice
     }
 
-    /// The registers that say which bytes an operation touches, and whether it does, where accesses are asked for.
+    /// If accesses are asked for: the registers that say which bytes an operation touches, and
+    /// whether it does.
     pub fn touched(&self, block: usize, index: usize, operation: &Operation) -> Vec<RegisterId> {
         let accesses = self.accesses.get(block);
         if accesses.and_then(|accesses| accesses.get(index)) != Some(&true) {
@@ -295,7 +300,7 @@ impl Slice {
         registers(operation, operands.unwrap_or_default()).collect()
     }
 
-    /// Asks for the definitions of registers, and for the branches that decide about a block.
+    /// Marks as needed the definitions of registers, and the branches that decide about a block.
     fn need(
         &mut self,
         at: usize,
@@ -335,7 +340,8 @@ impl Slice {
     }
 }
 
-/// The address to which an operation writes in what may be shared memory, where it has written when it is done.
+/// The address that an operation writes to in what may be shared memory, if the write is done when
+/// the operation is.
 pub fn written_place(operation: &Operation) -> Option<Operand> {
     match operation.kind {
         OperationKind::Synchronization(_) => None,
@@ -343,7 +349,8 @@ pub fn written_place(operation: &Operation) -> Option<Operand> {
     }
 }
 
-/// The address to which an operation writes in what may be shared memory, at once or some time later.
+/// The address that an operation writes to in what may be shared memory, at once or some time
+/// later.
 fn reached_place(operation: &Operation) -> Option<Operand> {
     let write = operation.kind.write()?;
     write.space.may_be_shared().then_some(write.address)
@@ -364,7 +371,7 @@ pub fn definitions(kernel: &Kernel) -> Vec<Vec<(usize, usize)>> {
     definitions
 }
 
-/// The variables in whose addresses an address may begin.
+/// The variables whose address an address may begin with.
 pub fn bases(
     kernel: &Kernel,
     definitions: &[Vec<(usize, usize)>],
@@ -391,7 +398,7 @@ pub fn bases(
     found
 }
 
-/// Where a loop reads the memory that decides how long it goes on, if no way out counts instead.
+/// Where a loop reads the memory that decides how long it runs, if no exit counts instead.
 pub fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Option<Location> {
     let mut found = None;
     for block in &natural.blocks {
@@ -403,7 +410,7 @@ pub fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Option<
             match read_for(kernel, graph, natural, *block) {
                 Some(location) => found = Some(location),
                 None if changes(kernel, graph, natural, *block) => return None,
-                // It is left by this way in the first round or never.
+                // The loop is left by this exit in its first iteration or never.
                 None => {
                     let location = &kernel.blocks[block.0 as usize].location;
                     found.get_or_insert_with(|| location.clone());
@@ -411,7 +418,7 @@ pub fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Option<
             }
         }
     }
-    // A loop without a way out ends nowhere.
+    // A loop without an exit never ends.
     found.or_else(|| {
         let leaves = |block: &BlockId| {
             matches!(kernel.blocks[block.0 as usize].end, Terminator::Exit)
@@ -425,7 +432,8 @@ pub fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Option<
     })
 }
 
-/// Whether nothing that a loop does decides when it is left: it is left in its first round or never.
+/// Whether nothing that a loop does decides when it is left: it is left in its first iteration or
+/// never.
 pub fn is_unchanging(kernel: &Kernel, graph: &Graph, natural: &Loop) -> bool {
     let leaves = |block: &&BlockId| {
         let mut ways = graph.successors(**block).iter();
@@ -439,8 +447,8 @@ pub fn is_unchanging(kernel: &Kernel, graph: &Graph, natural: &Loop) -> bool {
         })
 }
 
-/// Whether what decides if a loop is left here may be another thing in the next round: it depends on a register that the loop
-/// carries from one round to the next, or on what is not a function of its operands.
+/// Whether the condition of this exit may change in the next iteration: it depends on a register
+/// that the loop carries, or on an operation that is no function of its operands.
 fn changes(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> bool {
     let operations = || {
         natural.blocks.iter().flat_map(|block| {
@@ -486,7 +494,7 @@ fn changes(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> b
             work.extend(sources.get(&register).into_iter().flatten().copied());
         }
     }
-    // What is read before it is assigned is of the round before.
+    // A register that is read before it is assigned has its value from the iteration before.
     let carried = operations().any(|(at, operation)| {
         let matters = operation.kind.results().iter().any(|r| reached.contains(r));
         let before = |register: &RegisterId| assigned.get(register).is_some_and(|to| *to >= at);
@@ -498,7 +506,7 @@ fn changes(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> b
     known || reached.iter().any(|register| varies.contains(register))
 }
 
-/// The read of memory, inside of a loop, on which a branch of it depends.
+/// The read of memory, inside of a loop, that a branch of the loop depends on.
 fn read_for(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> Option<Location> {
     let mut work = Vec::new();
     let mut registers: BTreeSet<RegisterId> = BTreeSet::new();

@@ -1,5 +1,6 @@
-//! What PTX asks for of mbarriers of other CTAs and of committed work: refused where it certainly is not so, else taken for
-//! granted. And arrivals behind copies of threads, which are not those of committed work.
+//! What PTX requires of mbarriers of other CTAs and of committed work. It is refused where it
+//! certainly does not hold, and assumed elsewhere. Also arrivals behind copies of threads, which
+//! are not those of committed work.
 //!
 //! Source: PTX ISA, "mbarrier.test_wait, mbarrier.try_wait", "tcgen05.commit", "Shared memory of a cluster".
 
@@ -17,7 +18,8 @@ const STAYS: &str = "a CTA of a cluster does not end while others still use its 
 const COMMITTED: &str =
     "tensor work that a warp commits ends after the copies that the warp has issued before";
 
-/// Bytes of a copy come in pieces, one of which completes the phase. These come at once, and the count goes below 0.
+/// Assumed of `mbarrier.complete_tx`. The bytes of a copy come in pieces, one of which completes
+/// the phase. These bytes come at once, and the count may go below 0.
 const AT_ONCE: &str =
     "no single `mbarrier.complete_tx` delivers more bytes than the phase still expects";
 
@@ -26,7 +28,8 @@ const IN_TURN: &str =
 const MIXED: &str = "a warp starts bulk copies, or commits tensor work, and makes this arrival come when its `cp.async` copies have \
                      landed: which comes first is not told apart";
 
-/// Refuses arrivals behind `cp.async` copies of a warp that has other work under way: in the language, they would come behind that.
+/// Refuses arrivals behind `cp.async` copies of a warp that has other work under way. In the
+/// language, they would come behind that work as well.
 pub fn told_apart(lines: &[Line]) -> Result<(), Obstacle> {
     let (mut others, mut behind) = (false, None);
     each(lines, &mut |action, location| match action {
@@ -45,7 +48,7 @@ pub fn told_apart(lines: &[Line]) -> Result<(), Obstacle> {
     }
 }
 
-/// Refuses waits at mbarriers of other CTAs, which PTX has none of.
+/// Refuses waits at mbarriers of other CTAs, which PTX does not have.
 pub fn waits_at_home(lines: &[Line], rank: u32) -> Result<(), Obstacle> {
     let mut elsewhere = None;
     each(lines, &mut |action, location| {
@@ -63,7 +66,7 @@ pub fn waits_at_home(lines: &[Line], rank: u32) -> Result<(), Obstacle> {
     }
 }
 
-/// What is taken for granted of roles.
+/// The assumptions about roles.
 pub fn assumptions(roles: &[Role]) -> impl Iterator<Item = &'static str> {
     let mut reaches = false;
     let mut commits_copies = false;

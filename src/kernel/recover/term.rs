@@ -128,17 +128,17 @@ impl Terms {
         self.intern(Node::Atom(atom), width)
     }
 
-    /// Says what the addresses of a kernel's variables are multiples of.
+    /// Sets the alignments of the addresses of a kernel's variables.
     pub fn align(&mut self, alignments: Vec<u32>) {
         self.alignments = alignments;
     }
 
-    /// Says how many of the lowest bits are 0 in each phi.
+    /// Sets how many of the lowest bits are 0 in each phi.
     pub fn phis_are_multiples(&mut self, zeros: Vec<u32>) {
         self.phi_zeros = zeros;
     }
 
-    /// A term that mentions some atoms, made anew with what is known of them by now.
+    /// A term that mentions some atoms, rebuilt with what is known of them by now.
     pub fn anew(&mut self, term: TermId, of: &dyn Fn(Atom) -> bool) -> TermId {
         if !self.atoms(term).iter().any(|atom| of(*atom)) {
             return term;
@@ -251,7 +251,8 @@ impl Terms {
         self.rebuilt(term, with, done)
     }
 
-    /// The term made anew of parts that are replaced where `done` says so, or `with` of their atoms.
+    /// A term rebuilt from its parts. A part is replaced if `done` says so, and an atom if `with`
+    /// does.
     fn rebuilt(
         &mut self,
         term: TermId,
@@ -351,11 +352,11 @@ impl Terms {
         words
     }
 
-    /// The term where a part of it is known to be another.
+    /// A term with one of its parts replaced by an equal one.
     pub fn replaced(&mut self, term: TermId, part: TermId, by: TermId) -> TermId {
         let mut done = FxHashMap::default();
         done.insert(part, by);
-        // Everything is rebuilt, what contains the part differently.
+        // Everything is rebuilt: terms that contain the part change.
         let all = |_: Atom| None;
         self.rebuilt(term, &all, &mut done)
     }
@@ -441,7 +442,8 @@ impl Domain for Terms {
                 {
                     return self.constant(0, width);
                 }
-                // All but a constant are multiples of what is divided by, and nothing wraps around.
+                // All parts but the constant are multiples of the divisor, and nothing wraps
+                // around.
                 if let Some(by) = y.and_then(|by| u32::try_from(by).ok())
                     && by < u32::from(width)
                     && operation == Binary::ShiftRightLogical
@@ -468,7 +470,7 @@ impl Domain for Terms {
                 if x == Some(ones) {
                     return b;
                 }
-                // A mask that keeps all bits that may be set.
+                // The mask keeps all bits that may be set.
                 for (value, mask) in [(a, y), (b, x)] {
                     if let Some(mask) = mask {
                         if let Some(address) = self.of_pair(value, mask) {
@@ -528,7 +530,7 @@ impl Domain for Terms {
                 if operation == Binary::Or && (x == Some(ones) || y == Some(ones)) {
                     return self.constant(ones, width);
                 }
-                // Without common bits, both are sums.
+                // If the two have no bits in common, these operations are sums.
                 let (zeros_a, zeros_b) = (self.low_zeros(a), self.low_zeros(b));
                 let fits = |most: u128, zeros: u32| zeros >= 128 || most >> zeros == 0;
                 if fits(self.most(a), zeros_b) || fits(self.most(b), zeros_a) {
@@ -574,7 +576,7 @@ impl Domain for Terms {
         match self.node(*a) {
             Node::Constant(bits) => self.constant(!*bits, width),
             Node::Not(inner) => *inner,
-            // Of numbers, it is `-a - 1`, which cancels in sums.
+            // On words of several bits it is `-a - 1`, which cancels in sums.
             _ if width > 1 => {
                 let minus = Word::new(u128::MAX, width).bits;
                 self.sum(minus, &[(*a, minus)], width)
@@ -615,7 +617,7 @@ impl Domain for Terms {
                 {
                     return self.constant(0, 1);
                 }
-                // A choice with a constant is compared side by side.
+                // A choice is compared with a constant on each of its sides.
                 if self.value(other).is_some()
                     && let Node::Select(condition, x, y) = *self.node(value)
                     && (self.value(x).is_some() || self.value(y).is_some())
@@ -624,7 +626,7 @@ impl Domain for Terms {
                     let y = self.relation(relation, &y, &other);
                     return self.select(&condition, &x, &y);
                 }
-                // What is extended is compared before.
+                // The value is compared before it is extended.
                 if let Some(bits) = self.value(other)
                     && let Node::Extend {
                         term,
@@ -791,7 +793,7 @@ impl Domain for Terms {
             Node::Binary(Binary::ShiftRightArithmetic, x, by) => {
                 let sign = from - 1;
                 let by = self.value(by).and_then(|by| u16::try_from(by).ok());
-                // All that is left are copies of the sign.
+                // Only copies of the sign are left.
                 if by.is_some_and(|by| low.saturating_add(by) >= sign) {
                     let sign = self.extract(&x, sign, 1);
                     return self.extend(&sign, width, true);

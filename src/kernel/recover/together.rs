@@ -1,16 +1,18 @@
-//! What the lanes of a warp, or the warps of a warpgroup, have to do together.
+//! Checks that the lanes of a warp, or the warps of a warpgroup, execute together what they have
+//! to.
+//! `shfl.sync`, votes and the like name the lanes that execute them together in a mask.
+//! Instructions that are `.aligned` are for all lanes of the warp, and those of `wgmma` for the
+//! four warps of a warpgroup. If some are missing, the behaviour is undefined, and the others may
+//! wait forever. So such a kernel is refused.
 //!
-//! `shfl.sync`, votes and the like name the lanes that carry them out together in a mask. Instructions that are `.aligned` are
-//! for all lanes of the warp, and those of `wgmma` for the four warps of a warpgroup. Where some are missing, what happens is
-//! undefined, and the others may wait for ever. So such a kernel is refused.
+//! These instructions signal nothing to other warps, so the recovery of events leaves them out.
+//! Here the kernel is walked again, along a slice of what decides whether they are executed, and by
+//! which lanes.
 //!
-//! These instructions tell no other warp anything, so the recovery of events leaves them out. Here the kernel is walked once
-//! more along a slice of its own: what decides whether they are carried out, and by which lanes.
-//!
-//! What is read from memory may differ between lanes in a way that nobody knows. Lanes are taken to go the same way there,
-//! which is said as an assumption. Of a word that a warp hands over by mbarriers ([`crate::recover::handed`]), all warps read the same one in
-//! the same round of a loop. So loops that go on as it says are gone through equally often. A word that nobody writes ([`crate::recover::unwritten`]) is one number for all, as a parameter is:
-//! warps whose loops run up to it multiply equally often.
+//! Values from memory may differ between lanes. It is assumed that lanes take the same path there.
+//! A word that a warp hands over by mbarriers ([`super::handed`]) is the same for all warps in the
+//! same iteration, so loops that it controls run equally often. A word that nobody writes
+//! ([`super::unwritten`]) is one number for all, as a parameter is.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -41,7 +43,7 @@ const WARPS: u32 = 4;
 
 const ALIKE: &str = "lanes of a warp that exchange values go the same way where memory decides, and are those of the mask";
 
-/// Refuses a kernel in which lanes or warps may be missing. Gives what is taken for granted.
+/// Refuses a kernel in which lanes or warps may be missing. Returns the assumptions.
 pub fn together(
     kernel: &Kernel,
     shape: Shape,
@@ -102,7 +104,7 @@ fn multiplication(statements: &[Statement]) -> Option<Location> {
     })
 }
 
-/// Statements without branches and loops in which nothing is done.
+/// Statements without branches and loops that do nothing.
 fn bare(statements: Vec<Statement>) -> Vec<Statement> {
     let bare = statements.into_iter().map(|statement| match statement {
         Statement::If {
@@ -144,8 +146,8 @@ fn returns(statements: &[Statement]) -> bool {
     })
 }
 
-/// Loops of two warps that are compared side by side, and registers at their heads that are equal in each round if all of
-/// them are.
+/// Loops of two warps that are compared side by side. Also registers at their heads that are equal
+/// in each iteration if all of them are.
 #[derive(Debug, Clone)]
 struct Pairs<'k> {
     kernel: &'k Kernel,
@@ -166,7 +168,7 @@ impl<'k> Pairs<'k> {
         }
     }
 
-    /// Whether two loads read the same word, when the loops around have made equally many rounds.
+    /// Whether two loads read the same word, in equal iterations of the loops around.
     fn read_alike(&self, arena: &Arena, a: u32, b: u32) -> bool {
         let load = |number: u32| arena.handed.as_ref()?.loads.get(number as usize);
         let (Some(a), Some(b)) = (load(a), load(b)) else {
@@ -222,7 +224,7 @@ impl<'k> Pairs<'k> {
             })
     }
 
-    /// Whether two terms have the same value when the loops around have made equally many rounds.
+    /// Whether two terms have the same value, in equal iterations of the loops around.
     fn equal(&mut self, arena: &Arena, a: TermId, b: TermId) -> bool {
         let terms = &arena.terms;
         if terms.width_of(a) != terms.width_of(b) {
@@ -284,8 +286,9 @@ impl<'k> Pairs<'k> {
         }
     }
 
-    /// Whether two operands are equal to two others, in either order where they may be exchanged: terms keep such operands
-    /// in the order in which they were built, which may differ from warp to warp.
+    /// Whether two operands are equal to two others. If the operation commutes, either order will
+    /// do: terms keep such operands in the order in which they were built, which may differ between
+    /// warps.
     fn both(
         &mut self,
         arena: &Arena,
@@ -300,7 +303,7 @@ impl<'k> Pairs<'k> {
         if self.equal(arena, a, c) && self.equal(arena, b, d) {
             return true;
         }
-        // What a comparison that fails has supposed is not known.
+        // What a failed comparison has supposed is dropped.
         *self = before;
         self.equal(arena, a, d) && self.equal(arena, b, c)
     }
@@ -312,7 +315,7 @@ impl<'k> Pairs<'k> {
             && a.iter().all(|(part, factor)| {
                 let before = self.clone();
                 let found = left.iter().position(|(other, by)| {
-                    // What a comparison that fails has supposed is not known.
+                    // What a failed comparison has supposed is dropped.
                     *self = before.clone();
                     factor == by && self.equal(arena, *part, *other)
                 });

@@ -21,7 +21,7 @@ pub struct Obstacle {
     pub location: Location,
 }
 
-/// What is said of values that memory says.
+/// Words for values that are read from memory.
 pub const FROM_MEMORY: &str = "a value that is read from memory";
 
 /// Words for a value in a term of which nothing is known, with the place where it is read from memory.
@@ -81,7 +81,7 @@ pub enum Statement {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub kind: EventKind,
-    /// How many lanes do it.
+    /// How many lanes execute it.
     pub lanes: u32,
     pub location: Location,
 }
@@ -112,24 +112,25 @@ pub enum EventKind {
         object: TermId,
         parity: TermId,
     },
-    /// A wait for the phase of the warp's arrival of this number in its class.
+    /// A wait for the phase of the warp's own arrival with this number in its class.
     WaitOwn {
         object: TermId,
         number: TermId,
         class: u32,
     },
-    /// A mark: the arrival that follows is the one of this number in its class.
+    /// A mark: the arrival that follows has this number in its class.
     Numbered {
         object: TermId,
         number: TermId,
         class: u32,
     },
-    /// Waits until a word of global memory has a value, or at least that.
+    /// Waits until a word of global memory has a value, or at least that value.
     CounterWait {
         address: TermId,
         value: TermId,
         at_least: bool,
-        /// What the word has to be more than, compared without sign. One more than -1 is 0, and no word is more than -1.
+        /// The word has to be greater than this, compared without sign. One more than -1 is 0, and
+        /// no word is greater than -1.
         above: Option<TermId>,
     },
     CounterAdd {
@@ -141,15 +142,16 @@ pub enum EventKind {
         object: TermId,
         bytes: Option<TermId>,
         multicast: Option<TermId>,
-        /// Whether each CTA of a multicast tells the CTA of its pair that has the parity of the object's.
+        /// Whether each CTA of a multicast signals the CTA of its pair that has the parity of the
+        /// object's CTA.
         pair: bool,
     },
-    /// An arrival when the earlier copies of each lane are done.
+    /// An arrival that comes when the earlier copies of each lane are done.
     CopyArrive {
         object: TermId,
         no_increment: bool,
     },
-    /// An arrival when the earlier tensor work is done.
+    /// An arrival that comes when the earlier tensor work is done.
     Commit {
         object: TermId,
         multicast: Option<TermId>,
@@ -171,8 +173,8 @@ pub enum EventKind {
     },
     /// Looks whether the answer was yes.
     Query,
-    /// Marks: a load from and a store to words in shared memory that warps may hand over to each other. The address is not
-    /// followed where some lane might not be in order with what it waited for.
+    /// Marks: a load from and a store to words in shared memory that warps may hand over to each
+    /// other. The address is missing if some lane might not be in order with what it waited for.
     HandedLoad {
         address: Option<TermId>,
         number: u32,
@@ -182,19 +184,20 @@ pub enum EventKind {
         address: Option<TermId>,
         bytes: u32,
     },
-    /// Bytes of shared memory are touched: those of these ranges, counted from an address. A copy that writes them later
-    /// stands directly before the event that starts it.
+    /// An access to bytes of shared memory: these ranges, counted from an address. If a copy writes
+    /// them later, this stands directly before the event that starts it.
     Access {
         base: TermId,
         bytes: Rc<[(i128, i128)]>,
         access: Access,
     },
-    /// A mark: some lanes may read these bytes later than others tell something here.
+    /// A mark: some lanes may read these bytes after others have signalled something here.
     Late {
         base: TermId,
         bytes: Rc<[(i128, i128)]>,
     },
-    /// What was started becomes a group, and all groups but the last ones are waited for: only where accesses are followed.
+    /// The work started so far becomes a group, and all groups but the last ones are waited for.
+    /// Only if accesses are followed.
     CommitGroup,
     WaitGroup {
         pending: TermId,
@@ -294,17 +297,18 @@ pub struct Phi {
     pub in_loop: LoopId,
     /// Before the first iteration.
     pub first: TermId,
-    /// At the end of an iteration, over what was at its beginning.
+    /// At the end of an iteration, over the values at its beginning.
     pub next: TermId,
 }
 
-/// What a wait is for: the phase of a parity, or that of an own arrival, by its number in its class.
+/// What a wait is for: the phase with a parity, or the phase of an own arrival, by its number in
+/// its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Awaited {
     pub object: TermId,
     /// The parity, or the number of the arrival.
     pub phase: TermId,
-    /// Of an own arrival.
+    /// The class of an own arrival.
     pub class: Option<u32>,
 }
 
@@ -334,7 +338,7 @@ impl Awaited {
 pub struct Test {
     pub awaited: Awaited,
     pub location: Location,
-    /// How many events there were before it, and how often lanes had met.
+    /// How many events came before it, and how often lanes had met.
     pub events: u64,
 }
 
@@ -349,40 +353,42 @@ pub struct Arena {
     /// How many loops and unknowns have been numbered.
     pub loops: LoopId,
     pub opaque: u32,
-    /// Where the values of which nothing is known are read from memory, by their numbers.
+    /// Where unknown values are read from memory, by their numbers.
     pub loaded: BTreeMap<u32, Location>,
     /// How many answers of cluster launch control have been numbered.
     pub responses: u32,
     /// How many events there were.
     pub events: u64,
-    /// Whether a test spares a wait that comes behind other events.
+    /// Whether a test spares a wait that stands behind other events.
     pub looked_ahead: bool,
-    /// What waits take for a parity and may be other than 0 and 1.
+    /// Terms that waits use as a parity and that may be other than 0 and 1.
     pub parities: Vec<(TermId, Location)>,
-    /// What is taken for the same number in every lane of a warp, and where.
+    /// Terms that are assumed to be one number in all lanes of a warp, and where.
     pub alike: Vec<(TermId, Location)>,
-    /// Whether lanes are taken to go the same way where memory decides.
+    /// Whether lanes are assumed to take the same path where memory decides.
     pub trusts_memory: bool,
-    /// Words that warps hand over to each other by mbarriers, if that is looked for.
+    /// Words that warps hand over to each other by mbarriers, if these are looked for.
     pub handed: Option<Handed>,
     /// What warps hand over to each other in shared memory.
     pub shared_words: SharedWords,
     /// Loads from global memory of words that nobody writes.
     pub unwritten: Unwritten,
-    /// Where the parameters of 8 bytes begin that are no pointers.
+    /// The places of the parameters of 8 bytes that are no pointers.
     pub wide_sizes: BTreeSet<u32>,
     /// The conditions of branches, and where they are.
     pub branches: Vec<(TermId, Location)>,
-    /// The conditions that decide what is done, also of branches that are left out as both sides do the same.
+    /// The conditions that decide what is executed, also those of branches that are left out
+    /// because both sides do the same.
     pub decided_by: BTreeSet<TermId>,
-    /// What the launch multiplies by where loops change addresses of words of global memory: none where that is a constant.
+    /// What the launch multiplies by in addresses of words of global memory that loops change.
+    /// `None` stands for a constant.
     pub factors: BTreeSet<Option<TermId>>,
     /// Whether accesses to shared memory are followed.
     pub accesses: bool,
-    /// Whether accesses are taken for more than they are, so that what looks like a race may be none.
+    /// Whether accesses are widened, so that what looks like a race may be none.
     pub wider: bool,
-    /// Whether dynamic shared memory is taken to begin at a multiple of 1024 bytes.
+    /// Whether dynamic shared memory is assumed to begin at a multiple of 1024 bytes.
     pub levels: bool,
-    /// A condition that is taken to hold, or to fail.
+    /// A condition that is supposed to hold, or to fail.
     pub given: Option<(TermId, bool)>,
 }

@@ -1,8 +1,9 @@
 //! The trees of all warps, which hand words over to each other.
 //!
-//! What warps store may depend on what they load, so they are walked again until nothing changes ([`crate::recover::shared_words`]).
-//! Where the launch decides what is stored, or how often a barrier is come to before, each case is walked by itself: in a case,
-//! a branch that parameters alone decide goes one way in every warp.
+//! What warps store may depend on what they load. So they are walked again until nothing changes
+//! ([`crate::recover::shared_words`]). The launch may decide what is stored, or how often a warp
+//! has come to a barrier before. Then each case is walked by itself: in a case, every warp takes
+//! the same side of a branch that parameters alone decide.
 
 use crate::ir::Kernel;
 use crate::ir::Location;
@@ -22,10 +23,11 @@ use crate::recover::walk::walk;
 
 const DIFFERS: &str = "what lanes do together depends on what a loop carries and memory decides, which may differ between lanes";
 
-/// How often the warps are walked, each time with the words that they were found to hand over to each other.
+/// How often the warps are walked at most, each time with the words that they were found to hand
+/// over.
 const MOST_WALKS: usize = 6;
 
-/// How many branches are tried of which each side is a case.
+/// How many branches are tried whose sides become cases.
 const MOST_BRANCHES: usize = 4;
 
 /// A warp: the rank of its CTA, its number, and what it does.
@@ -72,7 +74,8 @@ pub fn trees(
     whole
 }
 
-/// What every warp does where a condition of the launch holds, and where it does not.
+/// What every warp does, with one case where a condition of the launch holds, and one where it
+/// fails.
 fn by_cases(
     kernel: &Kernel,
     shape: Shape,
@@ -113,7 +116,8 @@ fn by_cases(
     Ok(both.collect())
 }
 
-/// What every warp does, walked until the words that are handed over do not change any more.
+/// What every warp does. The walk is repeated until the words that are handed over do not change
+/// any more.
 fn settled(
     kernel: &Kernel,
     shape: Shape,
@@ -170,7 +174,7 @@ fn warps(shape: Shape) -> impl Iterator<Item = Place> {
 }
 
 impl Arena {
-    /// Forgets what was noted of the walk before.
+    /// Drops what the walk before has noted.
     fn begin_walk(&mut self) {
         self.parities.clear();
         self.alike.clear();

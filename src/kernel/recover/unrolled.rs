@@ -1,12 +1,15 @@
-//! Undoes loop unrolling: a body that is so many copies of one body becomes that body, in a loop that runs so many times as
-//! often, and the rounds behind the loop that are left over become part of it.
+//! Undoes loop unrolling. If a body consists of several copies of one body, it becomes that body,
+//! in a loop that runs so many times as often. Iterations that are left over behind the loop become
+//! part of it.
 //!
-//! `for i in 0..n / 2 { wait b[0] i % 2; wait b[1] i % 2 } if n % 2 != 0 { wait b[0] n / 2 % 2 }` is
-//! `for i in 0..n { wait b[i % 2] i / 2 % 2 }`.
+//! For example,
+//! `for i in 0..n / 2 { wait b[0] i % 2; wait b[1] i % 2 } if n % 2 != 0 { wait b[0] n / 2 % 2 }`
+//! becomes `for i in 0..n { wait b[i % 2] i / 2 % 2 }`.
 //!
-//! What is guessed for a number of the body is put back in for each copy, and has to be the number there. So the two
-//! texts are the same program. Variables that count rounds move on with each copy then. A body that does the same several
-//! times, or the same to several barriers, is left as it is unless rounds are left over: the author wrote it like that.
+//! Each number of the new body is a guess. It is put back in for each copy, and has to give the
+//! number that stands there. So both texts are the same program. Variables that count rounds then
+//! move on with each copy. A body that does the same several times, or the same to several
+//! barriers, is left as it is unless iterations are left over: the author wrote it like that.
 
 use crate::recover::alike::every;
 use crate::recover::alike::listed;
@@ -25,7 +28,7 @@ use crate::recover::sketch::every_line;
 /// The largest divisor of a remainder whose multiples are tried.
 const MOST_MODULUS: i128 = 256;
 
-/// Rolls up the loops in lines; the ranges are those of the inputs.
+/// Rolls up the loops in lines. `ranges` has the ranges of the inputs.
 pub fn roll(lines: &mut Vec<Line>, ranges: &Ranges) {
     join(lines);
     for block in lines.iter_mut().flat_map(Line::blocks_mut) {
@@ -50,7 +53,7 @@ pub fn roll(lines: &mut Vec<Line>, ranges: &Ranges) {
     }
 }
 
-/// Branches on one condition that follow each other become one.
+/// Joins branches on one condition that follow each other.
 fn join(lines: &mut Vec<Line>) {
     let mut all: Vec<Line> = Vec::new();
     for line in std::mem::take(lines) {
@@ -78,7 +81,7 @@ fn join(lines: &mut Vec<Line>) {
     *lines = all;
 }
 
-/// Whether lines assign what a condition looks at, or end.
+/// Whether lines assign a variable of the condition, or return.
 fn moves(lines: &[Line], condition: &Condition) -> bool {
     let mut found = false;
     every_line(lines, &mut |line| match line {
@@ -92,7 +95,7 @@ fn moves(lines: &[Line], condition: &Condition) -> bool {
     found
 }
 
-/// The variables that the last lines of a body move on by constants, and how many these lines are.
+/// The variables that the last lines of a body move by constants, with their steps.
 fn counted(body: &[Line]) -> Vec<(u32, i128)> {
     let step = |line: &Line| match line {
         Line::Assign { variable, value } => {
@@ -106,8 +109,9 @@ fn counted(body: &[Line]) -> Vec<(u32, i128)> {
     all
 }
 
-/// Loops over one copy of what a body holds several copies of, and whether the copies differ by the index of the loop. Where
-/// they do not, as where a body does the same to two barriers, only rounds that are left over show that it was unrolled.
+/// The loops over one copy that a body of several copies may stand for. Also whether the copies
+/// differ by the index of the loop. If they do not, for example if a body does the same to two
+/// barriers, only iterations that are left over show that it was unrolled.
 fn rolled(line: &Line) -> Vec<(bool, Line)> {
     let Line::For {
         index,
@@ -118,7 +122,7 @@ fn rolled(line: &Line) -> Vec<(bool, Line)> {
     else {
         return Vec::new();
     };
-    // Copies share what counts their rounds, behind the last of them.
+    // The copies share the variables that count their rounds, behind the last copy.
     let counted = counted(body);
     let (copied, _) = body.split_at(body.len() - counted.len());
     let copies = (2..=copied.len())
@@ -184,7 +188,7 @@ fn rolled(line: &Line) -> Vec<(bool, Line)> {
     copies.filter_map(one).collect()
 }
 
-/// The number over the index of the rolled loop that is each of these in its copy.
+/// A number over the index of the rolled loop that gives each of these numbers in its copy.
 fn fit(each: &[&Number], index: u32) -> Option<Number> {
     let copies = i128::try_from(each.len()).ok()?;
     let own = Number::of(Atomic::Index(index));
@@ -202,7 +206,7 @@ fn fit(each: &[&Number], index: u32) -> Option<Number> {
     let difference = |copy: usize| each[copy].minus(each[0])?.as_constant();
     let step = |copy: i128| difference(usize::try_from(copy).ok()?);
     let over = own.divided(copies)?;
-    // What the first copy is, over the index of the rolled loop.
+    // The number of the first copy, over the index of the rolled loop.
     let first =
         each[0].replaced(&|atomic| (*atomic == Atomic::Index(index)).then(|| over.clone()))?;
     let mut guesses = vec![each[0].clone()];
@@ -228,14 +232,15 @@ fn fit(each: &[&Number], index: u32) -> Option<Number> {
         }
     }
     guesses.extend(slowed(each[0], index, copies, None));
-    // Nothing is subtracted where that can be said otherwise.
+    // A number that subtracts nothing is preferred.
     let subtracts = |number: &Number| number.parts.values().any(|factor| *factor < 0);
     guesses.sort_by_key(subtracts);
     guesses.into_iter().find(is).or_else(|| inside(each, index))
 }
 
-/// A number of the first copy that goes on with the rolled loop as the copies do with theirs: the index counts `copies` times as
-/// much there. Below a remainder that is so up to multiples of the divisor.
+/// A guess for a number of the rolled loop, from the one in the first copy. Its index counts
+/// `copies` times as fast as there. Inside of a remainder that is so up to multiples of the
+/// divisor.
 fn slowed(number: &Number, index: u32, copies: i128, modulus: Option<i128>) -> Option<Number> {
     let own = Atomic::Index(index);
     let mut result = Number::constant(number.constant);
@@ -263,7 +268,7 @@ fn slowed(number: &Number, index: u32, copies: i128, modulus: Option<i128>) -> O
     Some(result)
 }
 
-/// The same of what is divided, where all are a quotient or a remainder by one number.
+/// The same for the dividends, if all numbers are a quotient or a remainder by one number.
 fn inside(each: &[&Number], index: u32) -> Option<Number> {
     let parts: Option<Vec<_>> = each
         .iter()
@@ -299,7 +304,7 @@ fn inside(each: &[&Number], index: u32) -> Option<Number> {
     number.times(*factor)?.plus(&Number::constant(constant))
 }
 
-/// A loop together with the rounds that it leaves over.
+/// A loop joined with the iterations that it leaves over.
 fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
     let Line::For {
         index,
@@ -317,7 +322,7 @@ fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
         });
         copy
     };
-    // `count` is `d * (x / d)` and more: behind it come `x % d` rounds.
+    // If `count` is `d * (x / d)` and more, `x % d` rounds come behind it.
     count.parts.iter().find_map(|(part, factor)| {
         let Atomic::Quotient(inner, divisor) = part else {
             return None;
@@ -327,13 +332,14 @@ fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
         }
         let others = count.minus(&Number::of(part.clone()).times(*factor)?)?;
         let whole = others.plus(inner)?;
-        // Below 0 there are no rounds, but there is a remainder.
+        // Below 0 there are no iterations, but there is a remainder.
         let is_natural = |number: &Number| {
             let range = number.range(&|atomic| ranges.get(atomic).copied());
             range.is_some_and(|(least, _)| least >= 0)
         };
-        // What else counts may be less than 0, as in `2 * (n / 2) - 6000`. Where it is a multiple of the divisor, the rounds
-        // of the loop are so many as go into the whole count, and are 0 or more if that is.
+        // The other parts of the count may be negative, as in `2 * (n / 2) - 6000`. If they are a
+        // multiple of the divisor, the loop has as many iterations as go into the whole count.
+        // These are not negative if the whole count is not.
         let of_divisor = |factor: &i128| factor % divisor == 0;
         let goes_in = of_divisor(&others.constant) && others.parts.values().all(of_divisor);
         let counts = is_natural(count) || goes_in && is_natural(&whole);
@@ -382,8 +388,9 @@ fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
     })
 }
 
-/// Whether each of fewer than `divisor` rounds of a loop is what comes behind so many rounds of another one. Of one round it is known
-/// which it is: for `j < 4`, `j / 2` is `(4 * (n / 4) + j) / 2 % 2`.
+/// Whether each of fewer than `divisor` iterations of a loop does what comes behind `count`
+/// iterations of another one. Each is compared with its number put in: for `j < 4`, `j / 2` is
+/// `(4 * (n / 4) + j) / 2 % 2`.
 fn each_round(
     round: &dyn Fn(&Number) -> Vec<Line>,
     count: &Number,
@@ -401,7 +408,7 @@ fn each_round(
     })
 }
 
-/// Whether a condition says that a number that is 0 or 1 is 1.
+/// Whether a condition on a number that is 0 or 1 says that it is 1.
 pub fn is_odd(condition: &Condition, bit: &Number) -> bool {
     let one_less = bit.minus(&Number::constant(1));
     match condition {

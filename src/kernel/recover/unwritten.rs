@@ -1,9 +1,10 @@
-//! Words of global memory that nobody writes while the kernel runs: numbers of the launch, as parameters are.
+//! Words of global memory that nobody writes while the kernel runs. They are numbers of the launch,
+//! as parameters are.
 //!
-//! In `n = lengths[blockIdx.x]`, the length is read by an ordinary load from memory that begins with a parameter, and the
-//! kernel writes to memory that begins with other parameters only. Then the word at an address that the launch determines is one
-//! number, for whoever reads it and whenever. That nobody else writes it, and that different parameters point to
-//! different memory, is printed.
+//! For example, `n = lengths[blockIdx.x]` is an ordinary load through one parameter, and the kernel
+//! writes only through others. Then the word at an address that the launch determines is one
+//! number, whoever reads it and whenever. It is assumed, and printed, that nobody else writes it,
+//! and that different parameters point to different memory.
 //!
 //! Loads that are volatile, atomic or acquire expect others to write and are not taken for this, nor are those with `.cv`.
 
@@ -30,13 +31,13 @@ const ELSEWHERE: &str = "stores and copies to addresses in global memory that ar
 /// Loads of words that the kernel does not write.
 #[derive(Debug, Clone, Default)]
 pub struct Unwritten {
-    /// Their blocks, and their places in them.
+    /// The loads: their blocks, and their places in them.
     pub loads: BTreeSet<(BlockId, u32)>,
-    /// Where the parameters begin that they read behind.
+    /// The places of the parameters that they read through.
     pub pointers: BTreeSet<u32>,
     /// Whether the kernel writes to global memory.
     writes: bool,
-    /// Whether it does so at an address that is not followed.
+    /// Whether it writes at an address that is not followed.
     elsewhere: bool,
 }
 
@@ -75,7 +76,7 @@ impl Unwritten {
         unwritten
     }
 
-    /// What is taken for granted where such words matter.
+    /// Assumed where such words matter.
     pub fn assumptions(&self) -> impl Iterator<Item = &'static str> {
         let apart = self.writes.then_some(APART);
         let elsewhere = self.elsewhere.then_some(ELSEWHERE);

@@ -1,21 +1,16 @@
-//! Waits for multiplications that the warp has waited for before, where a tile has none.
+//! Waits for multiplications that the warp has waited for before, at the end of a tile that has
+//! none.
 //!
 //! ```text
-//! for tile in 0..tiles { for k in 0..n { arrive bar[r % 2]; r = r + 1 }  wait bar[(r + 1) % 2] ((r + 1) / 2 + 1) % 2 }
+//! for tile in 0..tiles {
+//!     for k in 0..n { arrive bar[r % 2]; r = r + 1 }
+//!     wait bar[(r + 1) % 2] ((r + 1) / 2 + 1) % 2
+//! }
 //! ```
 //!
-//! At the end of a tile a warp waits until its multiplications are done ([`crate::recover::warpgroups`]). If `n` is 0, it waits once
-//! more for what it has waited for at the end of the tile before. That ends at once, so it is written as `if n >= 1 { wait .. }`.
-//!
-//! Why it ends at once: the wait stands once in each round of a loop, and says what it waits for by variables. These are moved in front
-//! of it, in loops inside of that loop, and nowhere behind it. So do all arrivals of the warp at the ring. Where none of those
-//! loops runs, the wait is for the same phase of the same mbarrier as the round before, and the warp has arrived nowhere since.
-//! It had come past that wait when it had not yet arrived for the phase behind it: there are at least as many mbarriers as
-//! groups in flight, of which the one that is waited for is one. That phase takes one arrival of each of the four warps. So it is
-//! not complete, and the wait for the phase before it ends at once.
-//!
-//! In the first round there is none before. There the warp must not have arrived at the ring at all, and the wait must be for
-//! parity 1, which a new mbarrier takes as complete.
+//! At the end of a tile a warp waits until its multiplications are done
+//! ([`crate::recover::warpgroups`]). If `n` is 0, it waits once more for what it has waited for at
+//! the end of the tile before. That ends at once, so it is written as `if n >= 1 { wait .. }`.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -32,7 +27,7 @@ use crate::recover::sketch::assigned;
 use crate::recover::sketch::every_line;
 use crate::recover::sketch::returns;
 
-/// Writes such waits as waits under a condition.
+/// Puts such waits under a condition.
 pub fn without_waited(roles: &mut [Role], ring: VariableId, ranges: &Ranges) {
     for role in roles {
         let mut before = Before::default();
@@ -40,10 +35,10 @@ pub fn without_waited(roles: &mut [Role], ring: VariableId, ranges: &Ranges) {
     }
 }
 
-/// What is known in front of a line that no loop is around.
+/// What is known in front of a line that is in no loop.
 #[derive(Default, Clone)]
 struct Before {
-    /// Variables that have a number.
+    /// Variables with a constant value.
     known: BTreeMap<u32, Number>,
     has_arrived: bool,
 }
@@ -90,7 +85,7 @@ impl Before {
         }
     }
 
-    /// Conditions the waits in the body of a loop that runs once.
+    /// Puts the waits in the body of a loop under conditions. The loop itself is in no other loop.
     fn condition_waits(&self, index: u32, body: &mut [Line], ring: VariableId, ranges: &Ranges) {
         if returns(body) {
             return;
@@ -112,7 +107,21 @@ impl Before {
         }
     }
 
-    /// Under which condition a wait of a body is not for what the round before has waited for.
+    /// The condition under which a wait of a body is not for what the iteration before has waited
+    /// for.
+    ///
+    /// If the condition fails, the wait ends at once, for this reason. The wait stands once in each
+    /// iteration, and variables say what it waits for. These variables move in front of it, in
+    /// loops inside of that loop, and nowhere behind it. The same holds for all arrivals of the
+    /// warp at the ring. If none of those loops runs, the wait is for the same phase of the same
+    /// mbarrier as in the iteration before, and the warp has arrived nowhere since. When it passed
+    /// that wait, it had not yet arrived for the phase behind: there are at least as many mbarriers
+    /// as groups in flight, and the one that is waited for is one of them. That phase takes one
+    /// arrival of each of the four warps. So it is not complete, and the wait for the phase before
+    /// it ends at once.
+    ///
+    /// The first iteration has none before. There the warp must not have arrived at the ring at
+    /// all. The wait has to be for parity 1, which a new mbarrier takes as complete.
     fn needed(
         &self,
         index: u32,
@@ -175,7 +184,7 @@ impl Before {
     }
 }
 
-/// Whether a line, or one inside of it, arrives at a ring.
+/// Whether a line, or a line inside of it, arrives at a ring.
 fn arrives(line: &Line, ring: VariableId) -> bool {
     let mut found = false;
     every_line(std::slice::from_ref(line), &mut |line| {

@@ -1,16 +1,16 @@
 //! Multiplications of a warpgroup as phases of mbarriers.
 //!
-//! `wgmma.mma_async` is one operation of the four warps of a warpgroup, so it is not done before each of them has issued it.
-//! A warp that comes past `wgmma.wait_group n` therefore knows that the other three have issued all groups but the last `n`.
+//! `wgmma.mma_async` is one operation of the four warps of a warpgroup, so it is not done before
+//! each of them has issued it. A warp that passes `wgmma.wait_group n` therefore knows that the
+//! other three have issued all groups but the last `n`.
 //!
-//! The groups of a warpgroup are numbered as they are closed by `wgmma.commit_group`, in a register of their own. Each is
-//! one phase of an mbarrier at which the four warps arrive when they close it. These mbarriers are a ring of at least as
-//! many as there are groups in flight at once. So the group that had the place before has been waited for, no phase is
-//! missed, and no wait is lapped. A wait for a group before the first looks for the phase before the first, which
-//! mbarriers take as completed. As groups are done in order, `wgmma.wait_group n` waits for all that may be in flight but the
-//! last `n`, one after the other.
-//!
-//! This is written into the kernel itself, so recovery and interpreter read one text.
+//! To say so, the kernel is rewritten, for recovery and interpreter alike. A new register numbers
+//! the groups of a warpgroup as `wgmma.commit_group` closes them. Each group is one phase of an
+//! mbarrier, at which the four warps arrive when they close it. These mbarriers are a ring of at
+//! least as many as there are groups in flight at once. So the group that used the mbarrier before
+//! has been waited for, no phase is missed, and no wait is lapped. Groups are done in order, so
+//! `wgmma.wait_group n` waits for all groups that may be in flight but the last `n`, one after the
+//! other.
 //!
 //! Source: PTX ISA, "wgmma.mma_async", "wgmma.commit_group", "wgmma.wait_group".
 
@@ -52,9 +52,10 @@ const SIZE: u32 = 8;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Flight {
     reached: bool,
-    /// Groups in flight, at most; more than [`MOST`] stand for any number.
+    /// The most groups in flight. More than [`MOST`] stand for any number.
     groups: u32,
-    /// Whether multiplications may have been issued since the last group was closed, and whether none may have been.
+    /// Whether multiplications may have been issued since the last group was closed. `closed`:
+    /// whether none may have been.
     open: bool,
     closed: bool,
 }
@@ -75,12 +76,12 @@ impl Flight {
     }
 }
 
-/// What an operation is about.
+/// What an operation does to groups.
 enum Step {
     Multiply,
     Commit,
     Wait(u32),
-    /// Other warps may be waited for.
+    /// It may wait for other warps.
     Blocks,
 }
 
@@ -130,10 +131,10 @@ fn refused(reason: &str, operation: &Operation) -> Obstacle {
     }
 }
 
-/// What is taken for granted where multiplications stand in a loop that might make no trip.
+/// Assumed if multiplications stand in a loop that may have no iteration.
 const FILLED: &str = "a group of multiplications that is closed holds at least one";
 
-/// A kernel with groups of multiplications as phases, and what is taken for granted.
+/// A kernel with groups of multiplications as phases, and the assumption that this needs.
 #[derive(Debug)]
 pub struct Phased {
     pub kernel: Kernel,
@@ -142,7 +143,7 @@ pub struct Phased {
     pub assumption: Option<&'static str>,
 }
 
-/// The kernel with groups of multiplications as phases; none where nobody waits for one.
+/// The kernel with groups of multiplications as phases, or `None` if nobody waits for one.
 pub fn with_phases(kernel: &Kernel, shape: Shape) -> Result<Option<Phased>, Obstacle> {
     let mut waits = false;
     for operation in kernel.blocks.iter().flat_map(|block| &block.operations) {
@@ -187,7 +188,7 @@ pub fn with_phases(kernel: &Kernel, shape: Shape) -> Result<Option<Phased>, Obst
     }))
 }
 
-/// Refuses what the numbering does not hold for.
+/// Refuses what the numbering does not cover.
 fn check(flight: &Flight, operation: &Operation) -> Result<(), Obstacle> {
     if !flight.reached {
         return Ok(());
@@ -251,10 +252,10 @@ pub(super) fn flights(kernel: &Kernel) -> Result<Vec<Flight>, Obstacle> {
     Ok(before)
 }
 
-/// The loops that come back a few times at most, and how many groups all of these rounds close.
+/// The loops with few iterations, and how many groups all of these iterations close.
 struct Rounds {
     loops: Loops,
-    /// For each loop; none where no number is known.
+    /// For each loop. `None` if the number is not known.
     closed: Vec<Option<u32>>,
 }
 
@@ -286,8 +287,8 @@ impl Rounds {
         Ok(Self { loops, closed })
     }
 
-    /// How many groups are in flight at the beginning of this block at most, if it is the header of such a loop: those with which
-    /// control enters the loop, and those that its rounds close.
+    /// The most groups in flight at the beginning of this block, if it is the header of such a
+    /// loop: those with which control enters the loop, and those that its iterations close.
     fn most(&self, header: BlockId, graph: &Graph, behind: &[Flight]) -> Option<u32> {
         let id = self.loops.headed_by(header)?;
         let each = self.loops.get(id)?;
@@ -321,13 +322,14 @@ fn computed(
     }
 }
 
-/// Registers that are new, and the ring.
+/// The ring, and the registers that are added.
 struct Change<'a> {
     kernel: &'a mut Kernel,
     shape: Shape,
     places: u32,
     ring: VariableId,
-    /// The address of the ring of this warpgroup, whether this is the first lane, and the groups closed so far.
+    /// The address of this warpgroup's ring, whether this is the first lane of its warp, and the
+    /// number of groups closed so far.
     base: RegisterId,
     leads: RegisterId,
     closed: RegisterId,
@@ -413,7 +415,8 @@ impl<'a> Change<'a> {
         Operand::Register(result)
     }
 
-    /// At the beginning: which ring is this thread's, whether it leads its warp, and that no group is closed.
+    /// At the beginning of the kernel: which ring is this thread's, whether it leads its warp, and
+    /// that no group is closed.
     fn prelude(&mut self, out: &mut Vec<Operation>) {
         let none = Location::default();
         let constant = |n: u32| Operand::Constant(u128::from(n));
@@ -477,7 +480,7 @@ impl<'a> Change<'a> {
         )
     }
 
-    /// The warp has issued a group.
+    /// Notes that the warp has issued a group.
     fn close(&mut self, commit: &Operation, out: &mut Vec<Operation>) {
         let at = &commit.location;
         let closed = Operand::Register(self.closed);
@@ -504,7 +507,8 @@ impl<'a> Change<'a> {
         out.push(computed(self.closed, Compute::Add, next, at));
     }
 
-    /// The last group but so many is waited for.
+    /// Waits for the last group but `left`. A group before the first has the phase before the
+    /// first, which mbarriers take as completed.
     fn wait(&mut self, left: u32, wait: &Operation, out: &mut Vec<Operation>) {
         let at = &wait.location;
         let constant = |n: u32| Operand::Constant(u128::from(n));
@@ -520,7 +524,7 @@ impl<'a> Change<'a> {
             kind: OperationKind::Synchronization(Synchronization::MbarrierWait {
                 address,
                 token: Token::Parity(parity),
-                // What was multiplied is there behind it.
+                // Behind the wait, the results are there.
                 order: MemoryOrder::Acquire,
                 scope: Scope::Cta,
             }),

@@ -42,7 +42,7 @@ use crate::recover::written::written_condition;
 use crate::recover::written_data;
 use crate::recover::written_grid;
 
-/// How inputs, indices and variables are called in a role.
+/// The names of inputs, indices and variables in a role.
 struct Called<'a> {
     inputs: &'a Inputs,
     grid: Option<&'a Grid>,
@@ -75,20 +75,21 @@ struct Writer<'a> {
     families: Families,
     family_names: Vec<String>,
     text: String,
-    /// Where in the text lines of statements begin, and the lines of the kernel behind these.
+    /// Where the lines of statements begin in the text, with the lines of the kernel behind them.
     behind: Vec<(usize, u32)>,
 }
 
 /// A protocol as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// It.
+    /// The text itself.
     pub text: String,
-    /// For each line of it, the line of the kernel's text behind it, from 1, where it is a statement.
+    /// For each of its lines that is a statement, the line of the kernel's text behind it, counted
+    /// from 1.
     pub lines: Vec<Option<u32>>,
 }
 
-/// Writes a protocol. `checked` says in a line how far it was compared with the kernel.
+/// Writes a protocol. `checked` is a line that says how far it was compared with the kernel.
 pub fn text(
     kernel: &Kernel,
     shape: Shape,
@@ -345,7 +346,7 @@ impl Writer<'_> {
         self.pools();
     }
 
-    /// What is taken for granted of registers.
+    /// The assumptions about registers.
     fn registers(&mut self) {
         let line = match self.registers.counted {
             Counted::Still => return,
@@ -561,7 +562,7 @@ impl Writer<'_> {
         ))
     }
 
-    /// Of how many arrivals one in the text is.
+    /// How many arrivals of the kernel make one in the text.
     fn unit(&self, object: &Object, range: &dyn Fn(&Atomic) -> Option<Range>) -> i128 {
         let family = self.families.of(object, range);
         family.map_or(1, |family| self.families.all[family].unit)
@@ -579,7 +580,7 @@ impl Writer<'_> {
         let word_of =
             |word: &Word| written_grid::word(self.names.grid, word, &self.names, location);
         Ok(Some(match action {
-            // What nobody uses is not declared.
+            // An mbarrier that nobody uses is not declared.
             Action::Init { object: at, .. } if self.families.of(at, range).is_none() => {
                 return Ok(None);
             }
@@ -676,7 +677,7 @@ impl Writer<'_> {
     }
 }
 
-/// Without parentheses around the whole.
+/// The text without parentheses around the whole.
 pub fn unwrapped(text: &str) -> &str {
     let Some(inner) = text
         .strip_prefix('(')

@@ -104,7 +104,7 @@ pub fn written_condition(condition: &Condition, names: &dyn Names) -> String {
     }
 }
 
-/// The entry that a condition is about alone, and whether the condition holds where it is 1.
+/// The entry that a condition consists of, and whether the condition holds if the entry is 1.
 fn entry(condition: &Condition) -> Option<(&Atomic, bool)> {
     let (number, zero) = match condition {
         Condition::Zero(number) => (number, true),

@@ -18,7 +18,8 @@ use crate::recover::write::unwrapped;
 use crate::recover::written::Names;
 use crate::recover::written::written;
 
-/// The buffers that roles touch. Fences, orders and scopes are not written, so that nothing must follow from their absence.
+/// The buffers that roles touch. Fences, orders and scopes are not written, so nothing may be
+/// concluded from their absence.
 pub fn buffers(roles: &[Role]) -> String {
     let mut all: BTreeSet<(&str, i128, i128)> = BTreeSet::new();
     for role in roles {
@@ -48,7 +49,8 @@ fn bracketed(parts: Vec<String>) -> String {
     }
 }
 
-/// The mbarrier that a copy to these elements tells when they are written. The copy stands in the next line.
+/// The mbarrier that a copy to these elements signals when they are written. The copy stands in the
+/// next line.
 pub fn told<'l>(
     elements: &[Element],
     access: Access,

@@ -1,29 +1,18 @@
-//! Words that a warp hands over to others in shared memory by two rings of mbarriers, and loops that go on as they say.
+//! Words that a warp hands over to others in shared memory, by two rings of mbarriers. They control
+//! how often loops run.
 //!
 //! ```text
 //! warp 0: loop { wait empty[i % S] (i / S + 1) % 2; word[i % S] = ...; arrive full[i % S]; ... }
-//! warp 1: loop { ...; wait full[i % S] i / S % 2; more = word[i % S]; arrive empty[i % S]; if !more { break } }
+//! warp 1: loop { ...; wait full[i % S] i / S % 2; more = word[i % S]; arrive empty[i % S]
+//!                if !more { break } }
 //! ```
 //!
-//! What the words are need not be known: every warp that reads them in the i-th round reads what was stored in the i-th round.
-//! So loops that go on while a word says so run equally often, which is one unknown of all warps.
+//! The words themselves need not be known. Every warp that reads them in the i-th round reads what
+//! was stored in the i-th round ([`check`]). So loops that go on while a word says so run equally
+//! often. How often is one unknown of all warps.
 //!
-//! That each reads the word of its round is shown on the lowered lines. Let i = S * q + s. Suppose that up to some moment all
-//! have read what they should; then they did what the lines say.
-//!
-//! - Who reads in round i has waited for the phases 0 to q of `full[s]`, in turn. So q + 1 phases of it are complete: as many as
-//!   that, or one more than q of the same parity. Only the writer arrives at `full`, in each round as often as a phase
-//!   takes, behind its stores. So it has stored in round i.
-//! - Before the writer stores in round i + S, it has waited for the phases 0 to q of `empty[s]`, in turn. So q + 1 phases of it
-//!   are complete. All who arrive at `empty` do so behind a wait for the phase of their round of `full`. As the writer has not yet
-//!   arrived in round i + S, none of them has arrived there more often than in q + 1 rounds. Together they arrive in a round no more
-//!   often than a phase takes. So each has arrived as often as in q + 1 rounds, and who reads does so behind its reading.
-//! - Nobody else stores to these bytes.
-//!
-//! So the first load that reads something else does not exist.
-//!
-//! Arrivals release and waits acquire; where lanes of a warp read or write and others arrive, all lanes come together in
-//! between. Stores whose address depends on the thread, copies and atomic operations are taken to go elsewhere.
+//! Stores whose address depends on the thread, copies and atomic operations are assumed to go
+//! elsewhere.
 
 mod order;
 
@@ -47,7 +36,7 @@ use crate::recover::tree::LoopId;
 pub use order::check;
 pub use order::take_out;
 
-/// What is taken for granted where loops go on as words say that are handed over.
+/// Assumed if words that are handed over control loops.
 pub const ASSUMPTIONS: [&str; 2] = [
     "words of shared memory that a warp hands over by mbarriers are written where it does so only: no copy, no atomic operation, and no \
      store to a place that depends on the thread, reaches them",
@@ -60,7 +49,7 @@ pub type Place = (BlockId, u32, u32);
 /// What is looked for, and what was found.
 #[derive(Debug, Default)]
 pub struct Handed {
-    /// Stores of which the address is the same for all threads.
+    /// Stores with an address that is the same for all threads.
     pub stores: BTreeSet<(BlockId, u32)>,
     /// The loads, by their numbers.
     pub loads: Vec<Load>,
@@ -78,12 +67,12 @@ pub struct Load {
     pub around: Option<(LoopId, BlockId)>,
 }
 
-/// A load by what does not change where operations other than loads are put in between: its block, the header of the loop around it, which of the
-/// block's loads it is, and which of its results.
+/// A load, named by what does not change when other operations are inserted: its block, the header
+/// of the loop around it, which of the block's loads it is, and which of its results.
 type Named = (BlockId, BlockId, usize, u32);
 
-/// The loads that read words of which `check` has shown that all warps read them in turn, with the input that says how many
-/// ask for more.
+/// The loads of words that all warps read in turn, as `check` has shown. Each has the input that
+/// says how many words ask for more.
 #[derive(Debug, Default)]
 pub struct InTurn {
     of: BTreeMap<((u32, u32), Named), u32>,
@@ -106,7 +95,7 @@ impl InTurn {
         self.of.is_empty()
     }
 
-    /// Whether two warps read the same words by the same load, in equal rounds of its loop.
+    /// Whether two warps read the same words by the same load, in equal iterations of its loop.
     pub fn are_alike(&self, kernel: &Kernel, a: &Load, b: &Load) -> bool {
         let input = |load: &Load| self.of.get(&(load.by, load.named(kernel)?));
         a.named(kernel) == b.named(kernel)
@@ -126,20 +115,21 @@ impl Load {
     }
 }
 
-/// A loop of a role that goes on as a word says.
+/// A loop of a role that a word controls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ByHanded {
     pub in_loop: LoopId,
     /// The number of the load.
     pub load: u32,
-    /// What says how often the loop goes on.
+    /// The input that says how often the loop goes on.
     pub input: u32,
-    /// Words with which it goes on, and ends.
+    /// The word with which it goes on, and the one with which it ends.
     pub words: (u64, u64),
 }
 
 impl Handed {
-    /// Of a kernel whose waits acquire, and that writes to shared memory by stores and copies, or at addresses of the thread.
+    /// For a kernel whose waits acquire, and that writes to shared memory only by stores and
+    /// copies, or at addresses that depend on the thread.
     pub fn new(kernel: &Kernel) -> Option<Self> {
         let operations = || {
             let blocks = (0..).map(BlockId).zip(&kernel.blocks);
@@ -160,11 +150,11 @@ impl Handed {
             return None;
         }
         let definitions = definitions(kernel);
-        // What writes otherwise at an address that is the same for all threads may be a word's.
+        // Any other write at an address that is the same for all threads may be to a word.
         let otherwise = operations().any(|(_, operation)| {
             let known = match &operation.kind {
                 OperationKind::Store { .. } => true,
-                // Copies are taken to go elsewhere. `st.async` stores one word, as a store does.
+                // Copies are assumed to go elsewhere. `st.async` stores one word, as a store does.
                 OperationKind::Synchronization(one) => {
                     !matches!(one, Synchronization::StoreAsync { .. })
                 }
@@ -215,7 +205,8 @@ fn is_of_shared(
     }
 }
 
-/// Whether an address is computed from the number of the thread, or from what memory or lanes of the warp say.
+/// Whether an address is computed from the number of the thread, from memory, or from what lanes of
+/// the warp exchange.
 fn depends_on_thread(
     kernel: &Kernel,
     definitions: &[Vec<(usize, usize)>],

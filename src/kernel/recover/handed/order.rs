@@ -1,4 +1,4 @@
-//! Whether the rings of mbarriers order what is stored and what is read: see [`super`] for the argument.
+//! Whether the rings of mbarriers order what is stored and what is read.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use crate::recover::tree::LoopId;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-/// Equal places at equal distances, which rounds take in turn.
+/// Places of equal size at equal distances, which successive rounds use in turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Ring {
     rank: u32,
@@ -32,7 +32,7 @@ struct Ring {
 }
 
 impl Ring {
-    /// The ring of which an object is the one of round `index`.
+    /// The ring whose place of round `index` is this object.
     fn of(object: &Object, index: LoopId) -> Option<Self> {
         let mut parts = object.offset.parts.iter();
         let (distance, stages) = match (parts.next(), parts.next()) {
@@ -53,14 +53,14 @@ impl Ring {
         })
     }
 
-    /// Its bytes, each of whose places has so many: first and last.
+    /// Its first and its last byte, if each place has `each` bytes.
     fn bytes(&self, each: i128) -> Option<Range> {
         let last = self.distance.checked_mul(self.stages.checked_sub(1)?)?;
         let end = self.first.checked_add(last)?.checked_add(each)?;
         Some((self.first, end.checked_sub(1)?))
     }
 
-    /// The parity of the phase of round `index`, with so many phases more.
+    /// The parity of the phase of round `index`, or of `more` phases later.
     fn parity(&self, index: LoopId, more: i128) -> Option<Number> {
         let round = Number::of(Atomic::Index(index)).divided(self.stages)?;
         round.plus(&Number::constant(more))?.remainder(2)
@@ -73,29 +73,47 @@ type Program = (u32, u32, Vec<Line>);
 /// Bytes of an mbarrier.
 const MBARRIER: i128 = 8;
 
-/// The body of a loop that runs once.
+/// The body of a loop that is itself in no loop.
 struct Body<'l> {
     index: LoopId,
     /// The lines of the body, in their order.
     lines: &'l [Line],
 }
 
-/// Where a role does something.
+/// Where a role does something that is asked for.
 enum Found<'l> {
     Nowhere,
-    /// In each round of one loop.
+    /// In each iteration of one loop.
     Once(Body<'l>),
     Elsewhere(Location),
 }
 
 struct Checker<'p> {
     programs: &'p [Program],
-    /// Of each program, the counts of its loops.
+    /// For each program, the counts of its loops.
     counts: Vec<BTreeMap<u32, Number>>,
     inputs: &'p Inputs,
 }
 
-/// Shows that the loops which words decide about read the words of their rounds. Refuses them otherwise.
+/// Shows that loops which words control read the words of their rounds. Refuses them otherwise.
+///
+/// The argument is about the lowered lines. Let i = S * q + s. Suppose that up to some moment every
+/// read gave the word of its round. Then all warps did what the lines say.
+///
+/// - A warp that reads in round i has waited for the phases 0 to q of `full[s]`, in turn. So at
+///   least q + 1 of its phases are complete: a wait for a parity passes only then. Only the writer
+///   arrives at `full`, in each round as often as a phase takes, and behind its stores. So it has
+///   stored in round i.
+/// - Before the writer stores in round i + S, it has waited for the phases 0 to q of `empty[s]`, in
+///   turn. So q + 1 of its phases are complete. All who arrive at `empty` do so behind a wait for
+///   the phase of their round of `full`. The writer has not yet arrived in round i + S, so none of
+///   them has arrived there in more than q + 1 rounds. Together they arrive in a round no more
+///   often than a phase takes. So each has arrived in q + 1 rounds, and a reader arrives behind its
+///   read.
+/// - Nobody else stores to these bytes.
+///
+/// So there is no first load that reads something else. Arrivals release and waits acquire. If some
+/// lanes of a warp read or write and others arrive, all lanes come together in between.
 pub fn check(programs: &[Program], inputs: &Inputs) -> Result<bool, Obstacle> {
     if inputs.by_handed.is_empty() {
         return Ok(false);
@@ -112,7 +130,7 @@ pub fn check(programs: &[Program], inputs: &Inputs) -> Result<bool, Obstacle> {
     Ok(true)
 }
 
-/// Takes the marks out of lines.
+/// Removes the marks from lines.
 pub fn take_out(lines: &mut Vec<Line>) {
     lines.retain(|line| {
         !matches!(
@@ -129,7 +147,8 @@ pub fn take_out(lines: &mut Vec<Line>) {
 }
 
 impl Checker<'_> {
-    /// All loads that one input stands for read the words of one ring, each in its rounds.
+    /// Checks that all loads that one input stands for read the words of one ring, each in its
+    /// rounds.
     fn sequence(&self, input: u32) -> Result<(), Obstacle> {
         let loads: Vec<u32> = self
             .inputs
@@ -336,7 +355,7 @@ impl Checker<'_> {
                 Found::Nowhere => {}
                 Found::Elsewhere(location) => return refuse(EARLY, &location),
                 Found::Once(body) => {
-                    // What is read in another loop is read behind no wait of this one.
+                    // A read in another loop has no wait of this one before it.
                     match found(lines, is_read) {
                         Found::Nowhere => {}
                         Found::Once(reads) if reads.index == body.index => {}
@@ -372,7 +391,8 @@ impl Checker<'_> {
         }
     }
 
-    /// How many arrivals a phase of the mbarriers of a ring takes. Each of them begins once and does not end.
+    /// How many arrivals a phase of the mbarriers of a ring takes. Each mbarrier has to begin once
+    /// and must not end.
     fn arrivals_of_phase(&self, ring: &Ring) -> Result<i128, Obstacle> {
         const LIVES: &str = "mbarriers that hand a word over in shared memory do not begin once each, with one number of arrivals";
         let mut begun: BTreeMap<i128, i128> = BTreeMap::new();
@@ -423,7 +443,8 @@ impl Checker<'_> {
             .is_none_or(|range| self.overlaps(at, object, MBARRIER, ring, range))
     }
 
-    /// Whether so many bytes at a place may be some of a ring, which has these.
+    /// Whether `bytes` bytes at a place may be among those of a ring, which has the bytes in
+    /// `range`.
     fn overlaps(&self, at: usize, object: &Object, bytes: i128, ring: &Ring, range: Range) -> bool {
         if (object.rank, object.variable) != (ring.rank, ring.variable) {
             return false;
@@ -436,7 +457,7 @@ impl Checker<'_> {
     }
 }
 
-/// Who hands a word over, and by what.
+/// The two rings that hand a word over, and the programs that write and read it.
 struct Sides<'s> {
     full: &'s Ring,
     empty: &'s Ring,
@@ -451,7 +472,8 @@ fn obstacle(reason: &str, location: &Location) -> Obstacle {
     }
 }
 
-/// The ring for whose phase of this round an action waits, with so many phases more.
+/// The ring whose phase of this round an action waits for, or the phase that is `more` phases
+/// later.
 fn waited(action: &Action, index: LoopId, stages: i128, more: i128) -> Option<Ring> {
     let Action::Wait { object, parity } = action else {
         return None;
@@ -460,7 +482,7 @@ fn waited(action: &Action, index: LoopId, stages: i128, more: i128) -> Option<Ri
     (ring.parity(index, more).as_ref() == Some(parity)).then_some(ring)
 }
 
-/// How many arrivals an action makes at a ring in its round, if it is nothing else.
+/// How many arrivals an action makes at a ring in its round. `None` if it does anything else.
 fn counted(action: &Action, ring: &Ring, index: LoopId) -> Option<i128> {
     let Action::Arrive { object, count } = action else {
         return None;
@@ -469,7 +491,7 @@ fn counted(action: &Action, ring: &Ring, index: LoopId) -> Option<i128> {
     count.as_constant().filter(|count| *count > 0)
 }
 
-/// Whether lanes may come to the arrival of line `last` before others have done what line `first` says.
+/// Whether lanes may come to the arrival in line `last` before others have executed line `first`.
 fn ahead(lines: &[Line], first: usize, last: usize) -> bool {
     let between = lines.get(first..last).unwrap_or(lines);
     actions(between).any(|(_, action, _)| *action == Action::Ahead)
@@ -482,7 +504,8 @@ fn place_of(lines: &[Line], at: usize) -> Location {
     }
 }
 
-/// The actions of a block, with the numbers of their lines. Not those inside of loops and branches.
+/// The actions of a block, with the numbers of their lines. Actions inside of loops and branches
+/// are left out.
 fn actions(lines: &[Line]) -> impl Iterator<Item = (usize, &Action, &Location)> {
     lines
         .iter()
@@ -493,7 +516,8 @@ fn actions(lines: &[Line]) -> impl Iterator<Item = (usize, &Action, &Location)> 
         })
 }
 
-/// Where a role does what is asked for: in each round of a loop that runs once, and nowhere else.
+/// Where a role does what is asked for: in each iteration of a loop that is in no other loop, or
+/// elsewhere.
 fn found<'l>(lines: &'l [Line], wanted: &dyn Fn(&Action) -> bool) -> Found<'l> {
     let mut place = None;
     each(lines, &mut |action, location| {
@@ -513,7 +537,8 @@ fn found<'l>(lines: &'l [Line], wanted: &dyn Fn(&Action) -> bool) -> Found<'l> {
     }
 }
 
-/// The loops in whose bodies something is done, but not in loops and branches inside of them.
+/// The loops whose bodies do something that is asked for, other than in loops and branches inside
+/// of them.
 fn loops<'l>(
     lines: &'l [Line],
     wanted: &dyn Fn(&Action) -> bool,

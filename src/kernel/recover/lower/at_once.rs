@@ -1,4 +1,4 @@
-//! Changes of variables that a text has to do one after the other.
+//! Changes of variables that happen at once, written one after the other.
 
 use crate::recover::alike::every;
 use crate::recover::number::Atomic;

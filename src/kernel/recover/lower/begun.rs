@@ -1,8 +1,9 @@
-//! Rings that are gone through a second time: what gives the slots of a tile back begins where the tile has begun, while the state that
-//! the tile began with has moved on.
+//! Rings that are gone through a second time. For example, the loop that gives the slots of a tile
+//! back begins with the state that the ring had where the tile began. By then, the state of the
+//! ring has moved on.
 //!
-//! What the state was is kept in a variable that is assigned when an iteration of the loop around begins, and by nothing else. A phi of
-//! that loop does not change before the next iteration.
+//! The earlier state is kept in a variable. It is assigned when an iteration of the loop around
+//! begins, and nowhere else. A phi of that loop does not change before the next iteration.
 
 use super::Carrier;
 use super::Lowerer;
@@ -13,7 +14,8 @@ use crate::recover::sketch::Line;
 use crate::recover::tree::LoopId;
 
 impl Lowerer<'_> {
-    /// How many steps a machine begins with: none, or as many as the machine has made of which these phis are.
+    /// How many steps a machine begins with: as many as the machine of these phis has made, or none
+    /// if there are no phis.
     pub(super) fn begun_with(&self, phis: &[u32]) -> Option<Number> {
         let mut steps = None;
         for phi in phis {
@@ -29,7 +31,7 @@ impl Lowerer<'_> {
         Some(steps.unwrap_or_default())
     }
 
-    /// What a phi was when the iteration began that is still going on.
+    /// The state of a phi when the current iteration began.
     fn at_begin(&self, phi: u32) -> Option<Number> {
         let in_loop = self.arena.phis.get(phi as usize)?.in_loop;
         let variable = self.recurrences.of_phi.get(&phi)?;
@@ -38,7 +40,7 @@ impl Lowerer<'_> {
         Some(Number::of(Atomic::Variable(*named)))
     }
 
-    /// When an iteration begins: keeps the states that machines begin with further on.
+    /// At the beginning of an iteration: keeps the states with which machines further down begin.
     pub(super) fn keep_begun(&mut self, own: &[u32], id: LoopId) -> Vec<Line> {
         let mut lines = Vec::new();
         for phi in own {
@@ -62,7 +64,7 @@ impl Lowerer<'_> {
         lines
     }
 
-    /// Behind a loop: what its iterations began with is not what its phis are.
+    /// Behind a loop: the states with which its iterations began are no longer those of its phis.
     pub(super) fn forget_begun(&mut self, id: LoopId) {
         self.variables
             .retain(|carrier, _| !matches!(carrier, Carrier::Begun(_, of) if *of == id));

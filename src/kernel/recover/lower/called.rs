@@ -1,4 +1,4 @@
-//! What inputs are called, in words of the source where they are known.
+//! The names of inputs, in words of the source if these are known.
 
 use super::Lowerer;
 use crate::ir::Special;
@@ -9,7 +9,7 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 
 impl Lowerer<'_> {
-    /// What an input is called, and what it is.
+    /// The name of an input, and what it is.
     pub(super) fn called(&self, term: TermId) -> (String, String) {
         match self.arena.terms.node(term) {
             Node::Atom(Atom::Parameter { offset }) => {

@@ -1,4 +1,5 @@
-//! What loops carry: counters, rings and registers of the index, at the entry, the end and the exit of a loop.
+//! Values that loops carry, at the entry, the end and the exit of a loop: counters, rings, and
+//! registers that follow from the index.
 
 use super::Carrier;
 use super::Lowerer;
@@ -22,24 +23,24 @@ use crate::recover::tree::Phi;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-/// Choices one in the other that the next value of a counter may have.
+/// How many nested choices the next value of a counter may have.
 pub(super) const MAX_CHOICES: u32 = 8;
 
-/// What a loop that was left has gone on with.
+/// The next value of a register, in a loop that has been left.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Left {
-    /// The term, over the phis of the last iteration.
+    /// The next value, as a term over the phis of the last iteration.
     next: TermId,
-    /// The phi that stands for it behind the loop, or a bit of it.
+    /// The phi that stands for it behind the loop, or a bit of that phi.
     named: TermId,
     name: u32,
 }
 
 impl Lowerer<'_> {
-    /// At the entry of a loop: what its phis mean.
+    /// At the entry of a loop: gives its phis their meanings.
     pub(super) fn begin(&mut self, own: &[u32], lines: &mut Vec<Line>) -> Result<()> {
         let mut assigned: BTreeMap<usize, ()> = BTreeMap::new();
-        // Machines that begin with what is not known.
+        // Machines that begin with an unknown state.
         let mut unknown: BTreeSet<usize> = BTreeSet::new();
         for phi in own {
             let variable = self.recurrences.of_phi[phi];
@@ -71,10 +72,11 @@ impl Lowerer<'_> {
                 }
                 let number = self.variable(Carrier::Machine(machine));
                 if assigned.insert(machine, ()).is_none() {
-                    // Where the loop that would begin it is never entered, it is here what that would have begun with.
+                    // If the loop that would begin it is never entered, its state here is the one
+                    // that that loop would have begun with.
                     if self.declared.insert(machine) || is_root {
                         let Some(value) = self.begun_with(&data.begins_with) else {
-                            // Nor is any other variable of the machine known.
+                            // Then no other variable of the machine is known either.
                             unknown.insert(machine);
                             self.meanings.remove(*phi);
                             continue;
@@ -108,7 +110,7 @@ impl Lowerer<'_> {
                         );
                     }
                 }
-                // Variables of the machine that this loop does not change keep what they are.
+                // Variables of the machine that this loop does not change keep their values.
                 let here: Vec<usize> = own.iter().map(|phi| self.recurrences.of_phi[phi]).collect();
                 for other in data.variables.iter().filter(|other| !here.contains(other)) {
                     for phi in self.recurrences.variables[*other].phis.clone() {
@@ -142,7 +144,7 @@ impl Lowerer<'_> {
                 }
                 continue;
             }
-            // A counter that several loops move. That it does not wrap around is assumed below.
+            // A counter that several loops move. It is assumed below that it does not wrap around.
             let value = self.number_or_state(record.first);
             let begun = info.root != Some(*phi);
             let value = value.or_else(|| self.congruent(record.first).filter(|_| begun));
@@ -150,7 +152,7 @@ impl Lowerer<'_> {
                 self.meanings.remove(*phi);
                 continue;
             };
-            // Whatever may fall below 0 is not followed.
+            // A counter that may fall below 0 is not followed.
             let growth = self
                 .growth(variable)
                 .filter(|_| info.root != Some(*phi) || self.is_natural(&value));
@@ -189,7 +191,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Finds what the registers of a loop are that are neither counters nor machines.
+    /// Finds the values of registers of a loop that are neither counters nor machines.
     pub(super) fn index_alone(&mut self, own: &[u32]) {
         for phi in own {
             let variable = self.recurrences.of_phi[phi];
@@ -219,7 +221,7 @@ impl Lowerer<'_> {
                 self.meanings.insert(*phi, Meaning::Number(number));
             }
         }
-        // One may take over what another one takes over.
+        // A register may take over the value of another one, which takes over that of a third.
         let mut open: Vec<u32> = own
             .iter()
             .copied()
@@ -259,7 +261,8 @@ impl Lowerer<'_> {
         first.plus(&Number::of(Atomic::Index(in_loop)).times(step)?)
     }
 
-    /// Whether a loop moves a variable that a number mentions: the number is not the same in each iteration.
+    /// Whether a loop moves a variable that a number mentions, so that the number changes between
+    /// iterations.
     pub(super) fn moves(&self, id: LoopId, number: &Number) -> bool {
         let moved = |carrier: &Carrier| {
             let phis = |variable: &usize| self.recurrences.variables[*variable].phis.iter();
@@ -298,7 +301,7 @@ impl Lowerer<'_> {
             .collect()
     }
 
-    /// At the end of an iteration: what moves on.
+    /// At the end of an iteration: moves the carried values on.
     pub(super) fn end(
         &mut self,
         own: &[u32],
@@ -307,7 +310,7 @@ impl Lowerer<'_> {
         location: &Location,
     ) -> Result<()> {
         let mut done: BTreeMap<Carrier, ()> = BTreeMap::new();
-        // All of them move on at once, so each is computed from what the others were.
+        // All of them move at once, so each is computed from the old values of the others.
         let mut updates: Vec<(u32, Vec<Line>)> = Vec::new();
         for phi in own {
             let variable = self.recurrences.of_phi[phi];
@@ -357,7 +360,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// A counter gets its next value, which branches may choose.
+    /// Gives a counter its next value, which branches may choose.
     fn moved(
         &mut self,
         next: TermId,
@@ -365,7 +368,7 @@ impl Lowerer<'_> {
         location: &Location,
         choices: u32,
     ) -> Option<Vec<Line>> {
-        // That it does not wrap around is assumed where the counter begins.
+        // Where the counter begins, it is assumed that it does not wrap around.
         let value = self.number_or_state(next);
         if let Some(value) = value.or_else(|| self.congruent(next)) {
             let stays = value == Number::of(Atomic::Variable(number));
@@ -475,8 +478,9 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Behind a loop that is left at its end, what a register of a machine goes on with has a name of its own. It is the state
-    /// that the role's variable has by then, while the phis are those of the last iteration, before they moved on.
+    /// If a loop is left at its end, the next value of a register of a machine gets a name of its
+    /// own. It is the state that the role's variable has by then. The phis are still those of the
+    /// last iteration.
     fn leave_behind(&mut self, phi: u32, own: &[u32], machine: usize) {
         let next = self.arena.phis[phi as usize].next;
         let of_loop = |atom: &Atom| matches!(atom, Atom::Phi(phi) if own.contains(phi));
@@ -511,7 +515,8 @@ impl Lowerer<'_> {
             .insert(name, Meaning::State { machine, steps });
     }
 
-    /// A term in which what loops have gone on with is said by its name, where that has a meaning.
+    /// A term in which next values of loops that were left are replaced by their names, if these
+    /// have a meaning.
     pub(super) fn with_left(&mut self, term: TermId) -> TermId {
         let mut result = term;
         for Left { next, named, name } in self.left.clone() {
@@ -522,7 +527,7 @@ impl Lowerer<'_> {
         result
     }
 
-    /// What a counter was before the last iteration moved it on.
+    /// The value of a counter before the last iteration moved it.
     pub(super) fn taken_back(&mut self, phi: u32, now: Number) -> Option<Number> {
         let next = self.arena.phis[phi as usize].next;
         let width = self.arena.terms.width_of(next);

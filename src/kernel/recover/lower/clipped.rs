@@ -1,7 +1,9 @@
-//! What the launch computes and a loop runs up to, where it may be below 0: the greater of it and 0 is an input.
+//! Bounds of loops that the launch computes and that may be negative: `max(0, bound)` becomes an
+//! input.
 //!
-//! A loop up to `x - 1` behind a test of `x` is one over `x` in both: values that are near each other are said by one input, that of
-//! the greatest which is compared. That the lesser ones do not wrap around is an assumption.
+//! For example, a loop up to `x - 1` behind a test of `x` is written with `x` in both places.
+//! Values that are near each other are expressed by one input: that of the greatest one that is
+//! compared. It is assumed that the lesser ones do not wrap around.
 
 use super::Lowerer;
 use super::MOST;
@@ -13,15 +15,15 @@ use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::term::TermId;
 
-/// How far apart values of the launch may be that are said by one input.
+/// How far apart values of the launch may be that are expressed by one input.
 const NEAR: i128 = 8;
 
 const WRAPS: &str =
     "what the launch computes and a loop runs up to, less a few, does not wrap around";
 
 impl Lowerer<'_> {
-    /// A relation between what a loop runs up to, which may be below 0, and a number that is not. It is one of the greater of
-    /// the bound and 0, which is an input.
+    /// A relation between a bound of a loop, which may be negative, and a number that is not. It
+    /// becomes a relation of `max(0, bound)`, which is an input.
     pub(super) fn clipped_below(
         &mut self,
         relation: Relation,
@@ -32,7 +34,7 @@ impl Lowerer<'_> {
         let (base, less) = self.base(bound)?;
         let other = &other.plus(&Number::constant(less))?;
         let less = other.minus(&Number::constant(1))?;
-        // Where the bound is below 0, the input is 0.
+        // If the bound is negative, the input is 0.
         let holds = match (relation, first) {
             (Relation::LessSigned, false) => self.is_natural(other),
             (Relation::Equal, _) | (Relation::LessSigned, true) => self.is_natural(&less),
@@ -54,12 +56,13 @@ impl Lowerer<'_> {
         })
     }
 
-    /// The greater of what the launch computes and 0: by what other loops run up to, or an input of its own.
+    /// `max(0, term)` for a term of the launch: in terms of the bounds of other loops, or as an
+    /// input of its own.
     pub(super) fn above_0(&mut self, term: TermId) -> Number {
         if let Some(known) = self.inputs.clipped.get(&term) {
             return known.clone();
         }
-        // It is kept for other places, where conditions of this one need not hold.
+        // The result is kept for other places, where conditions of this one may not hold.
         let here = (
             std::mem::take(&mut self.facts),
             std::mem::take(&mut self.held),
@@ -85,8 +88,9 @@ impl Lowerer<'_> {
         self.input_within(clipped, (0, MOST))
     }
 
-    /// What the launch computes, `base - less`, where a loop runs up to one of the values near it. Of these the base is the
-    /// greatest that is compared, so that all of them are said by one input.
+    /// Writes a term of the launch as `base - less`, if a loop runs up to one of the values near
+    /// it. The base is the greatest of these that is compared, so that one input expresses all of
+    /// them.
     pub(super) fn base(&mut self, term: TermId) -> Option<(TermId, i128)> {
         if !is_launch(term, &self.arena.terms) {
             return None;

@@ -1,4 +1,5 @@
-//! A term of 1 bit as a condition over integers, and tests of mbarriers that were looked at ahead.
+//! Terms of 1 bit as conditions over integers, and tests of mbarriers that are made ahead of a
+//! wait.
 
 use std::collections::BTreeSet;
 
@@ -83,8 +84,8 @@ impl Lowerer<'_> {
         if self.arena.terms.width_of(a) == 1 {
             return None;
         }
-        // What only the launch decides and has no form is one choice, not two inputs. What a loop runs up to is an input
-        // already.
+        // If only the launch decides a condition and it has no form, it becomes one choice, and not
+        // two inputs. A bound of a loop is an input already.
         let plain = |lowerer: &mut Self, term: TermId| {
             let bound = lowerer.inputs.bounds.contains(&term);
             lowerer.number_or_state(term).filter(|number| {
@@ -93,8 +94,9 @@ impl Lowerer<'_> {
         };
         let launch = is_launch(a, &self.arena.terms) && is_launch(b, &self.arena.terms);
         let fixed = [a, b].map(|term| self.arena.terms.value(term).is_some());
-        // Where two differ by a number, as the ends of one block of a sequence do, all that can matter is whether one of them wraps
-        // around. That is no choice of the launch: they are taken not to.
+        // The two sides may differ by a number only, as the ends of one block of a sequence do.
+        // Then all that can matter is whether one of them wraps around. That is no choice of the
+        // launch: they are assumed not to.
         let [one, other] = [a, b].map(|term| self.arena.terms.linear(term).1);
         self.narrows = !launch || fixed.contains(&true) || one == other;
         let numbers = if launch {
@@ -134,7 +136,7 @@ impl Lowerer<'_> {
         })
     }
 
-    /// What the launch decides: an input that is 0 or 1.
+    /// A choice of the launch, as an input that is 0 or 1.
     fn chosen_by_launch(&mut self, term: TermId) -> Option<Condition> {
         if !is_launch(term, &self.arena.terms) {
             return None;
@@ -167,7 +169,7 @@ impl Lowerer<'_> {
             return truths.first().map(|truth| Condition::Constant(*truth));
         }
         if tail > 0 {
-            // First so, then otherwise for good.
+            // One value first, and then the other for good.
             let rest = *truths.last()?;
             let turn = truths.iter().position(|truth| *truth == rest)?;
             if turn > tail || truths[turn..].contains(&!rest) {
@@ -202,7 +204,8 @@ impl Lowerer<'_> {
         Some(Condition::zero(bit.minus(&Number::constant(1))?))
     }
 
-    /// The steps of the phis of a loop: a phi, its first value and what each iteration adds.
+    /// For a phi that moves by a fixed step: the phi, its first value, and what each iteration
+    /// adds.
     pub(super) fn linear_phi(&mut self, phi: u32) -> Option<(TermId, TermId, TermId)> {
         let Phi { first, next, .. } = self.arena.phis.get(phi as usize)?.clone();
         let width = self.arena.terms.width_of(next);
@@ -211,8 +214,9 @@ impl Lowerer<'_> {
         is_launch(step, &self.arena.terms).then_some((atom, first, step))
     }
 
-    /// A phi that is a function `F` of phis that count: `F` of what they are at the beginning is its first value, and `F` of what
-    /// they are next is what it is next. By induction it is `F` of what they are in every iteration.
+    /// A phi that is a function `F` of phis that count. `F` of their first values is its first
+    /// value, and `F` of their next values is its next value. By induction it is `F` of them in
+    /// every iteration.
     pub(super) fn derived(&mut self, phi: u32) -> Option<TermId> {
         let Phi {
             in_loop,
@@ -250,8 +254,9 @@ impl Lowerer<'_> {
         (at_first == first).then_some(function)
     }
 
-    /// `x + k * step < bound` where `x` runs on in steps that the launch fixes: whether iteration `i + k` is one of the loop's.
-    /// With a loop, the term is what that goes on with: then it need not say more than up to which round it holds.
+    /// The condition `x + k * step < bound`, where `x` moves in steps that the launch fixes:
+    /// whether iteration `i + k` is one of the loop's. With `own`, the term is the condition of
+    /// that loop itself. Then it has to say only up to which iteration it holds.
     pub(super) fn by_trips(&mut self, term: TermId, own: Option<LoopId>) -> Option<Condition> {
         let (positive, inner) = match self.arena.terms.node(term) {
             Node::Not(inner) => (false, *inner),
@@ -270,7 +275,8 @@ impl Lowerer<'_> {
         let not = self.arena.terms.not(&inner);
         if is_launch(inner, &self.arena.terms) {
             for (key, holds) in [(inner, positive), (not, !positive)] {
-                // Each loop that begins if this holds has an iteration then, and none otherwise.
+                // Each loop that begins under this condition has an iteration if it holds, and none
+                // otherwise.
                 let mut all = self.inputs.trips.iter();
                 if let Some(known) = all.find(|known| known.key == key) {
                     let trips = Number::of(Atomic::Input(known.input));
@@ -298,8 +304,9 @@ impl Lowerer<'_> {
             };
             let input = known.input;
             let trips = Number::of(Atomic::Input(input));
-            // One that looks a round ahead is left in the first round whose next one it does not hold in. That is known of the
-            // rounds that are counted where there is a first one.
+            // A loop whose condition looks one iteration ahead is left in the first iteration for
+            // whose successor it fails. That is known of the counted iterations if there is a first
+            // one.
             let first = |it: &Self| {
                 let more = trips.minus(&Number::constant(1));
                 more.is_some_and(|more| it.is_natural(&more))
@@ -320,7 +327,8 @@ impl Lowerer<'_> {
         None
     }
 
-    /// An `if` that only spares a wait for a phase that a test has seen complete: what is done in both cases, with the wait.
+    /// An `if` that only spares a wait for a phase that a test has found complete. It becomes what
+    /// both sides do, with the wait.
     pub(super) fn look_ahead(
         &mut self,
         term: TermId,

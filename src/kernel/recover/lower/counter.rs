@@ -1,8 +1,8 @@
 //! Addresses of words of global memory.
 //!
-//! The address of `lock[m]` in a loop over `m` is `base + 4 * m`, or `base + 4 * stride * m` where the launch gives the
-//! stride. The base and the stride are inputs that no text has: they are there for the comparison with the
-//! interpreter, and to tell words apart.
+//! In a loop over `m`, the address of `lock[m]` is `base + 4 * m`, or `base + 4 * stride * m` if
+//! the launch gives the stride. The base and the stride are inputs that do not occur in the text.
+//! They are there for the comparison with the interpreter, and to tell words apart.
 
 use std::collections::BTreeSet;
 
@@ -70,7 +70,7 @@ impl Lowerer<'_> {
         }
         let bytes = i128::from(width / 8);
         let strides = all.iter().map(|each| each.stride);
-        // Words are told apart by their numbers, not by what the kernel happens to multiply these by.
+        // Words are told apart by their numbers, whatever the kernel multiplies these by.
         let stride = match factor {
             None => bytes,
             Some(_) => strides.fold(0, greatest_divisor),
@@ -108,7 +108,7 @@ impl Lowerer<'_> {
         })
     }
 
-    /// The parameter of 8 bytes that is a part of an address once.
+    /// The parameter of 8 bytes that occurs once in the sum of an address.
     fn pointer(&self, fixed: &[(TermId, u128)]) -> Option<u32> {
         let mut found = fixed.iter().filter_map(|(part, factor)| {
             let Node::Concatenate(high, low) = *self.arena.terms.node(*part) else {
@@ -125,7 +125,7 @@ impl Lowerer<'_> {
         found.next().is_none().then_some(only)
     }
 
-    /// A part of an address that is a number, or a product of one with what the launch gives.
+    /// A part of an address that is a number, or a product of a number with a value of the launch.
     fn moving(
         &mut self,
         part: TermId,
@@ -167,8 +167,8 @@ impl Lowerer<'_> {
     }
 }
 
-/// What the launch multiplies by in the parts of addresses that loops change. What is awaited and fixed by the launch is an input,
-/// also where branches compare it.
+/// Notes what the launch multiplies by in the parts of addresses that loops change. An awaited
+/// value that the launch fixes becomes an input, also where branches compare it.
 pub fn register(
     statements: &[Statement],
     terms: &Terms,
@@ -205,8 +205,8 @@ pub fn register(
     }
 }
 
-/// Whether a part of an address is the same in all rounds of loops, and no number of a word either, as that of the first
-/// round of a loop which stands before it.
+/// Whether a part of an address is the same in all iterations of loops, and does not belong to the
+/// number of a word. The number in a peeled first iteration of a loop does.
 fn is_fixed(part: TermId, terms: &Terms, factors: &BTreeSet<Option<TermId>>) -> bool {
     if !is_launch(part, terms) {
         return false;
@@ -224,7 +224,8 @@ fn is_fixed(part: TermId, terms: &Terms, factors: &BTreeSet<Option<TermId>>) -> 
     !(is_number && factors.contains(&None))
 }
 
-/// A product of what the launch gives with another number: of a loop, or of any kind where it is one of `factors`.
+/// A product of a value of the launch with another number: the number of an iteration, or any
+/// number if the value is one of `factors`.
 fn product(
     part: TermId,
     terms: &Terms,

@@ -1,13 +1,15 @@
-//! Conditions on whether a word of memory is 0, where nobody writes it while the kernel runs: entries of a matrix.
+//! Conditions on whether a word of memory is 0, if nobody writes it while the kernel runs: entries
+//! of a matrix.
 //!
-//! `mask[blockIdx.x * columns + m]` is the entry at `blockIdx.x` and `m` if `m` is known to lie in `0..columns`. An address is
-//! taken apart into a polynomial over what the launch gives and what loops count. What the launch multiplies by is tried
-//! as the number of columns; the rest of the division has to be less, or else two indices might be one word.
+//! For example, `mask[blockIdx.x * columns + m]` is the entry at `blockIdx.x` and `m`, if `m` is
+//! known to lie in `0..columns`. An address is split into a polynomial over values of the launch
+//! and numbers of iterations. What the launch multiplies by is tried as the number of columns. The
+//! remainder of the division has to be less, because otherwise two indices could be one word.
 //!
-//! - All words behind one pointer are read with the same width and have the same numbers of columns. Otherwise the entries
-//!   would not be free of each other, or one word would have two names.
-//! - An index that may be below 0 is refused, since it may be that of another row, or of other memory.
-//! - Sums and products that make an index in 32 bits are taken not to wrap around, which is an assumption.
+//! - All words behind one pointer are read with the same width and have the same numbers of
+//!   columns. Otherwise the entries would not be independent, or one word would have two names.
+//! - An index that may be negative is refused, because it may mean another row, or other memory.
+//! - Sums and products that make an index in 32 bits are assumed not to wrap around.
 
 use std::collections::BTreeMap;
 
@@ -44,18 +46,19 @@ const SHAPES: &str =
 const OUTSIDE: &str =
     "memory at an index that may be negative, or whose column may lie outside its row";
 
-/// How many summands an index may have, and how many are multiplied.
+/// The most summands of an index, and factors of a product.
 const MOST_TERMS: usize = 24;
 const MOST_FACTORS: usize = 4;
 
-/// The least width of what is taken not to wrap around: a byte that is cut out of a number is meant to.
+/// The least width of values that are assumed not to wrap around. A byte that is cut out of a
+/// number is meant to.
 const INDEX_BITS: u16 = 32;
 
-/// What is multiplied.
+/// A factor of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Factor {
     Term(TermId),
-    /// The number of a round of a loop.
+    /// The number of an iteration of a loop.
     Round(LoopId),
 }
 
@@ -63,7 +66,7 @@ pub(super) enum Factor {
 pub(super) type Sum = BTreeMap<Vec<Factor>, i128>;
 
 impl Lowerer<'_> {
-    /// Whether a word of memory that the rounds of loops decide about is 0, as a condition.
+    /// The condition that a word of memory is 0, if loops decide which word it is.
     pub(super) fn entry_is_zero(
         &mut self,
         relation: Relation,
@@ -209,7 +212,7 @@ impl Lowerer<'_> {
         })
     }
 
-    /// Takes the one pointer out of an address.
+    /// Removes the only pointer from an address.
     fn take_pointer(&self, sum: &mut Sum) -> Option<u32> {
         let mut found = None;
         for (factors, coefficient) in &*sum {
@@ -276,7 +279,7 @@ impl Lowerer<'_> {
                         .iter()
                         .all(|(factors, by)| factors.len() <= 1 && *by == 1);
                 *wraps |= !single;
-                // What is below 0 is another number without a sign.
+                // Read without sign, a negative number is another number.
                 (signed || self.adds_up_to_naturals(&sum)).then_some(sum)
             }
             // A pointer that a loop moves on by a step that does not change.
@@ -305,7 +308,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Whether all that a sum adds up is 0 or more, or the sum as a number is.
+    /// Whether all parts of a sum are at least 0, or the sum as a number is.
     fn adds_up_to_naturals(&mut self, sum: &Sum) -> bool {
         let each = sum.iter().all(|(factors, coefficient)| {
             *coefficient >= 0
@@ -333,7 +336,8 @@ impl Lowerer<'_> {
         Some(all)
     }
 
-    /// The indices of the word of a number, the outermost first, and how many values those behind the first one have.
+    /// The indices of the word with a number, the outermost first, and the widths of those behind
+    /// the first one.
     fn indices(&mut self, sum: &Sum) -> Option<(Vec<Number>, Vec<Number>)> {
         if sum.keys().all(|factors| factors.len() <= 1) {
             let index = self.plain(sum)?;
@@ -361,7 +365,7 @@ impl Lowerer<'_> {
             let (Some(index), Some(width)) = (self.plain(&rest), self.number(term)) else {
                 continue;
             };
-            // What is before the beginning of a row is at the end of the one before.
+            // What lies before the beginning of a row lies at the end of the row before.
             for back in [0, 1] {
                 let index = index.plus(&width.times(back)?)?;
                 if !self.is_natural(&index) || !self.is_below(&index, &width) {
@@ -410,7 +414,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// A sum without what it has 0 times, if it is not too long.
+/// A sum without parts whose coefficient is 0, if it is not too long.
 fn few(mut sum: Sum) -> Option<Sum> {
     sum.retain(|_, coefficient| *coefficient != 0);
     (sum.len() <= MOST_TERMS).then_some(sum)

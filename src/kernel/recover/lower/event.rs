@@ -22,8 +22,8 @@ use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
 
-/// Where a warp initialises an mbarrier without choosing a lane. The lanes write the same at once; what PTX says of
-/// several initialisations is for one after another.
+/// Assumed where a warp initialises an mbarrier without choosing a lane. The lanes write the same
+/// at once. What PTX says about several initialisations is about one after another.
 pub const INITIALISED_TOGETHER: &str =
     "lanes of a warp that initialise one mbarrier at once initialise it once";
 
@@ -33,7 +33,7 @@ const MOST_PENDING: i128 = (1 << 20) - 1;
 /// Bulk copies are of multiples of so many bytes. Source: PTX ISA, "cp.async.bulk".
 const CHUNK: i128 = 16;
 
-/// What is taken for granted of sizes that the launch decides.
+/// Assumed of sizes that the launch decides.
 const SIZED: &str = "bulk copies are of multiples of 16 bytes, and of less than 2^20";
 
 /// The numbers of columns in which tensor memory is allocated. Source: PTX ISA, "tcgen05.alloc".
@@ -74,7 +74,8 @@ impl Lowerer<'_> {
         last
     }
 
-    /// Events whose operands have no form since the launch chooses between values: they are lowered for each choice.
+    /// Lowers events whose operands have no form because the launch chooses between values: once
+    /// for each choice.
     pub(super) fn split(
         &mut self,
         choice: TermId,
@@ -120,7 +121,7 @@ impl Lowerer<'_> {
             .is_some_and(|number| !self.is_computed(&number))
     }
 
-    /// An event whose operands without a form are said by what loops that were left have gone on with.
+    /// An event whose operands without a form are replaced by next values of loops that were left.
     pub(super) fn behind_loops<'e>(&mut self, event: &'e Event) -> Cow<'e, Event> {
         let mut event = Cow::Borrowed(event);
         if !self.left.is_empty() {
@@ -133,7 +134,8 @@ impl Lowerer<'_> {
         event
     }
 
-    /// A condition in an operand that has no form: of the launch if there is one, else of counters.
+    /// A condition in an operand that has no form: one of the launch if there is one, or else one
+    /// of counters.
     pub(super) fn choice_in(&mut self, kind: &EventKind) -> Option<TermId> {
         // Which of several numbers a CTA waits for is one number of the CTA.
         if let EventKind::CounterWait { .. } | EventKind::CounterAdd { .. } = kind {
@@ -491,7 +493,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Takes it for granted that a number is one of bytes that a bulk copy can have, where that is not seen.
+    /// Assumes that a number is a possible size of a bulk copy, if that is not known.
     fn take_for_a_size(&mut self, bytes: &Number) {
         let whole =
             bytes.constant % CHUNK == 0 && bytes.parts.values().all(|factor| factor % CHUNK == 0);
@@ -503,7 +505,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// How many columns of tensor memory are asked for or given back.
+    /// How many columns of tensor memory are allocated or given back.
     fn columns(&self, term: TermId, location: &Location) -> Result<i128> {
         match self
             .constant(term)

@@ -1,7 +1,8 @@
-//! Counters that never fall: whatever stands for one in the text is 0 or more.
+//! Counters that never fall: the number that stands for one in the text is at least 0.
 //!
-//! `c` of `c = 0; for .. { for .. { c += 1 } }` begins at 0 and only grows, so `c >= 0` is known. One that counts down from 3000 is
-//! below 0 after 3001 rounds, and nothing is known of it. That a counter does not wrap around is an assumption.
+//! For example, `c` in `c = 0; for .. { for .. { c += 1 } }` begins at 0 and only grows, so
+//! `c >= 0` is known. A counter that counts down from 3000 is negative after 3001 iterations, and
+//! nothing is known of it. It is assumed that a counter does not wrap around.
 
 use super::Lowerer;
 use super::carried::MAX_CHOICES;
@@ -15,12 +16,12 @@ use crate::recover::term::TermId;
 pub enum Growth {
     /// By 0 or 1 at a time.
     Ones,
-    /// By other numbers that are 0 or more.
+    /// By other numbers, none of which is negative.
     More,
 }
 
 impl Lowerer<'_> {
-    /// How a variable grows that several loops move; none if it may fall, but for where it begins.
+    /// How a variable that several loops move grows. `None` if it may fall, except where it begins.
     pub(super) fn growth(&mut self, variable: usize) -> Option<Growth> {
         let info = self.recurrences.variables[variable].clone();
         let mut growth = Growth::Ones;
@@ -36,7 +37,7 @@ impl Lowerer<'_> {
         Some(growth)
     }
 
-    /// How a term is more than one of these phis, or that it is 0 or more without them.
+    /// By how much a term is more than one of these phis, or that it is at least 0 without them.
     fn grows_to(&mut self, term: TermId, phis: &[u32], choices: u32) -> Option<Growth> {
         let atoms = self.arena.terms.atoms(term);
         let mut own = atoms

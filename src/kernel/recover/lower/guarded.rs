@@ -1,18 +1,18 @@
-//! Registers under a condition that holds up to some iteration of a loop and in none from there on.
+//! Registers under a condition that holds up to some iteration of a loop, and in none from there
+//! on.
 //!
 //! ```text
 //! for i { if i < n { wait bar[stage] phase }; phase ^= stage == 1; if i < n { stage = 1 - stage } }
 //! ```
+//! Where such a condition holds, it has held in all iterations before. So there, the registers of
+//! the loop have the values that they would have if it held in every iteration. New registers with
+//! these values replace them under the condition. The new ones are carried like others, and often
+//! repeat where the old ones do not. First values are simplified where it is known which branches
+//! around the loop were taken.
 //!
-//! Where such a condition holds, it has held in all iterations before. So there the registers of the loop are what they would be
-//! if it held in every iteration. Registers of that kind stand for them under the condition: they are carried like others, and
-//! often come around where the ones they stand for do not.
-//!
-//! A counter that moves by a fixed step and is compared with what the launch gives has such a condition if it does not wrap
-//! around. That is looked at where the loop is lowered: the condition has to come out as one of the index that a greater index
-//! does not fulfil again.
-//!
-//! What a register begins with is looked at where it is known how the branches around the loop have gone.
+//! If a counter moves by a fixed step, its comparison with a value of the launch is such a
+//! condition, unless the counter wraps around. This is checked when the loop is lowered: as a
+//! condition on the index, it must not hold again at a greater index.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -35,11 +35,11 @@ use crate::recover::tree::LoopId;
 use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 
-/// A relation, and whether it is that or its opposite which holds at first.
+/// A relation, and whether it holds or fails in the first iterations.
 pub(super) type Guard = (TermId, bool);
 
 impl Lowerer<'_> {
-    /// Statements with registers for those under conditions that end once.
+    /// Statements in which registers under conditions that end once are replaced.
     pub(super) fn guarded(&mut self, statements: &[Statement]) -> Vec<Statement> {
         let mut all = Vec::new();
         for statement in statements {
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
             .collect()
     }
 
-    /// A term without what the launch is known to choose at this point.
+    /// A term without the choices of the launch whose outcome is known at this point.
     fn settled(&mut self, term: TermId) -> TermId {
         let mut term = term;
         loop {
@@ -153,7 +153,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The registers of a loop that would be others if a condition held in every iteration, with those that they would be.
+    /// The registers of a loop that would have other values if a condition held in every iteration,
+    /// each with the new register that has these values.
     fn as_if_held(&mut self, id: LoopId, (relation, holds): Guard) -> BTreeMap<Atom, TermId> {
         let truth = self.arena.terms.constant(u128::from(holds), 1);
         let own = self.phis_of(id);
@@ -179,7 +180,7 @@ impl Lowerer<'_> {
                 break;
             }
         }
-        // In the first iteration the condition says something of what they begin with.
+        // The condition of the first iteration says something about the first values.
         let phis = self.arena.phis.clone();
         let at_first = |atom: Atom| match atom {
             Atom::Phi(phi) if phis[phi as usize].in_loop == id => Some(phis[phi as usize].first),
@@ -222,7 +223,7 @@ impl Lowerer<'_> {
         with
     }
 
-    /// Puts registers in the place of others where a condition holds.
+    /// Replaces registers where a condition holds.
     fn put(&mut self, statements: &mut [Statement], guard: Guard, with: &BTreeMap<Atom, TermId>) {
         for statement in statements {
             match statement {
@@ -290,7 +291,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// Whether a condition that fails in an iteration of a loop fails in all that come.
+/// Whether a condition that fails in an iteration of a loop also fails in all later ones.
 fn falls(condition: &Condition, id: LoopId) -> bool {
     let is_fixed = |atomic: &Atomic| {
         !Number::of(atomic.clone()).mentions(&|atomic| match atomic {
@@ -308,7 +309,7 @@ fn falls(condition: &Condition, id: LoopId) -> bool {
     }
 }
 
-/// The conditions that end once and under which something is done in the body of a loop.
+/// The conditions that end once and under which the body of a loop does something.
 fn guards_in(statements: &[Statement], id: LoopId, lowerer: &Lowerer<'_>, found: &mut Vec<Guard>) {
     for statement in statements {
         let Statement::If {
@@ -333,7 +334,7 @@ fn guards_in(statements: &[Statement], id: LoopId, lowerer: &Lowerer<'_>, found:
     }
 }
 
-/// The relations that certainly hold or fail where a condition holds, or fails.
+/// The relations that certainly hold or fail if a condition holds, or fails.
 fn conjuncts(condition: TermId, truth: bool, lowerer: &Lowerer<'_>, found: &mut Vec<Guard>) {
     match *lowerer.arena.terms.node(condition) {
         Node::Not(inner) => conjuncts(inner, !truth, lowerer, found),

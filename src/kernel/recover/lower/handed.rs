@@ -1,4 +1,5 @@
-//! How often loops go on as words say that warps hand over in shared memory: see [`crate::recover::handed`].
+//! How often loops run that are controlled by words which warps hand over in shared memory: see
+//! [`crate::recover::handed`].
 
 use std::collections::BTreeSet;
 
@@ -15,12 +16,12 @@ use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
 
-/// Words that are tried for those with which a loop goes on, and ends.
+/// Words that are tried as those with which a loop goes on, or ends.
 const WORDS: [u64; 6] = [1, 0, 2, u64::MAX, 3, 255];
 
 impl Inputs {
-    /// How often a condition of a word holds that a warp hands over, before it fails; where the launch decides whether there is
-    /// a first round, one more if there is one.
+    /// The input for how often a condition on a handed-over word holds before it fails. If the
+    /// launch decides whether there is a first iteration, one more is counted if there is one.
     pub(super) fn handed(&mut self, key: TermId, first: Option<TermId>) -> u32 {
         if let Some(number) = self.handed.get(&(key, first)) {
             return *number;
@@ -38,8 +39,9 @@ impl Inputs {
 }
 
 impl Lowerer<'_> {
-    /// A loop that goes on while words say so that a warp hands over: the word of this iteration, or that of the one before and
-    /// in front of the first one a condition of the launch.
+    /// A loop that goes on while handed-over words say so: the word of this iteration, or the word
+    /// of the iteration before. In the latter case a condition of the launch stands in front of the
+    /// first iteration.
     pub(super) fn by_handed(&mut self, goes_on: TermId, id: LoopId) -> Option<Number> {
         self.arena.handed.as_ref()?;
         let word_in = |lowerer: &Self, term: TermId| match *lowerer.arena.terms.atoms(term) {
@@ -101,7 +103,8 @@ impl Lowerer<'_> {
             input,
             words: (more, no_more),
         });
-        // The iteration in front of which the condition fails is counted where the word is of the one before.
+        // If the word is of the iteration before, the iteration in front of which the condition
+        // fails is counted.
         let before = i128::from(certain == Some(true) && word_in(self, goes_on).is_none());
         Number::of(Atomic::Input(input)).plus(&Number::constant(before))
     }

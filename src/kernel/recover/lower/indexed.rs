@@ -21,7 +21,8 @@ use crate::recover::tree::Phi;
 const MOST_ITERATIONS: i128 = 256;
 
 impl Lowerer<'_> {
-    /// What a register is in each iteration of its loop, as a number of the index. The trip count is known.
+    /// The value of a register in each iteration of its loop, as a number over the index. The trip
+    /// count is known.
     pub(super) fn by_index(&mut self, phi: u32) -> Option<Number> {
         let Phi {
             in_loop,
@@ -83,7 +84,7 @@ impl Lowerer<'_> {
         periodic(&values, &Number::of(Atomic::Index(in_loop)))
     }
 
-    /// A number of iterations after which a term is the same again, whatever the iteration.
+    /// A number of iterations after which a term has the same value again, whatever the iteration.
     fn period(&mut self, term: TermId, id: LoopId) -> Option<i128> {
         let depends = self.arena.terms.atoms(term).iter().any(|atom| match atom {
             Atom::Phi(phi) => self.arena.phis[*phi as usize].in_loop == id,
@@ -105,7 +106,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// The period of a number that says an index only in remainders.
+/// The period of a number that has an index only inside of remainders.
 fn period_of(number: &Number, id: LoopId) -> Option<i128> {
     let index = Atomic::Index(id);
     let is_index = |atomic: &Atomic| *atomic == index;

@@ -1,4 +1,4 @@
-//! Loops: their trip counts and the values that they carry from round to round.
+//! Loops: their trip counts, and the values that they carry from iteration to iteration.
 
 use super::Lowerer;
 use super::Result;
@@ -17,10 +17,10 @@ use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Statement;
 
-/// A loop's body: what comes before the way out, on it, and behind it.
+/// A loop's body: what comes before the exit, on it, and behind it.
 struct Shape<'a> {
     before: &'a [Statement],
-    /// Under this condition the loop goes on.
+    /// The condition under which the loop goes on.
     goes_on: TermId,
     leaving: &'a [Statement],
     behind: &'a [Statement],
@@ -55,7 +55,7 @@ impl Lowerer<'_> {
             let what = self.unknown_in(shape.goes_on);
             return refuse(format!("how often a loop runs depends on {what}"), location);
         };
-        // With the test at the end, the body runs once more than it goes on.
+        // If the test is at the end, the body runs once more than the loop goes on.
         let mut count = trips.clone();
         if bottom && !top {
             let Some(more) = trips.plus(&Number::constant(1)) else {
@@ -79,7 +79,7 @@ impl Lowerer<'_> {
             self.begins(shape.goes_on, id);
         }
         self.inside.push((id, top.then_some(shape.goes_on)));
-        // What is done once more behind the loop is no iteration.
+        // What is executed once more behind the loop is no iteration.
         let mut inner = match top || bottom {
             true => self.keep_begun(&own, id),
             false => Vec::new(),
@@ -103,7 +103,7 @@ impl Lowerer<'_> {
             body: inner,
             location: location.clone(),
         });
-        // Behind it, what it carried is what it was when it was left.
+        // Behind the loop, carried values are those with which it was left.
         let last = if bottom && !top {
             count.minus(&Number::constant(1))
         } else {
@@ -121,7 +121,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Notes that the first iteration of a loop begins, inside of it, as far as the launch decides that.
+    /// Inside of a loop: notes that its first iteration begins, as far as the launch decides that.
     fn begins(&mut self, goes_on: TermId, id: LoopId) {
         let phis = &self.arena.phis;
         let terms = &mut self.arena.terms;
@@ -166,7 +166,7 @@ impl Lowerer<'_> {
         })
     }
 
-    /// Registers the loops that run on in steps of the grid.
+    /// Registers the loops that move in steps of the grid.
     pub(super) fn register_loops(&mut self, statements: &[Statement]) {
         for statement in statements {
             match statement {
@@ -191,7 +191,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Notes what a condition compares of what the launch computes.
+    /// Notes which values of the launch a condition compares.
     fn register_compared(&mut self, condition: TermId) {
         let terms = &self.arena.terms;
         for part in terms.parts(condition) {
@@ -230,7 +230,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Notes what the launch computes and a loop runs up to, and how often it runs.
+    /// Notes the values of the launch that a loop runs up to, and how often it runs.
     fn register_relation(&mut self, relation: TermId) {
         self.register_trips(relation);
         let inner = match *self.arena.terms.node(relation) {
@@ -244,7 +244,7 @@ impl Lowerer<'_> {
             let fixed = |term: TermId| is_launch(term, &self.arena.terms);
             if fixed(bound) && !fixed(other) {
                 self.inputs.bounds.insert(bound);
-                // One that counts down runs up to what it begins with.
+                // A loop that counts down runs up to the value with which it begins.
                 if self.arena.terms.value(bound).is_some() {
                     let begins = self.begins_with(other);
                     self.inputs.bounds.extend(begins);
@@ -253,7 +253,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// What the launch computes and a register of a term begins with.
+    /// The value of the launch that a register of a term begins with.
     fn begins_with(&self, term: TermId) -> Option<TermId> {
         let atoms = self.arena.terms.atoms(term);
         let [Atom::Phi(phi)] = *atoms else {

@@ -15,10 +15,10 @@ use crate::recover::number::Number;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 
-/// How many ways to a point a meaning may have.
+/// How many paths to a point a meaning may have.
 const MAX_WAYS: usize = 12;
 
-/// What a phi is.
+/// The value of a phi.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meaning {
     Number(Number),
@@ -35,7 +35,7 @@ pub type Decided = (TermId, Condition);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     meaning: Meaning,
-    /// It holds where all of one of these was decided so.
+    /// It holds on paths on which all conditions of one of these were decided so.
     ways: Vec<Vec<Decided>>,
 }
 
@@ -58,8 +58,8 @@ impl Meanings {
         self.of.remove(&phi);
     }
 
-    /// Behind a loop: states from before it, of phis that are not the loop's `own`, which are those of variables that
-    /// it has not assigned.
+    /// Behind a loop: keeps states from before it, of phis that are not the loop's `own`, if the
+    /// loop has not assigned their variables.
     pub fn keep(&mut self, before: &Self, own: &[u32], assigned: &BTreeSet<u32>) {
         for (phi, entry) in &before.of {
             let Meaning::State { steps, .. } = &entry.meaning else {
@@ -81,7 +81,7 @@ impl Meanings {
         });
     }
 
-    /// What phis mean behind a branch, of what they mean at the ends of its sides.
+    /// The meanings of phis behind a branch, from their meanings at the ends of its sides.
     pub fn joined(then: Self, mut otherwise: Self, yes: &Decided, no: Option<&Decided>) -> Self {
         let mut of = BTreeMap::new();
         let under = |ways: Vec<Vec<Decided>>, decided: &Decided| -> Vec<Vec<Decided>> {

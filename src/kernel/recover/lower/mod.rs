@@ -72,7 +72,8 @@ use meanings::Meanings;
 /// What is not known of a word that a warp hands over.
 const HANDED: &str = "a word that a warp stores to shared memory and others read";
 
-/// The most that an input is taken to be: what is computed from sizes below it does not wrap around.
+/// The most that an input is assumed to be. What is computed from sizes below it does not wrap
+/// around.
 pub const MOST: i128 = (1 << 30) - 1;
 
 /// What the roles of a kernel have in common.
@@ -80,21 +81,22 @@ pub const MOST: i128 = (1 << 30) - 1;
 pub struct Inputs {
     pub all: Vec<Input>,
     of_term: BTreeMap<TermId, u32>,
-    /// Loops over what the launch fixes, by the condition of their first iteration.
+    /// Loops over values that the launch fixes, by the condition of their first iteration.
     trips: Vec<Tripped>,
-    /// What the launch computes and loops run up to.
+    /// Values of the launch that loops run up to.
     bounds: BTreeSet<TermId>,
-    /// What the launch computes and branches compare.
+    /// Values of the launch that branches compare.
     compared: BTreeSet<TermId>,
-    /// Of bounds that may be below 0, the inputs that are the greater of the bound and 0.
+    /// For bounds that may be negative, the inputs `max(0, bound)`.
     clipped: BTreeMap<TermId, Number>,
     /// How many clusters are taken over.
     granted: Option<u32>,
-    /// How often words ask for more that warps hand over, by condition and what the launch says of the first round.
+    /// How often handed-over words ask for more, by condition and by what the launch says of the
+    /// first iteration.
     handed: BTreeMap<(TermId, Option<TermId>), u32>,
-    /// The loops that go on as words say that warps hand over.
+    /// The loops that handed-over words control.
     pub by_handed: Vec<ByHanded>,
-    /// What is taken for granted, in words.
+    /// The assumptions, in words.
     pub assumptions: BTreeSet<String>,
     /// How arrivals at mbarriers come.
     pub came: Came,
@@ -117,7 +119,7 @@ impl Inputs {
             .collect()
     }
 
-    /// The range of an input, of the index of a loop that runs so often, or of a variable.
+    /// The range of an input, of the index of a loop with a count, or of a variable.
     pub fn range_of(&self, atomic: &Atomic, counts: &BTreeMap<u32, Number>) -> Option<Range> {
         match atomic {
             Atomic::Input(input) => Some(self.all[*input as usize].range),
@@ -127,23 +129,24 @@ impl Inputs {
                     .range(&|atomic| self.range_of(atomic, counts))?;
                 Some((0, (high - 1).max(0)))
             }
-            // States count their steps, and of other variables see `growing.rs`.
+            // A state counts its steps. `growing.rs` is about other variables.
             Atomic::Variable(_) => Some((0, (1 << 31) - 1)),
             _ => None,
         }
     }
 }
 
-/// A loop over what the launch fixes, whose iterations are an input.
+/// A loop over values that the launch fixes, whose trip count is an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Tripped {
-    /// The relation in the first iteration: there is one if it holds.
+    /// The relation in the first iteration. There is one if it holds.
     key: TermId,
-    /// The relation over a phi that stands for that of any such loop, what it begins at, and its step.
+    /// The relation over a phi that stands for that of any such loop, with the first value and the
+    /// step.
     shape: [TermId; 3],
     input: u32,
-    /// Whether the relation holds in none of the rounds behind one in which it does not. Otherwise the input says nothing but
-    /// how often a loop runs that is left at the first of these.
+    /// Whether the relation never holds again behind an iteration in which it fails. Otherwise the
+    /// input only says how often a loop runs that is left at the first of these.
     ends_once: bool,
 }
 
@@ -161,10 +164,10 @@ pub enum Origin {
     },
     /// A number over other inputs.
     Number(Number),
-    /// How many clusters cluster launch control lets this one take over.
+    /// How many clusters cluster launch control lets this cluster take over.
     Granted,
-    /// For how many rounds a word says that a loop goes on which a warp hands over in shared memory. Where the launch decides
-    /// whether there is a first round, under which condition there is.
+    /// For how many iterations a handed-over word says that a loop goes on. `first`: if the launch
+    /// decides about the first iteration, the condition under which there is one.
     Handed { first: Option<TermId> },
 }
 
@@ -195,30 +198,31 @@ pub struct Lowerer<'a> {
     recurrences: Recurrences,
     meanings: Meanings,
     counts: BTreeMap<u32, Number>,
-    /// What holds at this point: conditions of the loops and branches around.
+    /// The conditions of the loops and branches around this point.
     held: Vec<TermId>,
-    /// The conditions, of the launch, of the first iterations of the loops around.
+    /// The conditions of the launch for the first iterations of the loops around.
     began: Vec<TermId>,
-    /// The loops in whose bodies this point is, the outer ones first, and under which condition each of their iterations begins.
+    /// The loops around this point, the outer ones first. For each, the condition under which its
+    /// iterations begin.
     inside: Vec<(LoopId, Option<TermId>)>,
     /// Numbers that are at least 0 at this point.
     facts: Vec<Number>,
-    /// Registers of machines that are parities of the index as well: they need no variable.
+    /// Registers of machines that are also parities of the index. They need no variable.
     kept: BTreeSet<u32>,
     /// Whether such registers are looked for.
     keeps: bool,
-    /// What registers are in each iteration that depend on its index alone.
+    /// The values of registers that depend only on the index of their loop.
     indexed: BTreeMap<u32, Number>,
-    /// What loops that were left have gone on with, and the phis that stand for it behind them.
+    /// The next values of loops that were left, and the phis that stand for them.
     left: Vec<Left>,
     /// The variable of the role for a counter or a machine.
     variables: BTreeMap<Carrier, u32>,
     /// The machines whose variables have been declared.
     declared: BTreeSet<usize>,
     next_variable: u32,
-    /// The loop whose counters are taken not to wrap around, while its trip count is guessed.
+    /// The loop whose counters are assumed not to wrap around, while its trip count is guessed.
     unwrapped: Option<u32>,
-    /// Whether inputs are taken to be so small that a sum of them does not wrap around.
+    /// Whether inputs are assumed to be so small that a sum of them does not wrap around.
     narrows: bool,
     /// Why words of memory are no entries.
     not_entries: BTreeMap<TermId, &'static str>,
@@ -231,7 +235,7 @@ pub struct Lowerer<'a> {
 enum Carrier {
     Counter(usize),
     Machine(usize),
-    /// What a machine was when an iteration of a loop began.
+    /// The state of a machine when an iteration of a loop began.
     Begun(usize, LoopId),
 }
 
@@ -255,7 +259,7 @@ pub fn lower(
     lower_with(kernel, arena, inputs, shape, &guarded, &guards).map_err(|_| obstacle)
 }
 
-/// Lowers the tree of one warp, in which conditions of loops are taken to end once.
+/// Lowers the tree of one warp. Conditions of loops are supposed to end once.
 fn lower_with(
     kernel: &Kernel,
     arena: &mut Arena,
@@ -283,17 +287,18 @@ fn lower_with(
     if lines.is_ok() || keeps_none {
         return lines;
     }
-    // A register that one loop keeps as a parity of its index and another does not has no form: then none is kept.
+    // If one loop keeps a register as a parity of its index and another does not, the register has
+    // no form. Then none is kept.
     *inputs = before;
     attempt(false, inputs).0
 }
 
-/// Registers the loops of a warp that run on in steps of the grid.
+/// Registers the loops of a warp that move in steps of the grid.
 pub fn register(kernel: &Kernel, arena: &mut Arena, inputs: &mut Inputs, statements: &[Statement]) {
     Lowerer::new(kernel, arena, inputs, Recurrences::default()).register_loops(statements);
 }
 
-/// The phis that statements need, and those that these need.
+/// The phis that statements need, directly or through other phis.
 pub fn needed(statements: &[Statement], arena: &Arena, used: &mut BTreeSet<u32>) {
     let mut work: Vec<TermId> = Vec::new();
     terms_of(statements, &mut work);
@@ -505,7 +510,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Words for what keeps a term from being a number.
+    /// Words for why a term is no number.
     fn unknown_in(&self, term: TermId) -> String {
         self.unknown_within(term, &mut BTreeSet::new())
             .unwrap_or_else(|| {
@@ -513,7 +518,8 @@ impl Lowerer<'_> {
             })
     }
 
-    /// As [`Self::unknown_in`]; `seen` are registers that loops carry and that were asked already.
+    /// The same as [`Self::unknown_in`]. `seen` has the carried registers that were already asked
+    /// about.
     fn unknown_within(&self, term: TermId, seen: &mut BTreeSet<u32>) -> Option<String> {
         let words = self.arena.terms.memory_in(term);
         if let Some(reason) = words.iter().find_map(|word| self.not_entries.get(word)) {
@@ -531,7 +537,7 @@ impl Lowerer<'_> {
                 Atom::Handed(_) => return Some(HANDED.to_owned()),
                 Atom::Test(_) => return Some("whether a test of an mbarrier passes".to_owned()),
                 Atom::Phi(phi) if self.meaning(*phi).is_none() => {
-                    // What comes to it in a round may say more.
+                    // A value that comes to it in an iteration may say more.
                     let carried = seen.insert(*phi).then(|| {
                         let phi = &self.arena.phis[*phi as usize];
                         let mut both = [phi.next, phi.first].into_iter();
@@ -555,7 +561,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// Whether lines do nothing where a condition fails: loops whose count is then 0.
+/// Whether lines do nothing where a condition fails: they are loops whose count is then 0.
 fn only_loops(lines: &[Line], condition: &Condition) -> bool {
     !lines.is_empty()
         && lines.iter().all(|line| match line {

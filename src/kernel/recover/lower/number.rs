@@ -33,7 +33,7 @@ use crate::recover::term::TermId;
 
 pub(super) const SIZES: &str = "numbers that the launch computes and that are not negative are at most 1,073,741,823, as sizes are";
 
-/// The largest step of a loop's counter that is tried as one that does not wrap around.
+/// The largest step of a loop counter that is tried as one that does not wrap around.
 const MOST_STEP: i128 = 1 << 16;
 
 impl Inputs {
@@ -60,7 +60,7 @@ impl Lowerer<'_> {
         if let Some(number) = self.number(term) {
             return Some(number);
         }
-        // The parts that depend on one machine together, those of each on their own.
+        // The parts that depend on one machine are taken together, separately for each machine.
         let width = self.arena.terms.width_of(term);
         let (constant, parts) = self.arena.terms.linear(term);
         let mut sum = Number::constant(Word::new(constant, width).signed());
@@ -107,7 +107,7 @@ impl Lowerer<'_> {
         self.is_natural_term(term, &number).then_some(number)
     }
 
-    /// Whether a term, which is this number, is at least 0.
+    /// Whether a term with this number is at least 0.
     fn is_natural_term(&mut self, term: TermId, number: &Number) -> bool {
         self.is_natural(number) || self.adds_naturals(term)
     }
@@ -149,7 +149,7 @@ impl Lowerer<'_> {
         if number.is_some() {
             return number;
         }
-        // Where the greater of it and 0 is above 0, that is it.
+        // Where `max(0, x)` is above 0, `x` is equal to it.
         if !self.inputs.clipped.is_empty()
             && let Some((base, less)) = self.base(term)
             && let Some(clipped) = self.inputs.clipped.get(&base).cloned()
@@ -186,7 +186,8 @@ impl Lowerer<'_> {
                     .filter(|(part, _)| is_word(*part, &self.arena.terms))
                     .copied()
                     .collect();
-                // What ends and begins elsewhere in each round of a loop is no one number.
+                // A length whose begin and end change in each iteration of a loop is no single
+                // number.
                 let fixed = words
                     .iter()
                     .all(|(word, _)| is_launch(*word, &self.arena.terms));
@@ -229,8 +230,8 @@ impl Lowerer<'_> {
                             None if low == 1 => return self.lowest_bits(other, constant),
                             None => self.around(other)?,
                         };
-                        // The bits from `low` up to `high`: what is left below 2^high, less what is below 2^low. They are
-                        // the same of what is equal modulo 2^w.
+                        // The bits from `low` up to `high`: the value modulo 2^high, minus the
+                        // value modulo 2^low. They are equal for values that are equal modulo 2^w.
                         let high = constant.checked_add(low)?;
                         if high.count_ones() != 1 {
                             return None;
@@ -252,8 +253,9 @@ impl Lowerer<'_> {
                     }
                     Binary::DivideUnsigned => self.natural(other)?.divided(constant),
                     Binary::RemainderUnsigned => self.natural(other)?.remainder(constant),
-                    // The bits of the divisor are read with their sign. Of a dividend from 0 on, the quotient by `-d` is
-                    // that by `d` with the other sign, and the remainder the same.
+                    // The divisor is read with its sign. For a dividend that is not negative, the
+                    // quotient by `-d` is the negated quotient by `d`, and the remainder is the
+                    // same.
                     Binary::DivideSigned => {
                         let divisor = self.arena.terms.signed(b)?;
                         let quotient = self.natural(other)?.divided(divisor.checked_abs()?)?;
@@ -325,7 +327,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The remainder by a constant: a number that is known to be less is that itself, whatever is added up in it.
+    /// The remainder by a constant. A number that is known to be less than it is its own remainder,
+    /// even if it is a sum.
     fn reduced(&self, number: &Number, by: i128) -> Option<Number> {
         let more = Number::constant(by - 1).minus(number)?;
         match self.is_natural(number) && self.is_natural(&more) {
@@ -351,7 +354,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A number without quotients, remainders and choices that are known at this point.
+    /// A number in which quotients, remainders and choices that are known at this point are
+    /// replaced.
     fn simpler(&self, number: Number) -> Number {
         let simple = number.replaced(&|atomic| match atomic {
             Atomic::Quotient(inner, divisor) => {
@@ -392,7 +396,8 @@ impl Lowerer<'_> {
         simple.unwrap_or(number)
     }
 
-    /// A choice whose one side is what the other one is as well where it is chosen, as 0 and `4 * (n / 4)` where `n < 4`.
+    /// A choice in which one side equals the other wherever that other side is chosen. For example,
+    /// 0 and `4 * (n / 4)`, where `n < 4`.
     fn either(&mut self, choice: TermId, x: &Number, y: &Number) -> Option<Number> {
         let not = self.arena.terms.not(&choice);
         let condition = self.condition(choice)?;
@@ -413,7 +418,7 @@ impl Lowerer<'_> {
         None
     }
 
-    /// A choice that is the lesser or the greater of its sides.
+    /// A choice that is the minimum or the maximum of its sides.
     fn lesser(
         &mut self,
         condition: TermId,
@@ -446,7 +451,7 @@ impl Lowerer<'_> {
         None
     }
 
-    /// What the launch fixes, as an input, unless a search could not step through its values.
+    /// A value of the launch as an input, unless a search could not step through its values.
     pub(super) fn input(&mut self, term: TermId) -> Option<Number> {
         if let Some(number) = self.inputs.of_term.get(&term) {
             return Some(Number::of(Atomic::Input(*number)));
@@ -459,7 +464,8 @@ impl Lowerer<'_> {
         Some(self.input_within(term, range))
     }
 
-    /// What the launch fixes, as an input with a range that its values lie in, or that is printed.
+    /// A value of the launch as an input. Its values lie in the range, or the range is printed as
+    /// an assumption.
     pub(super) fn input_within(&mut self, term: TermId, range: (i128, i128)) -> Number {
         let number = match self.inputs.of_term.get(&term) {
             Some(number) => *number,
@@ -504,7 +510,8 @@ fn uneven(condition: &Condition, p: &Number, q: &Number) -> Option<Number> {
         return None;
     };
     let rounded_down = Atomic::Quotient(inner.clone(), *divisor);
-    // What a division by 2 leaves over is 0 or 1 itself. With it, loops of two rounds at once come out even.
+    // The remainder of a division by 2 is itself 0 or 1. With it, loops of two rounds at once come
+    // out even.
     if *divisor == 2 && !even.parts.contains_key(&rounded_down) {
         return even.plus(&inner.remainder(2)?.times(more)?);
     }
@@ -527,7 +534,7 @@ fn folded(number: Number) -> Number {
         let folded = (|| {
             let without = number.minus(&Number::of(atomic.clone()).times(*coefficient)?)?;
             let rest = without.minus(&inner.times(times)?)?;
-            // Only where all of the dividend was there.
+            // Only if all of the dividend was there.
             let whole = inner.parts.iter().all(|(atomic, factor)| {
                 factor
                     .checked_mul(times)

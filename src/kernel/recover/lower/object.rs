@@ -48,8 +48,9 @@ impl Lowerer<'_> {
         })
     }
 
-    /// The objects of the same place in every CTA of a mask, or, of pairs of CTAs, in the one of its pair that has the
-    /// parity of the object's. Source: PTX ISA, "cp.async.bulk.tensor", `.cta_group::2`.
+    /// The objects of the same place in every CTA of a mask. For pairs of CTAs, they are in the CTA
+    /// of each pair that has the parity of the object's CTA. Source: PTX ISA,
+    /// "cp.async.bulk.tensor", `.cta_group::2`.
     pub(super) fn everywhere(
         &mut self,
         object: &Object,

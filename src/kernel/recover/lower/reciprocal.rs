@@ -1,4 +1,5 @@
-//! Division by a constant as compilers write it: a product with a rounded reciprocal, of which the upper part is taken.
+//! Division by a constant as compilers write it: the upper part of a product with a rounded
+//! reciprocal.
 //!
 //! Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication", 1994.
 
@@ -8,7 +9,7 @@ use crate::recover::number::Number;
 use crate::recover::number::greatest_divisor;
 use crate::recover::term::TermId;
 
-/// How deep quotients are nested that are one.
+/// How many nested quotients are tried as one.
 const MOST_NESTED: usize = 3;
 
 /// The largest step of a counter that is divided by way of a reciprocal.

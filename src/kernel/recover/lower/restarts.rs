@@ -1,10 +1,11 @@
-//! Registers that count up to a number that the launch gives, and begin again at 0: `k = k == M - 1 ? 0 : k + 1`. Compilers make
-//! one loop of two nested ones with such a register.
+//! Registers that count up to a value of the launch and begin again at 0:
+//! `k = k == M - 1 ? 0 : k + 1`. With such a register, compilers make one loop of two nested ones.
 //!
-//! Let `X` be a launch value that is at least 0, and let the register go from `X` to 0 and from any other value of `0..X` to the
-//! next. Then it is `i % (X + 1)` in iteration `i`, if it is 0 in the first one: by induction it lies in `0..=X`, so nothing wraps
-//! around. A register whose first value is what comes of 0 after some steps is that many steps ahead. One that takes over
-//! what such a register was an iteration before is a step behind.
+//! Let `X` be a value of the launch that is at least 0. Suppose that the register is 0 in the first
+//! iteration. It goes from `X` to 0, and from any other value of `0..X` to the next one. Then it is
+//! `i % (X + 1)` in iteration `i`. By induction it lies in `0..=X`, so nothing wraps around. If the
+//! first value is what comes of 0 after some steps, the register is that many steps ahead. A
+//! register that takes over the value of such a register from an iteration before is a step behind.
 
 use super::Lowerer;
 use crate::meaning::Domain;
@@ -22,11 +23,11 @@ use crate::recover::tree::Phi;
 /// How many steps a register may be ahead at first.
 const MOST_AHEAD: i128 = 8;
 
-/// How many conditions are told apart where two terms are compared.
+/// How many conditions are split where two terms are compared.
 const MOST_CONDITIONS: usize = 8;
 
 impl Lowerer<'_> {
-    /// What a register is in each iteration of its loop that begins again at 0.
+    /// The value of a register that begins again at 0, in each iteration of its loop.
     pub(super) fn restarting(&mut self, phi: u32) -> Option<Number> {
         let Phi {
             in_loop,
@@ -57,7 +58,8 @@ impl Lowerer<'_> {
             .modulo(&modulus)
     }
 
-    /// The number `X`, at least 0, for which a condition over the register tells `X` from `0..X`: it holds, or fails, at `X` alone.
+    /// The number `X`, at least 0, at which alone a condition over the register holds, or fails,
+    /// among `0..=X`.
     fn last_before(&mut self, condition: TermId, own: TermId, holds: bool) -> Option<Number> {
         let Node::Relation(relation, a, b) = *self.arena.terms.node(condition) else {
             return None;
@@ -119,7 +121,7 @@ impl Lowerer<'_> {
         None
     }
 
-    /// Whether two terms are the same, whichever of the conditions in them hold.
+    /// Whether two terms are equal, whatever the outcomes of the conditions in them.
     fn agree(&mut self, a: TermId, b: TermId, decided: &mut Vec<(TermId, bool)>) -> bool {
         let [a, b] = [a, b].map(|term| self.decided(term, decided));
         if a == b {
@@ -130,7 +132,7 @@ impl Lowerer<'_> {
         let relations: Vec<TermId> = conditions
             .filter(|part| matches!(terms.node(*part), Node::Relation(..)))
             .collect();
-        // The innermost first: others may be made of it.
+        // The innermost first, because others may contain it.
         let inner = relations.iter().copied().find(|one| {
             let parts = terms.parts(*one);
             !parts
@@ -159,7 +161,7 @@ impl Lowerer<'_> {
         })
     }
 
-    /// A term where it is known which conditions hold.
+    /// A term in which the outcomes of conditions are put in.
     fn decided(&mut self, term: TermId, conditions: &[(TermId, bool)]) -> TermId {
         let mut result = term;
         loop {
@@ -174,7 +176,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// What a register is that takes over what another one was an iteration before: that one is known.
+    /// The value of a register that takes over the value of another one from an iteration before.
+    /// That other one is known.
     pub(super) fn delayed(&mut self, phi: u32) -> Option<Number> {
         let Phi { in_loop, first, .. } = self.arena.phis[phi as usize].clone();
         let number = self.indexed.get(&self.taken_over(phi)?)?;
@@ -185,7 +188,7 @@ impl Lowerer<'_> {
         };
         let before = inner.minus(&Number::of(Atomic::Index(in_loop)))?;
         let (before, modulus) = (before.as_constant()? - 1, modulus.clone());
-        // The one that restarts, at the end of the chain.
+        // The register that restarts, at the end of the chain.
         let mut root = phi;
         for _ in 0..=MOST_AHEAD {
             root = self.taken_over(root).unwrap_or(root);
@@ -204,7 +207,7 @@ impl Lowerer<'_> {
         now.modulo(&modulus)
     }
 
-    /// The other register of the same loop that one takes over at the end of an iteration.
+    /// The other register of the same loop whose value this one gets at the end of an iteration.
     fn taken_over(&self, phi: u32) -> Option<u32> {
         let Phi { in_loop, next, .. } = &self.arena.phis[phi as usize];
         let Node::Atom(Atom::Phi(other)) = *self.arena.terms.node(*next) else {

@@ -1,13 +1,15 @@
-//! What a loop runs up to, by what other loops run up to.
+//! Bounds of loops in terms of the bounds of other loops.
 //!
-//! One warp runs `x` rounds. Another one does the same in two loops, as those with a mask and those without: `x - y` rounds and then
-//! the lesser of `x` and `y`. If each of the three were an input of its own, that the two add up to the first would be lost. With
-//! `X` for the greater of `x` and 0, and `y` at least 0, whatever integer `x` is:
+//! For example, one warp runs `x` iterations. Another warp does the same in two loops, those with a
+//! mask and those without: `x - y` iterations, and then `min(x, y)`. If each of the three were an
+//! input of its own, it would be lost that the two add up to the first. Let `X = max(0, x)` and
+//! `Z = max(0, z)`, and let `y` be at least 0. For any integer `x`:
 //!
-//! - the greater of `x - y` and 0 is that of `X - y` and 0: where `x` is below 0, both are 0;
-//! - the greater of the lesser of `x` and `z`, and 0, is the lesser of `X` and `Z`; and the same of the greater of `x` and `z`.
+//! - `max(0, x - y)` is `max(0, X - y)`: if `x` is negative, both are 0;
+//! - `max(0, min(x, z))` is `min(X, Z)`, and the same holds for `max(x, z)`.
 //!
-//! A difference of terms is one of integers only where neither wraps around, which has to follow from the ranges of its parts.
+//! A difference of terms is one of integers only if neither wraps around. That has to follow from
+//! the ranges of its parts.
 
 use super::Lowerer;
 use super::number::SIZES;
@@ -21,19 +23,19 @@ use crate::recover::number::Number;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 
-/// How many choices and differences one in the other are looked into.
+/// How many nested choices and differences are examined.
 const DEPTH: u32 = 6;
 
-/// What the launch computes, of two other terms.
+/// How the launch computes a value from two others.
 enum Of {
     Lesser(TermId, TermId),
     Greater(TermId, TermId),
-    /// The second one is at least 0, and the first one less the second one does not wrap around.
+    /// The second one is at least 0, and the first one minus the second one does not wrap around.
     Difference(TermId, TermId),
 }
 
 impl Lowerer<'_> {
-    /// The greater of a term and 0 as a number over what other loops run up to, if the term is made of such.
+    /// `max(0, term)` as a number over the bounds of other loops, if the term is made of these.
     pub(super) fn shared(&mut self, term: TermId) -> Option<Number> {
         self.shared_within(term, DEPTH)
     }
@@ -52,14 +54,14 @@ impl Lowerer<'_> {
             Of::Difference(a, b) => {
                 let a = self.bound(a, depth)?;
                 let b = self.natural(b)?;
-                // The ranges of products are those of sizes.
+                // Products are assumed to be sizes, which gives their ranges.
                 self.inputs.assumptions.insert(SIZES.to_owned());
                 Some(Number::maximum(Number::constant(0), a.minus(&b)?))
             }
         }
     }
 
-    /// The greater of either and 0, if one of the two is what another loop runs up to.
+    /// `max(0, a)` and `max(0, b)`, if one of the two is the bound of another loop.
     fn both(&mut self, a: TermId, b: TermId, depth: u32) -> Option<(Number, Number)> {
         for (one, other, turned) in [(a, b, false), (b, a, true)] {
             if let Some(bound) = self.bound(one, depth) {
@@ -76,7 +78,7 @@ impl Lowerer<'_> {
         None
     }
 
-    /// The greater of a term and 0, if another loop runs up to the term, or up to what it is made of.
+    /// `max(0, term)`, if the term is the bound of another loop, or is made of such.
     fn bound(&mut self, term: TermId, depth: u32) -> Option<Number> {
         if let Some(number) = self.shared_within(term, depth) {
             return Some(number);
@@ -88,16 +90,16 @@ impl Lowerer<'_> {
         if base == term {
             return Some(self.above_0(term));
         }
-        // Near it another one is compared.
+        // A value near it is compared.
         let exact = is_exact(&self.arena.terms, term) && is_exact(&self.arena.terms, base);
         let base = exact.then(|| self.above_0(base))?;
-        // The ranges of products are those of sizes.
+        // Products are assumed to be sizes, which gives their ranges.
         self.inputs.assumptions.insert(SIZES.to_owned());
         let number = base.minus(&Number::constant(less))?;
         Some(Number::maximum(Number::constant(0), number))
     }
 
-    /// What a term that the launch computes is made of.
+    /// How a term of the launch is made of others.
     fn made_of(&mut self, term: TermId) -> Option<Of> {
         if !is_launch(term, &self.arena.terms) {
             return None;

@@ -11,7 +11,8 @@ use crate::recover::term::TermId;
 /// How often a number is replaced by one that is at most as large.
 const DEPTH: u32 = 4;
 
-/// How many numbers are looked at in all: one of many parts has more than there is time for.
+/// How many numbers are examined in all. A number with many parts leads to more than there is time
+/// for.
 const MOST_NUMBERS: u32 = 4_000;
 
 impl Lowerer<'_> {
@@ -139,7 +140,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A condition without its parts that are known at this point: `a && b` is `b` where `a` holds.
+    /// The part of a condition that is not known at this point: `a && b` is `b` where `a` holds.
     pub(super) fn left_open(&self, condition: Condition) -> Condition {
         if let Some(truth) = self.known(&condition) {
             return Condition::Constant(truth);
@@ -162,7 +163,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Does something at a point where a condition holds, which is also given as a term.
+    /// Does something while a condition is known to hold. The condition is also given as a term.
     pub(super) fn under<T>(
         &mut self,
         term: TermId,
@@ -180,7 +181,7 @@ impl Lowerer<'_> {
         result
     }
 
-    /// Takes a condition for granted.
+    /// Adds a condition to what is known.
     fn assume(&mut self, condition: &Condition) {
         match condition {
             Condition::AtLeastZero(number) => self.learn(number),
@@ -208,7 +209,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Keeps that a number is at least 0. Variables of the role change while it is kept: nothing is kept of them.
+    /// Notes that a number is at least 0. Variables of the role change meanwhile, so nothing is
+    /// noted of them.
     pub(super) fn learn(&mut self, number: &Number) {
         if number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_))) {
             return;

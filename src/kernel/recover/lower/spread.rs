@@ -1,11 +1,13 @@
-//! Between which numbers a term lies that the launch fixes.
+//! The range of a term that the launch fixes.
 //!
-//! The words of a launch are taken to lie in `0..=MOST`, which is printed of each. A term that is computed from them and has no
-//! form as a number is an input of its own. Its range has to hold all that the computation gives, or launches would be left
-//! out that nobody is told of: `-x` of a size `x` is not 0 or more.
+//! The words of a launch are assumed to lie in `0..=MOST`, which is printed for each. A term that
+//! is computed from them and has no form as a number is an input of its own. Its range has to
+//! contain every result of the computation. Otherwise launches would be left out that nobody is
+//! told of: `-x` of a size `x` is negative.
 //!
-//! Products of 32 bits of numbers that are not negative are an exception: like sizes, they are taken to be at most `MOST`. So are
-//! other numbers of 32 bits that are not negative, such as the greater of 0 and a difference of sizes. That is printed.
+//! There is an exception. Products of 32 bits of numbers that are not negative are assumed to be at
+//! most `MOST`, like sizes. So are other numbers of 32 bits that are not negative, such as
+//! `max(0, x - y)` of sizes. That is printed.
 
 use std::collections::BTreeMap;
 
@@ -26,14 +28,15 @@ const SIZE_BITS: u16 = 32;
 const MOST_BELOW: i128 = 1 << 8;
 const MOST_ABOVE: i128 = (1 << 32) - 1;
 
-/// The range of a term that may be an input. A search begins with the least values, which are none of interest where they
-/// are far below 0; and it steps through all of them.
+/// The range of a term that may be an input. A search begins with the least values, and steps
+/// through all of them. Values far below 0 are of no interest.
 pub fn stepped_through(terms: &Terms, term: TermId) -> Option<Range> {
     let (least, most) = spread(terms, term);
     (least >= -MOST_BELOW && most <= MOST_ABOVE).then_some((least, most))
 }
 
-/// The range of a term of 32 bits that is not negative and that nothing else bounds: it is taken to be at most `MOST`.
+/// The range of a term of 32 bits that is not negative and has no other bound: it is assumed to be
+/// at most `MOST`.
 pub fn taken_for_a_size(terms: &Terms, term: TermId) -> Option<Range> {
     let (least, most) = spread(terms, term);
     let is_size = terms.width_of(term) == SIZE_BITS && least >= 0 && most > MOST;
@@ -50,7 +53,8 @@ pub fn least(terms: &Terms, term: TermId) -> i128 {
     spread(terms, term).0
 }
 
-/// Whether a sum that the launch fixes is that of the signed numbers of its parts: it does not wrap around. What is no sum is.
+/// Whether a sum that the launch fixes does not wrap around: it is the sum of the signed numbers of
+/// its parts. A term that is no sum does not either.
 pub fn is_exact(terms: &Terms, term: TermId) -> bool {
     let Node::Sum { constant, parts } = terms.node(term) else {
         return true;
@@ -93,7 +97,7 @@ fn within(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) -> R
     range
 }
 
-/// As [`spread`], if it can be computed without regard to the width.
+/// The same as [`spread`], if the range can be computed without regard to the width.
 fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) -> Option<Range> {
     let width = terms.width_of(term);
     let mut natural = |term: TermId| -> Option<i128> {
@@ -155,10 +159,10 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
                     return Some((0, shifted(high)));
                 }
                 if *operation == Binary::ShiftRightArithmetic {
-                    // By how much or not, it goes towards -1 or 0.
+                    // Whatever the shift, the value moves towards -1 or 0.
                     return Some((shifted(low), shifted(high).max(-1)));
                 }
-                // The bits that are left, whatever they are.
+                // The bits that are left may have any value.
                 let by = by.filter(|by| *by > 0)?;
                 let left = u32::from(width).saturating_sub(by);
                 Some((0, 1_i128.checked_shl(left)?.checked_sub(1)?))
@@ -170,13 +174,13 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
                 let grows = width == SIZE_BITS && high > all(width).1;
                 Some((0, if grows { MOST } else { high }))
             }
-            // Towards 0, by a number above 0.
+            // The quotient is nearer to 0, because the divisor is positive.
             Binary::DivideSigned if terms.signed(*b).is_some_and(|by| by > 0) => {
                 let (low, high) = within(terms, *a, known);
                 let by = terms.signed(*b)?;
                 Some((low.checked_div(by)?, high.checked_div(by)?))
             }
-            // With the sign of the dividend.
+            // The remainder has the sign of the dividend.
             Binary::RemainderSigned if terms.signed(*b).is_some_and(|by| by > 0) => {
                 let (low, high) = within(terms, *a, known);
                 let most = terms.signed(*b)?.checked_sub(1)?;
@@ -199,7 +203,8 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
                 Node::Not(inner) => (false, *inner),
                 _ => (true, *condition),
             };
-            // Each side is chosen where the comparison comes out so: the greater of two numbers is at least either.
+            // A side is chosen only if the comparison comes out so. For example, the greater of two
+            // numbers is at least either.
             if let Node::Relation(Relation::LessSigned, x, y) = *terms.node(inner) {
                 let (low, high) = (within(terms, x, known), within(terms, y, known));
                 let (less, not) = if holds {
@@ -218,7 +223,7 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
                     not.1.1 = not.1.1.min(low.1);
                 }
             }
-            // A side that is never chosen.
+            // One side is never chosen.
             match [one, other].map(|(low, high)| low <= high) {
                 [true, false] => Some(one),
                 [false, true] => Some(other),

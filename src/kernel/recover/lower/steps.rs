@@ -1,4 +1,5 @@
-//! How far a machine has come: the variable of the role that counts its steps, and what terms say of them.
+//! How many steps a machine has made: the variable of the role that counts them, and what terms say
+//! about it.
 
 use std::collections::VecDeque;
 
@@ -18,11 +19,11 @@ use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 
-/// How many choices of a term are looked through, one inside of the other.
+/// How many nested choices of a term are examined.
 const MAX_CHOICES: u32 = 4;
 
 impl Lowerer<'_> {
-    /// Moves the counter of a machine's steps on: every variable of the machine says by how much.
+    /// Moves the step counter of a machine. All of its variables have to agree by how much.
     pub(super) fn advance_all(
         &mut self,
         terms: &[TermId],
@@ -47,7 +48,8 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Moves the counter of a machine's steps on, from where the phis of a term are.
+    /// Moves the step counter of a machine, beginning with the step at which the phis of a term
+    /// are.
     pub(super) fn advance(
         &mut self,
         term: TermId,
@@ -57,7 +59,7 @@ impl Lowerer<'_> {
         lines: &mut Vec<Line>,
     ) -> Result<()> {
         let place = Location::default();
-        // What a loop has gone on with is where the variable is already.
+        // The variable already stands at the next value of a loop that was left.
         let behind = self.with_left(term);
         if behind != term && matches!(self.arena.terms.node(behind), Node::Atom(_)) {
             return self.advance(behind, machine, variable, &Steps::By(0), lines);
@@ -66,7 +68,7 @@ impl Lowerer<'_> {
             Steps::By(steps) => {
                 let own = Number::of(Atomic::Variable(variable));
                 let Some(from) = self.steps_on_ways(term, machine, MAX_CHOICES) else {
-                    // The ways to it may have come to different rounds.
+                    // The paths to it may have come to different rounds.
                     return match self.launched_choice(term) {
                         Some(choice) => {
                             let by = Steps::By(*steps);
@@ -86,20 +88,21 @@ impl Lowerer<'_> {
                 let machine = &self.recurrences.machines[machine];
                 let period = i128::try_from(machine.period()).unwrap_or(1);
                 let tail = machine.tail;
-                // From the tail on, so many steps and a period more come to the same state.
+                // From the tail on, a period more leads to the same state.
                 let comes_around = *steps >= tail;
                 let steps = Number::constant(i128::try_from(*steps).unwrap_or(0));
                 let Some(to) = from.plus(&steps) else {
                     return refuse("a number is too large", &place);
                 };
-                // It may already be there; modulo the period, if every state comes around.
+                // The variable may already be there; modulo the period, if every state repeats.
                 let distance = to.minus(&own).and_then(|distance| distance.as_constant());
                 let there = |distance: i128| match tail {
                     0 => distance.rem_euclid(period) == 0,
                     _ => distance == 0,
                 };
                 if !distance.is_some_and(there) {
-                    // It moves on, even where the registers are those of a round before.
+                    // The variable moves forward, even if the registers are those of an earlier
+                    // round.
                     let ahead = distance.filter(|distance| comes_around && *distance < 0);
                     let ahead = ahead.map(|distance| distance.rem_euclid(period));
                     let value = ahead.and_then(|ahead| own.plus(&Number::constant(ahead)));
@@ -121,7 +124,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// As [`Self::advance`], by some steps where a choice is made so, and by others where it is not.
+    /// The same as [`Self::advance`], with different steps for the two outcomes of a choice.
     fn advance_on_sides(
         &mut self,
         term: TermId,
@@ -173,7 +176,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// A relation over what the launch chooses, side by side.
+    /// A relation over a choice of the launch, taken on each side.
     pub(super) fn condition_by_choice(&mut self, term: TermId) -> Option<Condition> {
         let choice = self.launched_choice(term)?;
         let condition = self.condition(choice)?;
@@ -194,7 +197,7 @@ impl Lowerer<'_> {
         Some(either)
     }
 
-    /// What the launch chooses in a term that has few choices.
+    /// A choice of the launch in a term that has few choices.
     fn launched_choice(&self, term: TermId) -> Option<TermId> {
         let terms = &self.arena.terms;
         let parts = terms.parts(term);
@@ -212,7 +215,8 @@ impl Lowerer<'_> {
         launched.next().filter(|_| few)
     }
 
-    /// Does something with what a term is where it chooses one side; `holds` is the condition of that side, lowered.
+    /// Calls `with` for one side of a choice in a term. `holds` is the condition of that side,
+    /// lowered.
     fn on_side<T>(
         &mut self,
         term: TermId,
@@ -231,8 +235,8 @@ impl Lowerer<'_> {
         self.under(held, holds, |lowerer| with(lowerer, term))
     }
 
-    /// As [`Self::steps_of`], where that is the same on both sides of what the term chooses by, as where a loop that may be
-    /// skipped moves nothing.
+    /// The same as [`Self::steps_of`], if it is equal on both sides of the choices in the term. For
+    /// example, a loop that may be skipped may move nothing.
     fn steps_on_ways(
         &mut self,
         term: TermId,
@@ -272,7 +276,7 @@ impl Lowerer<'_> {
         found
     }
 
-    /// What a term chooses by, the outermost choice first.
+    /// The condition of a choice in a term, the outermost first.
     fn first_choice(&self, term: TermId) -> Option<TermId> {
         let mut work = VecDeque::from([term]);
         while let Some(term) = work.pop_front() {
@@ -284,8 +288,8 @@ impl Lowerer<'_> {
         None
     }
 
-    /// After how many steps of a machine the phis of a term are: `None` where they differ or one of them is no longer known,
-    /// and nothing where none of them is the machine's.
+    /// At which step of a machine the phis of a term are. `None` if they differ, or if one of them
+    /// is no longer known. `Some(None)` if none of them is the machine's.
     pub(super) fn steps_of(&self, term: TermId, machine: usize) -> Option<Option<Number>> {
         let mut found: Option<Number> = None;
         for atom in self.arena.terms.atoms(term).iter() {

@@ -1,8 +1,9 @@
-//! Loops in steps that the launch gives: how often one runs is an input of its own.
+//! Loops whose step the launch gives: their trip count is an input of its own.
 //!
-//! `for i in (0..n).step_by(nctaid)` runs `tiles` times. Two loops have one such input if their relations, what they begin at and
-//! their steps are the same. A condition that is the relation of such a loop holds in its rounds, and in no others, if the
-//! relation holds up to some round and in none from there on ([`super::ways`]).
+//! For example, `for i in (0..n).step_by(nctaid)` runs `tiles` times. Two loops have one such input
+//! if their relations, first values and steps are the same. A condition that is the relation of
+//! such a loop holds exactly in its iterations, if the relation holds up to some iteration and in
+//! none from there on ([`super::ways`]).
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ use crate::recover::term::TermId;
 const ANY: u32 = u32::MAX;
 
 impl Lowerer<'_> {
-    /// For a relation with a phi that runs on in steps that the launch fixes and that are no constant: the phi, by how
+    /// For a relation with a phi whose step is fixed by the launch and is no constant: the phi, how
     /// many steps the relation looks ahead, and the relation for the first iteration.
     pub(super) fn trip_key(&mut self, relation: TermId) -> Option<(u32, i128, TermId)> {
         let inner = match self.arena.terms.node(relation) {
@@ -74,8 +75,9 @@ impl Lowerer<'_> {
         None
     }
 
-    /// What tells how often a loop runs: its relation, without looking ahead and over a phi that stands for that of any loop,
-    /// with what it begins at and its step; and the relation over its own phi.
+    /// What determines how often a loop runs: its relation, with its first value and its step. The
+    /// relation does not look ahead, and has a phi that stands for that of any loop. Also the
+    /// relation over its own phi.
     pub(super) fn trip_shape(
         &mut self,
         relation: TermId,
@@ -99,7 +101,8 @@ impl Lowerer<'_> {
         Some(([shape, first, step], present))
     }
 
-    /// Registers the loops over what the launch fixes, so that guards in front of them are known, too.
+    /// Registers the loops over values that the launch fixes, so that guards in front of them are
+    /// known, too.
     pub(super) fn register_trips(&mut self, relation: TermId) {
         let Some((phi, ahead, key)) = self.trip_key(relation) else {
             return;

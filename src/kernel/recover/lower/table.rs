@@ -1,4 +1,5 @@
-//! Terms that depend on the state of a machine (a recurrence that comes around), as functions of its step count.
+//! Terms that depend on the state of a machine, as functions of its step count.
+//! ([`crate::recover::recurrence`] says what a machine is.)
 
 use super::Lowerer;
 use super::meanings::Meaning;
@@ -28,7 +29,7 @@ impl Lowerer<'_> {
         if tail == 0 {
             return periodic(&values, &steps);
         }
-        // Where the states that come only once are over, the others come around from the first of them on.
+        // When the states that come only once are over, the others repeat.
         let since = steps.minus(&Number::constant(i128::try_from(tail).ok()?))?;
         let around = values.get(tail..).filter(|_| self.is_natural(&since))?;
         periodic(around, &since)
@@ -46,8 +47,8 @@ impl Lowerer<'_> {
         })
     }
 
-    /// The values of a term in the states of the one machine that it depends on, the number of steps, and how many of the
-    /// states come only once.
+    /// The values of a term in the states of the one machine that it depends on, the number of
+    /// steps, and how many of the states come only once.
     pub(super) fn table(&mut self, term: TermId) -> Option<(Vec<u128>, Number, usize)> {
         let mut found: Option<(usize, Number)> = None;
         for atom in self.arena.terms.atoms(term).iter() {
@@ -74,7 +75,8 @@ impl Lowerer<'_> {
             values.push(value);
         }
         let (tail, period) = (machine.tail, machine.period());
-        // What comes once may differ in the state and not in what is asked for: then all comes around.
+        // States that come only once may differ from others without a difference in this term. Then
+        // all values repeat.
         let around = |step: usize| tail + (step + period * tail - tail) % period;
         if tail > 0 && (0..tail).all(|step| values[step] == values[around(step)]) {
             let turned = (0..period).map(|step| values[around(step)]).collect();
@@ -88,8 +90,9 @@ impl Lowerer<'_> {
 const MOST_ROUNDS: i128 = 8;
 const MOST_STAGES: i128 = 64;
 
-/// Values that come around, as a number of the steps: `base + stride * (x % S)` or `base + difference * (x / S % 2)`,
-/// where `x = m * steps + k` counts rounds, `m` of them in a step. Every value is compared.
+/// Values that repeat, as a number over the steps: `base + stride * (x % S)` or
+/// `base + difference * (x / S % 2)`. Here `x = m * steps + k` counts rounds, `m` of them in a
+/// step. Every value is compared.
 pub fn periodic(values: &[i128], steps: &Number) -> Option<Number> {
     let base = *values.iter().min()?;
     let rest: Vec<i128> = values

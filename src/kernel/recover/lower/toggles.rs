@@ -1,10 +1,13 @@
-//! Parities that a register keeps: it is toggled in the last round of each turn of a ring.
+//! Parities that a register keeps, because it is toggled in the last round of each turn of a ring.
 //!
-//! Example: `if (i % S == S - 1) phase ^= 1` with `phase = 0` at first is `phase = i / S % 2`. For integers `x`, `(x + 1) / S` is
-//! `x / S + 1` if `x % S == S - 1`, else `x / S`. So if a register is `(x / S + e) % 2` and is toggled in
-//! just that case, it is `((x + 1) / S + e) % 2` after. A body that is written out several times toggles so often, each time for
-//! the next `x`. For a register that a loop carries, the first value tells `x` and `e`, and what comes of one iteration is
-//! compared with what has to come: that is an induction over the iterations.
+//! For example, with `phase = 0` at first, `if (i % S == S - 1) phase ^= 1` makes
+//! `phase = i / S % 2`. For integers `x`, `(x + 1) / S` is `x / S + 1` if `x % S == S - 1`, and
+//! `x / S` otherwise. So if a register is `(x / S + e) % 2` and is toggled exactly in that case, it
+//! is `((x + 1) / S + e) % 2` afterwards. An unrolled body toggles several times, each time for the
+//! next `x`.
+//!
+//! For a register that a loop carries, the first value gives `x` and `e`. The value after one
+//! iteration is compared with the one that is expected. That is an induction over the iterations.
 
 use super::Lowerer;
 use super::meanings::Meaning;
@@ -59,7 +62,7 @@ impl Parity {
         self.x.divided(self.stages)?.plus(&self.rest)?.remainder(2)
     }
 
-    /// Behind toggles in some order.
+    /// The parity after these toggles, in some order.
     fn toggled(mut self, mut toggles: Vec<Toggle>) -> Option<Self> {
         while !toggles.is_empty() {
             let next = toggles.iter().position(|toggle| {
@@ -72,7 +75,7 @@ impl Parity {
     }
 }
 
-/// A number modulo 2 as what is reduced there.
+/// The number inside of a remainder by 2, if there is one.
 fn unreduced(number: Number) -> Number {
     match number.parts.first_key_value() {
         Some((Atomic::Remainder(inner, 2), 1))
@@ -93,7 +96,7 @@ fn is_multiple(a: &Number, b: &Number, of: i128) -> bool {
 }
 
 impl Lowerer<'_> {
-    /// A bit, or a register that is 0 or 1, that is an exclusive or.
+    /// A bit, or a register that is 0 or 1, that is computed by exclusive or.
     pub(super) fn exclusive(&mut self, term: TermId) -> Option<Number> {
         let (sum, toggles) = self.parts_of_exclusive(term, None)?;
         let sum = sum.remainder(2)?;
@@ -160,7 +163,7 @@ impl Lowerer<'_> {
         (work.is_empty() && left.is_none()).then_some((sum, toggles))
     }
 
-    /// A term that is a toggle, or the opposite of one.
+    /// A term that is a toggle, or the negation of one.
     fn toggle(&mut self, term: TermId) -> Option<(Toggle, bool)> {
         let condition = match *self.arena.terms.node(term) {
             Node::Relation(..) => term,
@@ -204,7 +207,7 @@ impl Lowerer<'_> {
         matches!(self.arena.terms.node(term), Node::Relation(..))
     }
 
-    /// What a register is in each iteration of its loop if all that changes it is toggles.
+    /// The value of a register in each iteration of its loop, if only toggles change it.
     pub(super) fn kept_parity(&mut self, phi: u32) -> Option<Number> {
         let Phi {
             in_loop,

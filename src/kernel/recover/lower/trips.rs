@@ -1,4 +1,4 @@
-//! How often a loop goes on.
+//! Trip counts of loops.
 
 use super::Lowerer;
 use crate::meaning::Binary;
@@ -13,9 +13,13 @@ use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
 
 impl Lowerer<'_> {
-    /// How often a loop goes on. Its own index has no bound before that is known, so that a counter with a step above 1 may
-    /// seem to wrap around. Then the count is guessed as if it did not, and derived again for the iterations up to
-    /// that count, in which the condition is read exactly: it holds in each before the last and not in the last.
+    /// How often a loop goes on.
+    ///
+    /// The index of the loop has no bound before that is known. So a counter with a step above 1
+    /// may seem to wrap around. Then the count is guessed as if it did not. With this bound, the
+    /// count is derived again: the condition is now read exactly, and has to hold in each iteration
+    /// before the last and not in the last. If it is not the guess, it is assumed that the counter
+    /// does not wrap around.
     pub(super) fn trip_count(&mut self, goes_on: TermId, id: LoopId) -> Option<Number> {
         if let Some(trips) = self.trips(goes_on, id) {
             return Some(trips);

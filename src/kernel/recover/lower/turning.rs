@@ -1,13 +1,13 @@
-//! Phases that turn with a ring and begin with what the launch gives.
+//! Phases that a ring toggles and that begin with a value of the launch.
 //!
 //! ```text
 //! phase = n / 4 % 2; stage = 0
 //! loop { ..; stage = stage == 3 ? 0 : stage + 1; phase ^= (stage == 0) }
 //! ```
 //!
-//! Behind a loop that was written out four times, a loop of the rounds that are left over begins with such a phase. The register is
-//! what it was at first, turned so often as the ring has said so: the number of turns up to each step comes around when
-//! the ring does, or when it has come around twice.
+//! Such a phase occurs where a loop over the iterations that are left over follows an unrolled
+//! loop. The register is its first value, toggled as often as the ring has said so. The number of
+//! toggles up to each step repeats when the ring does, or when it has come around twice.
 
 use super::Lowerer;
 use super::table::periodic;
@@ -20,7 +20,8 @@ use crate::recover::term::TermId;
 use crate::recover::tree::Phi;
 
 impl Lowerer<'_> {
-    /// What a register of 0 and 1 is in each iteration of its loop that a ring turns, one step of which is one iteration.
+    /// The value of a register of 0 and 1 in each iteration of its loop, if a ring toggles it that
+    /// makes one step in each iteration.
     pub(super) fn turning(&mut self, phi: u32) -> Option<Number> {
         let Phi {
             in_loop,
@@ -48,7 +49,7 @@ impl Lowerer<'_> {
         sum_of_bits(&first, &turned)
     }
 
-    /// What a register is turned by, if it is turned.
+    /// What toggles a register, if something does.
     fn turned_by(&self, next: TermId, own: TermId) -> Option<TermId> {
         let Node::Binary(Binary::Xor, a, b) = *self.arena.terms.node(next) else {
             return None;

@@ -1,10 +1,11 @@
-//! Which way a loop in steps that the launch gives has to run, and whether it does.
+//! In which direction a loop has to run whose step the launch gives, and whether it does.
 //!
-//! `i < n` holds in the first rounds of `for (i = 0; ..; i += nctaid)` and in none behind: how many these are says for every round
-//! whether it is one of them. `i != n` may hold again, and says only when its own loop is left. `i > n` holds in none, or in all.
+//! For example, `i < n` holds in the first iterations of `for (i = 0; ..; i += nctaid)` and in none
+//! behind. So their number says for every iteration whether it is one of them. `i != n` may hold
+//! again, and says only when its own loop is left. `i > n` holds in none, or in all.
 //!
-//! A step of 0 goes on for ever. Where it may be 0 that it is not is an assumption, unless it is 0 in some CTA of
-//! every launch, as `ctaid.x` is: then there is no such launch, and the loop is not followed.
+//! A step of 0 goes on forever. If a step may be 0, it is assumed not to be. If it is 0 in some CTA
+//! of every launch, as `ctaid.x` is, no launch meets this, and the loop is not followed.
 
 use super::Lowerer;
 use crate::ir::Special;
@@ -17,7 +18,7 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 
-/// Which way a register goes from round to round.
+/// The direction in which a register moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Up,
@@ -33,12 +34,12 @@ impl Way {
     }
 }
 
-/// What the numbers of launches are taken to be, to find one at which steps are not 0.
+/// Numbers that are tried for the words of a launch, to find a launch at which steps are not 0.
 const SOME: [u128; 5] = [1, 2, 64, 4096, 1 << 20];
 
 impl Lowerer<'_> {
-    /// Which way the phi of a relation has to go, so that the relation holds in none of the rounds behind one in which it does
-    /// not, if nothing wraps around. None where it may hold again.
+    /// The direction in which the phi of a relation has to move so that the relation never holds
+    /// again once it has failed, if nothing wraps around. `None` if it may hold again.
     pub(super) fn way_to_end(&self, relation: TermId, phi: u32) -> Option<Way> {
         let terms = &self.arena.terms;
         let (inner, holds) = match *terms.node(relation) {
@@ -51,7 +52,7 @@ impl Lowerer<'_> {
             return None;
         };
         let counts = |term: TermId| terms.atoms(term).contains(&Atom::Phi(phi));
-        // Less than something ends where it grows.
+        // `x < bound` ends if `x` grows.
         let way = match (counts(a), counts(b)) {
             (true, false) => going(a, phi, terms)?,
             (false, true) => going(b, phi, terms)?.turned(),
@@ -60,7 +61,8 @@ impl Lowerer<'_> {
         Some(if holds { way } else { way.turned() })
     }
 
-    /// Whether a step goes a way at all launches, or at some of them if that is an assumption, which this notes.
+    /// Whether a step goes in a direction at all launches, or at some launch. In the latter case it
+    /// is assumed, which is noted.
     pub(super) fn steps(&mut self, step: TermId, way: Way) -> bool {
         let terms = &self.arena.terms;
         let goes = certain(step, way, false, terms);
@@ -73,7 +75,8 @@ impl Lowerer<'_> {
             let may = match (differs, way) {
                 (true, _) => certain(step, way, true, terms),
                 (false, Way::Up) => self.goes_at_some_launch(step),
-                // Of what is taken away the assumption says that it is 1 or more.
+                // If the step is subtracted, the assumption is that what is subtracted is at least
+                // 1.
                 (false, Way::Down) => {
                     let width = terms.width_of(step);
                     let zero = self.arena.terms.constant(0, width);
@@ -93,7 +96,7 @@ impl Lowerer<'_> {
         true
     }
 
-    /// Whether a step that all CTAs have in common is 1 or more at one of a few launches.
+    /// Whether a step that all CTAs have in common is at least 1 at one of a few launches.
     fn goes_at_some_launch(&mut self, step: TermId) -> bool {
         let terms = &mut self.arena.terms;
         SOME.into_iter().any(|number| {
@@ -116,7 +119,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// Whether CTAs of one launch, or their threads, have different numbers for this.
+/// Whether this number differs between the CTAs of a launch, or between their threads.
 fn differs_between_ctas(atom: &Atom) -> bool {
     match atom {
         Atom::Parameter { .. } => false,
@@ -125,7 +128,7 @@ fn differs_between_ctas(atom: &Atom) -> bool {
     }
 }
 
-/// Whether a number is how many there are of something.
+/// Whether a number counts something.
 fn counts(special: Special) -> bool {
     matches!(
         special,
@@ -138,7 +141,7 @@ fn counts(special: Special) -> bool {
     )
 }
 
-/// Which way a term goes as a phi grows, or that it stays.
+/// The direction in which a term moves as a phi grows.
 fn going(term: TermId, phi: u32, terms: &Terms) -> Option<Way> {
     match *terms.node(term) {
         Node::Atom(Atom::Phi(own)) if own == phi => Some(Way::Up),
@@ -171,7 +174,8 @@ fn going(term: TermId, phi: u32, terms: &Terms) -> Option<Way> {
     }
 }
 
-/// Whether a step goes a way at every launch; with `given`, at every launch whose parameters are 1 or more.
+/// Whether a step goes in a direction at every launch. With `given`, at every launch whose
+/// parameters are at least 1.
 fn certain(step: TermId, way: Way, given: bool, terms: &Terms) -> bool {
     let width = terms.width_of(step);
     let (constant, parts) = terms.linear(step);
@@ -191,7 +195,7 @@ fn certain(step: TermId, way: Way, given: bool, terms: &Terms) -> bool {
     none_falls && (constant != 0 || one_goes)
 }
 
-/// Whether a term is 0 or more, if the words of the launch are.
+/// Whether a term is at least 0 if the words of the launch are.
 fn natural(term: TermId, terms: &Terms) -> bool {
     if let Some(number) = terms.signed(term) {
         return number >= 0;
@@ -228,7 +232,7 @@ fn natural(term: TermId, terms: &Terms) -> bool {
     }
 }
 
-/// Whether a term is 1 or more; with `given`, if the parameters are.
+/// Whether a term is at least 1. With `given`, if the parameters are.
 fn positive(term: TermId, given: bool, terms: &Terms) -> bool {
     let one = |term: TermId| positive(term, given, terms);
     match *terms.node(term) {

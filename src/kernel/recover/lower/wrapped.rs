@@ -1,4 +1,5 @@
-//! Terms whose sums may wrap around: by their lowest bits, or with inputs that are too small for that.
+//! Terms whose sums may wrap around: only their lowest bits are used, or inputs are assumed to be
+//! too small for that.
 
 use super::Lowerer;
 use super::MOST;
@@ -11,11 +12,12 @@ use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 
-/// How large inputs may be at least, where they are taken to be small.
+/// Inputs that are assumed to be small may still be at least this large.
 const LEAST_RANGE: i128 = 1 << 15;
 
 impl Lowerer<'_> {
-    /// Takes inputs to be so small that a sum of multiples of them fits into a width. Their ranges are printed.
+    /// Assumes that inputs are so small that a sum of multiples of them fits into a width. Their
+    /// ranges are printed.
     pub(super) fn narrow(&mut self, number: &Number, width: u16) -> bool {
         let half = 1_i128 << (width - 1).min(100);
         let mut most = Vec::new();
@@ -51,7 +53,7 @@ impl Lowerer<'_> {
         self.number(term).or_else(|| self.around(term))
     }
 
-    /// The same of a term that is no number.
+    /// The same for a term that is no number.
     pub(super) fn around(&mut self, term: TermId) -> Option<Number> {
         match *self.arena.terms.node(term) {
             Node::Atom(Atom::Phi(phi)) => match self.meaning(phi)? {
@@ -76,7 +78,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The lowest bits of a term that is no number, or of one that is shifted to the right, whatever the others are.
+    /// The lowest bits of a term that is no number, or of such a term shifted to the right,
+    /// whatever the other bits are.
     pub(super) fn lowest_bits(&mut self, term: TermId, mask: i128) -> Option<Number> {
         let around = mask
             .checked_add(1)

@@ -10,13 +10,16 @@ use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
 use crate::recover::sketch::every_line_mut;
 
-/// The roles with warps that arrive once in each round in place of lanes; none where nothing changes.
+/// The roles with warps that arrive once in each round, in place of lanes. `None` if nothing
+/// changes.
 ///
-/// Let nobody have got out of step, and `n` warps arrive only, `w` times each. A phase is complete when all who wait
-/// have arrived and those who arrive only have made `n * w` arrivals for each phase so far: as many in both texts, counted in
-/// warps. It is complete before that where they have made more. Then it takes one arrival of a warp more to complete a phase of
-/// these roles without the last one that waits, who is out of step from then on, and hangs. So where these roles do not hang, no
-/// phase of the kernel is complete before, and the two do the same. Where they hang, the kernel need not.
+/// Suppose that nobody has got out of step, and `n` warps only arrive, `w` times each. A phase is
+/// complete when all who wait have arrived, and the others have made `n * w` arrivals for each
+/// phase so far. Counted in warps, these are equally many in both texts. A phase is complete
+/// earlier if the others have made more. Then one more arrival of a warp completes a phase of these
+/// roles without the last one that waits. That one is out of step from then on, and hangs. So where
+/// these roles do not hang, no phase of the kernel is complete earlier, and both do the same. Where
+/// they hang, the kernel need not.
 pub fn by_warp(roles: &[Role], rings: &[Ring], inputs: &Inputs) -> Option<Vec<Role>> {
     let mut changed = roles.to_vec();
     let rings = rings

@@ -1,12 +1,13 @@
-//! What is written once the roles have been compared with the kernel: one arrival in each round of a warp, and waits that show
-//! that it is in step.
+//! The form of waits for own arrivals in the text, written once the roles have been compared with
+//! the kernel. A warp arrives once in each round, and waits show that it is in step.
 
 use crate::recover::number::Number;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 
-/// Takes the marks of rounds out. Arrivals of several lanes in one round become one, at the last of them: the phase is not complete
-/// before. Warps that might get out of step wait for the phase before.
+/// Removes the marks of rounds. The arrivals of several lanes in one round become a single one, at
+/// the last of them: the phase is not complete before. Warps that might get out of step wait for
+/// the phase before.
 pub fn in_step(lines: &mut Vec<Line>) {
     for block in lines.iter_mut().flat_map(Line::blocks_mut) {
         in_step(block);
@@ -34,7 +35,7 @@ pub fn in_step(lines: &mut Vec<Line>) {
     });
 }
 
-/// Makes the arrival behind the mark at a place part of the next one of its round.
+/// Merges the arrival behind the mark at a place into the next arrival of its round.
 fn join(lines: &mut Vec<Line>, at: usize) -> bool {
     let Some(Line::Action {
         action: mark @ Action::Round { .. },

@@ -1,4 +1,5 @@
-//! Rings of mbarriers whose phases are waited for by states of arrivals, and what a role does to them.
+//! Rings of mbarriers at which warps wait for states of their arrivals, and what a role does to
+//! them.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -21,17 +22,17 @@ pub struct Ring {
     pub(super) variable: VariableId,
     pub(super) places: BTreeSet<i128>,
     pub(super) steps: Steps,
-    /// How many warps arrive in a round, where each of those that do not wait makes equally many arrivals at once, and all
-    /// together as many as a phase takes.
+    /// How many warps arrive in a round. This is known if each warp that does not wait makes
+    /// equally many arrivals at once, and all together make as many as a phase takes.
     pub(super) warps: Option<i128>,
 }
 
 /// Who stays in step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Steps {
-    /// All who arrive wait for the states of their arrivals.
+    /// Everybody who arrives waits for the states of these arrivals.
     Certain,
-    /// Others arrive only.
+    /// Others only arrive.
     Guarded,
 }
 
@@ -57,7 +58,8 @@ impl<'a> Member<'a> {
         })
     }
 
-    /// Whether an object may be one of a ring. What is not known may be any of its variable.
+    /// Whether an object may be one of a ring. An object that is not known may be any of its
+    /// variable.
     pub(super) fn hits(&self, object: &Object, ring: &Ring) -> bool {
         let same = object.rank == ring.rank && object.variable == ring.variable;
         same && self
@@ -92,7 +94,7 @@ impl<'a> Member<'a> {
         found
     }
 
-    /// Whether lines have to do with the phases of a ring.
+    /// Whether lines affect the phases of a ring.
     pub(super) fn touches(&self, lines: &[Line], ring: &Ring) -> bool {
         let mut found = false;
         every_line(lines, &mut |line| {

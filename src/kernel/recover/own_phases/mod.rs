@@ -1,9 +1,9 @@
-//! Waits for the phase in which an own arrival counted, as waits for a parity.
+//! Turns waits for the phase in which an own arrival counted into waits for a parity.
 //!
-//! Let a thread's arrivals at an mbarrier be numbered from 0. If arrival `k` counts in phase `k`, a wait for its state is a
-//! wait for the parity of `k`. So it has to be shown that nobody gets out of step: that no phase `k` is complete before the
-//! thread has made arrival `k`. How often others arrive is seen by comparing loops. Which mbarrier of a ring an arrival is at has
-//! to follow from its number.
+//! Let a thread's arrivals at an mbarrier be numbered from 0. If arrival `k` counts in phase `k`, a
+//! wait for its state is a wait for the parity of `k`. So it has to be shown that nobody gets out
+//! of step: no phase `k` is complete before the thread has made arrival `k`. Loops are compared to
+//! see how often others arrive. In a ring, the number of an arrival has to determine its mbarrier.
 
 mod by_warp;
 mod in_step;
@@ -47,7 +47,7 @@ const TOO_MANY: &str = "more may arrive in a round than a phase takes: which pha
 const UNEQUAL: &str = "others may arrive more than once more often than a warp that waits for the states of its arrivals";
 const INITIALISED: &str = "an mbarrier whose phases warps wait for by states of arrivals is not initialised once, before all uses";
 
-/// Makes waits for states waits for parities, and marks of arrivals marks of rounds.
+/// Turns waits for states into waits for parities, and marks of arrivals into marks of rounds.
 pub fn settle(
     kernel: &Kernel,
     shape: Shape,
@@ -109,7 +109,8 @@ pub fn settle(
     Ok(rings)
 }
 
-/// The mbarriers that are waited for so; those that one wait may mean belong together.
+/// The mbarriers that are waited for in this way. Mbarriers that one wait may mean belong to one
+/// ring.
 fn rings(roles: &[Role], inputs: &Inputs) -> Vec<Ring> {
     let mut rings: Vec<Ring> = Vec::new();
     for role in roles {
@@ -143,17 +144,21 @@ fn rings(roles: &[Role], inputs: &Inputs) -> Vec<Ring> {
     rings
 }
 
-/// A thread that waits after each of its arrivals makes at most one of them in each phase. If all who arrive wait so, and
-/// together they make no more arrivals in a round than a phase takes, phase `k` needs everybody's arrival `k`.
+/// Checks who stays in step at a ring. Returns that, and how many warps arrive in a round. Fails if
+/// somebody may get out of step.
 ///
-/// Otherwise some arrive only, as the producer of a ring does. Suppose that arrival `k` of a thread that waits counts in a
-/// later phase. Then so does each arrival behind it, up to the last one, `n - 1`. To come to its end, the thread needs `n + 1`
-/// complete phases. But it makes `n` arrivals and nobody makes more than one more, so there are too few: the thread hangs.
-/// In the text, it waits right before arrival `k` for phase `k - 1`, which lets it pass at once if it is in step. If it is not, it
-/// makes no arrival in the phase of the one before, and hangs for the same reason. Nobody can tell this wait from the
-/// time before the arrival. So the kernel has a run that hangs exactly if the text has one.
+/// A thread that waits after each of its arrivals makes at most one of them in each phase. If
+/// everybody who arrives waits so, and together they make no more arrivals in a round than a phase
+/// takes, phase `k` needs everybody's arrival `k`.
 ///
-/// Gives who stays in step at a ring, and how many warps arrive in a round; an obstacle where somebody may get out of step.
+/// Otherwise some only arrive, as the producer of a ring does. Suppose that arrival `k` of a thread
+/// that waits counts in a later phase. Then so does each arrival behind it, up to the last one,
+/// `n - 1`. To come to its end, the thread needs `n + 1` complete phases. But it makes `n`
+/// arrivals, and nobody makes more than one more. These are too few, so the thread hangs. In the
+/// text, it waits for phase `k - 1` right before arrival `k`. If it is in step, that wait ends at
+/// once. If it is not, it makes no arrival in the phase of the one before, and hangs for the same
+/// reason. Nobody can tell this wait from the time before the arrival. So the kernel has a run that
+/// hangs exactly if the text has one.
 fn checked(
     roles: &[Role],
     inputs: &Inputs,
@@ -205,7 +210,7 @@ fn checked(
         return Ok((Steps::Certain, warps));
     }
     for one in &waiting {
-        // Who leaves makes fewer arrivals than the loops say.
+        // A role that returns early makes fewer arrivals than its loops say.
         if returns(&one.role.lines) {
             return refuse(UNEQUAL, &place);
         }
@@ -274,7 +279,7 @@ fn initialised(
                 return None;
             }
             for place in member.places(object)? {
-                // A second one begins the phases anew.
+                // A second initialisation would restart the phases.
                 if found.insert(place, *count).is_some() {
                     return None;
                 }

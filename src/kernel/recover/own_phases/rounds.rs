@@ -94,7 +94,8 @@ impl Rounds<'_> {
         Ok(())
     }
 
-    /// Whether the arrivals of the class are all at the ring, each at the mbarrier whose turn it is.
+    /// Checks that the arrivals of the class are all at the ring, each at the mbarrier whose turn
+    /// it is.
     pub(super) fn numbered(&self, lines: &[Line], place: &Location) -> Result<(), Obstacle> {
         let mut fits = true;
         every_line(lines, &mut |line| {

@@ -1,4 +1,5 @@
-//! How often a role arrives at the mbarriers of a ring, compared with another one by their loops and branches.
+//! How often a role arrives at the mbarriers of a ring. Two roles are compared by their loops and
+//! branches.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +16,14 @@ use crate::recover::sketch::Object;
 /// When a warp arrives at a ring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Where: by its offset, or at the mbarrier whose turn it is.
+    /// At an mbarrier, given by its offset. `None` is the mbarrier whose turn it is.
     Arrive(Option<Number>),
     Loop(Number, Vec<Turn>),
     If(Condition, Vec<Turn>, Vec<Turn>),
 }
 
-/// The most arrivals that a role makes one behind the other at one mbarrier, and how many its statements make.
+/// The most arrivals that a role makes one after the other at one mbarrier. `each` gets how many
+/// its statements make.
 pub(super) fn heaviest(member: &Member, ring: &Ring, each: &mut BTreeSet<i128>) -> Option<i128> {
     let mut most = 0;
     let mut known = true;
@@ -35,7 +37,8 @@ pub(super) fn heaviest(member: &Member, ring: &Ring, each: &mut BTreeSet<i128>) 
     known.then_some(most)
 }
 
-/// Does something with the arrivals of every statement, and with those of it and the ones right before it.
+/// Calls a function with the arrivals of every statement, and with those of it and the ones right
+/// before it.
 fn weigh(
     member: &Member,
     ring: &Ring,
@@ -65,8 +68,9 @@ fn weigh(
     }
 }
 
-/// The arrivals of lines at a ring, with the loops and branches around them; those one behind the other at one mbarrier are
-/// one. Loops are numbered by their depth. None where which mbarrier it is depends on what the role keeps in a variable.
+/// The arrivals of lines at a ring, with the loops and branches around them. Arrivals one after the
+/// other at one mbarrier count once. Loops are numbered by their depth. `None` if a variable of the
+/// role decides which mbarrier it is.
 pub(super) fn shapes(
     member: &Member,
     ring: &Ring,
@@ -150,7 +154,7 @@ fn named(number: &Number, around: &[u32]) -> Option<Number> {
     number.replaced(&|atomic| depth(atomic, around))
 }
 
-/// Whether a role arrives at no mbarrier of a ring more than once more often than another.
+/// Whether a role arrives at each mbarrier of a ring at most once more often than another role.
 pub(super) fn at_most_once_more(theirs: &[Turn], mine: &[Turn], ring: &Ring) -> bool {
     let length = theirs.len();
     (0..=length).any(|from| {

@@ -1,13 +1,15 @@
-//! Loops that go on until a word of global memory has some value, and additions to such words.
+//! Loops that wait until a word of global memory has some value, and additions to such words.
 //!
-//! `seen = 0; while (seen != n) seen = load(word);` becomes `if n != 0 { wait until word == n }`: the first test asks for
-//! what was there before, every other one for what the load before has found.
+//! For example, `seen = 0; while (seen != n) seen = load(word);` becomes
+//! `if n != 0 { wait until word == n }`. The first test is about the value before the loop. Every
+//! other test is about the result of the load before.
 //!
-//! The first round is walked by itself, and one that stands for all others. Registers that the first one has changed hold in
-//! the latter nothing that is known, unless they are what the load has found. That round has to end in what it
-//! began with, with what its own load found in the place of what the load before found. So every round is like it.
-//! Each round looks once, at the same address, and what leaves the loop depends on what was found alone: the loop is left
-//! by the first look that finds such a value, and by no other.
+//! The first iteration is walked by itself, and then one that stands for all others. In that one,
+//! registers that the first iteration has changed are unknown, unless they are the result of the
+//! load. It has to end with what it began with, where the result of its own load takes the place of
+//! the result before. So every iteration is like it. Each iteration looks once, at the same
+//! address, and only the result decides whether the loop is left. So the first look that finds such
+//! a value leaves the loop, and no other does.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +39,7 @@ use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
 use crate::recover::tree::not_known;
 
-/// A look at a word: where, what stands for what it finds, and which operation it is.
+/// A look at a word: its address, the term for its result, and which operation it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Look {
     address: TermId,
@@ -45,7 +47,8 @@ pub(super) struct Look {
     location: Location,
 }
 
-/// What a round comes to: what it has looked at, what leaves the loop, and what begins the next round.
+/// The outcome of an iteration: its looks, what leaves the loop, and what begins the next
+/// iteration.
 struct Walked {
     looks: Vec<Look>,
     left: Option<Path>,
@@ -64,7 +67,7 @@ struct Awaited {
 const SEVERAL: &str = "a loop waits for more than one word of memory, or for other than that it is some value or at least \
                        that";
 
-/// How often what changes from round to round is given up.
+/// How often registers that change between iterations are given up.
 const MOST_ROUNDS: u32 = 8;
 
 impl Walker<'_> {
@@ -87,7 +90,7 @@ impl Walker<'_> {
             })
     }
 
-    /// What a look finds is not known. Where it stands in a loop that waits, that it is there is noted.
+    /// The result of a look is not known. If the look stands in a loop that waits, it is noted.
     pub(super) fn look(
         &mut self,
         result: RegisterId,
@@ -149,7 +152,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// A loop that does nothing but look at global memory: a wait.
+    /// A loop that only looks at global memory: a wait.
     pub(super) fn await_counter(
         &mut self,
         natural: &Loop,
@@ -164,7 +167,7 @@ impl Walker<'_> {
         };
         let first = self.round(header, follow, &path, depth, &location)?;
         let Some(again) = first.again else {
-            // It is left before the first look is judged, always.
+            // The loop is always left before the result of the first look is tested.
             return match first.left {
                 Some(left) if first.looks.is_empty() => Ok(Some((follow, left))),
                 _ => refuse(SEVERAL, &location),
@@ -175,7 +178,8 @@ impl Walker<'_> {
         };
         let (later, left) = self.later(natural, &path, again, look, depth, &location)?;
         let awaited = self.awaited(later, look)?;
-        // What leaves the loop in its first round: it asks for what was found there, or for what was known before.
+        // What leaves the loop in its first iteration: it tests the result of that look, or a value
+        // from before.
         let mut before = None;
         let left = match first.left {
             None => left,
@@ -222,7 +226,8 @@ impl Walker<'_> {
         Ok(Some((follow, left)))
     }
 
-    /// The condition under which any later round leaves the loop, over what `look` stands for, and what leaves it then.
+    /// The condition under which any later iteration leaves the loop, over the result of `look`,
+    /// and what leaves it then.
     fn later(
         &mut self,
         natural: &Loop,
@@ -273,7 +278,8 @@ impl Walker<'_> {
             if given_up.len() > before {
                 continue;
             }
-            // Tested before the look, as what the one before has found, or behind it.
+            // The test stands before the look, and is about the result before; or it stands behind
+            // the look.
             let old = self.mentions(left.condition, look.found);
             let new = self.mentions(left.condition, next.found);
             let condition = match (old, new) {
@@ -293,7 +299,7 @@ impl Walker<'_> {
         refuse(SEVERAL, location)
     }
 
-    /// One round: with what leaves the loop and what goes on, each under its condition.
+    /// One iteration: what leaves the loop and what goes on, each under its condition.
     fn round(
         &mut self,
         header: BlockId,
@@ -323,7 +329,7 @@ impl Walker<'_> {
         })
     }
 
-    /// What is awaited where a loop is left under a condition on what was found.
+    /// What is awaited if a loop is left under a condition on the result.
     fn awaited(&mut self, condition: TermId, look: &Look) -> Result<Awaited> {
         let found = self.predicate(condition, look.found);
         let usable = found.filter(|awaited| !self.is_opaque(awaited.value));
@@ -405,7 +411,7 @@ impl Walker<'_> {
         self.terms.atoms(term).contains(atom)
     }
 
-    /// What is left of two ways out: nothing is known where they differ.
+    /// Joins two exits of a loop. Where they differ, nothing is known.
     fn either_way(&mut self, mut one: Path, other: &Path) -> Path {
         for register in 0..one.state.len() {
             if one.state[register] != other.state[register] {
@@ -425,7 +431,7 @@ fn alike(one: Option<&Value>, other: Option<&Value>, mask: u32) -> bool {
     lanes.all(|lane| lane_of(one, lane) == lane_of(other, lane))
 }
 
-/// Whether a register is what a look has found, in some lanes.
+/// Whether a register is the result of a look, in some lanes.
 fn is_found(value: Option<&Value>, look: &Look, mask: u32) -> bool {
     let mut lanes = (0..32).filter(|lane| mask >> lane & 1 == 1);
     value.is_some_and(|value| lanes.all(|lane| lane_of(value, lane) == look.found))

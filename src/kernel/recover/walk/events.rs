@@ -68,7 +68,7 @@ impl Walker<'_> {
             } => {
                 self.whole(mask, path, "a barrier", location)?;
                 path.waited = None;
-                // It counts all lanes, those that have waited among them.
+                // It counts all lanes, including those that have waited.
                 let waited = path.order.waited.take();
                 self.emit(&[*barrier, *threads], mask, path, out, location, |terms| {
                     EventKind::BarrierArrive {

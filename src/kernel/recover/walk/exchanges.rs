@@ -19,9 +19,9 @@ use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 
 impl Walker<'_> {
-    /// Refuses what lanes of a warp tell each other in a loop of tests of an mbarrier, where accesses are followed. The loop is
-    /// walked with tests that pass in all lanes or in none. That shows that each lane goes on by what it has found itself only
-    /// if no lane knows what the others have found.
+    /// Refuses exchanges between lanes in a loop that tests an mbarrier, if accesses are followed.
+    /// The loop is walked with tests that pass in all lanes or in none. That shows lanes which go
+    /// on by what they have found themselves only if no lane knows what the others have found.
     pub(super) fn told_in_spin(
         &self,
         synchronization: &Synchronization,
@@ -57,7 +57,8 @@ impl Walker<'_> {
         let value = self.operand(value, 32, &path.state);
         let offset = self.operand(lane, 32, &path.state);
         let clamp = self.operand(clamp, 32, &path.state);
-        // Where all lanes hold the same, it does not matter which one is read. What nothing is known of may differ.
+        // If all lanes have the same value, it does not matter which one is read. Unknown values
+        // may differ.
         let known = valid.is_none()
             && matches!(value, Value::Uniform(term) if self.assume_alike(term, location));
         let mut results = [TermId::default(); 32];
@@ -134,8 +135,8 @@ impl Walker<'_> {
             }
             (Some(_), VoteMode::Uniform) => self.terms.constant(u128::from(same), 1),
             (None, VoteMode::All | VoteMode::Any) if same && !terms.is_empty() => terms[0],
-            // One lane may look at an mbarrier before it completes and another one behind it: then `.all` and `.any` are still what some
-            // lane found, but the lanes do not agree.
+            // One lane may test an mbarrier before it completes, and another lane behind that. Then
+            // `.all` and `.any` are still what some lane found, but the lanes do not agree.
             (None, VoteMode::Uniform) if same && !self.is_tested(&terms) => {
                 self.terms.constant(1, 1)
             }

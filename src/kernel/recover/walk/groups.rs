@@ -1,13 +1,15 @@
 //! Groups of asynchronous work: which lanes start it, and which wait for it.
 //!
-//! Each lane has groups of its own. A role has one list of groups. The two are the same
+//! Each lane has its own groups, but a role has one list of groups. Both are the same in two cases:
 //!
-//! - for bulk copies, where one lane starts all of the warp and takes part in each commit and each wait. The others have no
-//!   groups, so they wait for nothing;
-//! - for `cp.async`, where all lanes take part in each commit and each wait. Each lane then knows of its own copies only.
+//! - for bulk copies, if one lane starts all of them and takes part in each commit and each wait.
+//!   The other lanes have no groups, so they wait for nothing;
+//! - for `cp.async`, if all lanes take part in each commit and each wait. Each lane then knows only
+//!   of its own copies.
 //!
-//! Everything else is refused. So is a warp with groups of two sorts under way, as a statement of the language covers all of them. Behind a
-//! wait for all groups of one sort, another may begin. Copies that tell an mbarrier themselves are in no group.
+//! Everything else is refused. Two kinds of groups under way at once are also refused, because a
+//! statement of the language covers all of them. Behind a wait for all groups of one kind, another
+//! may begin. Copies that signal an mbarrier themselves are in no group.
 //! Source: PTX ISA, "cp.async.commit_group", "cp.async.wait_group", "cp.async.bulk.commit_group", "cp.async.mbarrier.arrive".
 
 use super::Path;
@@ -26,16 +28,16 @@ const ONE_LANE: &str = "one lane has to start and commit all `tcgen05` work of t
 
 const SORTS: &str = "races are not decided of a warp in which two of these may be under way at once: `cp.async` groups, bulk copy groups, `wgmma` groups";
 
-/// Of the groups of asynchronous work of a warp.
+/// What is known of the groups of a warp.
 #[derive(Debug)]
 pub(super) struct Groups {
     /// Whether it has work in groups.
     pub grouped: bool,
     /// The lane that starts bulk copies.
     pub starts: Option<u32>,
-    /// The lanes that take part in each commit and each wait that was met.
+    /// The lanes that have taken part in each commit and each wait so far.
     pub each: u32,
-    /// Whether it starts copies that tell an mbarrier.
+    /// Whether it starts copies that signal an mbarrier.
     pub arriving: bool,
     /// The lane that starts tensor work, and the one that commits it.
     pub tensor: Option<u32>,
@@ -59,7 +61,7 @@ impl Default for Groups {
 }
 
 impl Walker<'_> {
-    /// Lanes start work of their next groups.
+    /// Notes that lanes start work of their next groups.
     pub(super) fn start(
         &mut self,
         kind: GroupKind,
@@ -85,7 +87,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Lanes commit a group, or wait for some.
+    /// Notes that lanes commit a group, or wait for some.
     pub(super) fn group(
         &mut self,
         kind: GroupKind,
@@ -100,7 +102,7 @@ impl Walker<'_> {
                 "all lanes of the warp have to commit `cp.async` groups and wait for them together",
                 location,
             ),
-            // The text has one list of groups for the warp, theirs among them.
+            // The text has one list of groups for the warp, which includes theirs.
             GroupKind::Copy if self.gone_copied != 0 => refuse(
                 "lanes of the warp have started `cp.async` copies and exited, and the other lanes wait for their own copies only",
                 location,
@@ -130,13 +132,13 @@ impl Walker<'_> {
             // It is one operation of the warp.
             GroupKind::Multiply => {}
             GroupKind::Copy => {
-                // Each knows of its own copies, and has them to tell of.
+                // Each lane knows only of its own copies, and has to tell others of them.
                 path.order.own_copies = true;
                 path.order.touched |= path.order.copied;
             }
             _ => {
                 let waits = self.groups.starts.unwrap_or(mask);
-                // Who starts copies is not known yet, in an earlier round of a loop.
+                // In an earlier iteration of a loop, it is not known yet who starts copies.
                 self.groups.waited_early |= self.groups.starts.is_none() && mask.count_ones() > 1;
                 path.order.wait(waits, alive);
             }
@@ -144,7 +146,8 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Refuses work of one sort while such of another may be under way: a statement of the language covers both.
+    /// Refuses work of one kind while work of another kind may be under way: a statement of the
+    /// language covers both.
     fn alone(&self, kind: GroupKind, path: &Path, location: &Location) -> Result<()> {
         match path.order.open & !sort(kind) {
             0 => Ok(()),
@@ -152,13 +155,13 @@ impl Walker<'_> {
         }
     }
 
-    /// A copy is started that tells an mbarrier.
+    /// Notes that a copy is started that signals an mbarrier.
     pub(super) fn start_arriving(&mut self, location: &Location) -> Result<()> {
         self.groups.arriving = true;
         self.beside_commits(location)
     }
 
-    /// A lane starts tensor work.
+    /// Notes that a lane starts tensor work.
     pub(super) fn start_tensor(&mut self, mask: u32, location: &Location) -> Result<()> {
         let first = *self.groups.tensor.get_or_insert(mask);
         let committed = self.groups.commits.is_none_or(|lane| lane == mask);
@@ -168,7 +171,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A lane commits the tensor work that it has started.
+    /// Notes that a lane commits the tensor work that it has started.
     pub(super) fn commit_tensor(&mut self, mask: u32, location: &Location) -> Result<()> {
         let first = *self.groups.commits.get_or_insert(mask);
         let started = self.groups.tensor.is_none_or(|lane| lane == mask);
@@ -190,8 +193,9 @@ impl Walker<'_> {
         }
     }
 
-    /// Refuses arrivals behind copies where accesses are followed. Each lane's comes when its own copies have landed. In a role they
-    /// are arrivals of one member, behind all of its copies, also where a phase takes fewer of them than there are lanes.
+    /// Refuses arrivals behind copies if accesses are followed. The arrival of a lane comes when
+    /// its own copies have landed. In a role, these are arrivals of one member behind all of its
+    /// copies, even if a phase takes fewer of them than there are lanes.
     pub(super) fn copies_arrive(&self, location: &Location) -> Result<()> {
         match self.follows_data() {
             true => refuse(

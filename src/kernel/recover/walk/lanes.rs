@@ -1,4 +1,4 @@
-//! Whether the lanes that carry something out together are all there.
+//! Whether all lanes are there that have to execute something together.
 
 use std::collections::BTreeSet;
 
@@ -22,13 +22,14 @@ use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
 
 impl Walker<'_> {
-    /// Whether a term is one number in whichever lane. What is read from memory need not be; that a loop carries no such thing
-    /// is looked at when the walk is over ([`differs`]).
+    /// Whether a term is one number in all lanes. A value from memory need not be. Whether a loop
+    /// carries such a value is checked when the walk is over ([`differs`]).
     pub(super) fn assume_alike(&mut self, term: TermId, location: &Location) -> bool {
         if self.is_opaque(term) {
             return false;
         }
-        // What a word of memory decides is alike as long as nobody writes it, which is said where one was taken for alike.
+        // A value that a word of memory decides is alike as long as nobody writes the word. That is
+        // stated where a term was assumed to be alike.
         let carried = |atom: &Atom| matches!(atom, Atom::Phi(_));
         let atoms = self.terms.atoms(term);
         if atoms.iter().any(carried) || !self.terms.memory_in(term).is_empty() {
@@ -37,7 +38,7 @@ impl Walker<'_> {
         true
     }
 
-    /// What a warp does as a whole needs all lanes that have not ended.
+    /// Refuses what a warp does as a whole if a lane is missing that has not ended.
     pub(super) fn whole(
         &self,
         mask: u32,
@@ -157,7 +158,8 @@ impl Walker<'_> {
     }
 }
 
-/// Where a term was taken for the same number in every lane, though a loop carries there what nothing is known of.
+/// Where a term was assumed to be one number in all lanes, though a loop carries an unknown value
+/// there.
 pub fn differs(arena: &Arena) -> Option<Location> {
     let unlike = |term: TermId| {
         let mut seen = BTreeSet::new();

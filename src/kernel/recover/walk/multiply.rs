@@ -1,13 +1,15 @@
 //! The matrices in shared memory that tensor cores read.
 //!
-//! A descriptor has 14 bits for where a matrix begins, in units of 16 bytes. Shared memory has fewer than 2^18 bytes, so an address
-//! of shared memory divided by 16 fits, and is what it is modulo 2^14. So the sum that an address is can be read off behind shifts
-//! and masks. The layout of elements refuses places outside of a variable.
+//! A descriptor has 14 bits for where a matrix begins, in units of 16 bytes. Shared memory has
+//! fewer than 2^18 bytes. So an address of shared memory divided by 16 fits, and equals its value
+//! modulo 2^14. So the sum that makes the address can be read behind shifts and masks. The layout
+//! of elements refuses places outside of a variable.
 //!
-//! What is shifted has to be such an address itself. `tile + 4096 * i` is one if the matrix begins there. It may be none if
-//! `256 * j` is added behind the shift: the sum may lie in `tile` though `i` is negative. So something may be added that moves
-//! only if what is shifted is at least 0 and below 2^18 whatever its parts are. A constant `c` may be added if no negative
-//! multiple of 4096 is `-c` or more.
+//! What is shifted has to be such an address itself. `tile + 4096 * i` is one if the matrix begins
+//! there. It may be none if `256 * j` is added behind the shift: the sum may lie in `tile` though
+//! `i` is negative. So a moving term may be added only if what is shifted is at least 0 and below
+//! 2^18, whatever its parts are. A constant `c` may be added if no negative multiple of 4096 is
+//! `-c` or more.
 
 use std::collections::BTreeSet;
 
@@ -50,8 +52,8 @@ const SHARED: u128 = 1 << 18;
 
 const CARRIED: &str = "where a matrix begins does not follow from its descriptor";
 
-/// Where a matrix begins: the bits of its descriptor above the place, what moves, the bytes from there, and what the former is a
-/// multiple of.
+/// Where a matrix begins: the bits of its descriptor above the place, the moving part, the bytes
+/// from there, and what the moving part is a multiple of.
 struct Begin {
     bits: u64,
     base: TermId,
@@ -133,7 +135,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// What an operand is in all of these lanes.
+    /// The value of an operand in all of these lanes.
     fn of_all(
         &mut self,
         operand: Operand,
@@ -151,7 +153,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Some bits of a word, if they are the same whichever way its choices go.
+    /// Some bits of a word, if they are the same for all outcomes of its choices.
     fn bits_of(&mut self, word: TermId, mask: u32) -> Option<u32> {
         const MOST: usize = 64;
         let mut open = vec![word];
@@ -184,7 +186,7 @@ impl Walker<'_> {
         found
     }
 
-    /// The one dynamic variable, if no other could lie in front of it.
+    /// The only dynamic variable, if no other could lie in front of it.
     fn leveled(&self) -> Option<VariableId> {
         let shared = self.kernel.variables.iter().zip(0..);
         let mut shared = shared.filter(|(variable, _)| variable.space.may_be_shared());
@@ -194,7 +196,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Where the matrix of a descriptor begins. `leveled`: a variable that is taken to begin at a multiple of the largest atom.
+    /// Where the matrix of a descriptor begins. `leveled` is a variable that is assumed to begin at
+    /// a multiple of the largest atom.
     fn begin(&mut self, descriptor: TermId, leveled: Option<VariableId>) -> Option<Begin> {
         let Fields {
             bits, place, parts, ..

@@ -1,4 +1,4 @@
-//! Loops whose body runs at most once: they are no loops.
+//! Loops whose body runs at most once. They are written without a loop.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::recover::term::TermId;
 use crate::recover::tree::Statement;
 
 impl Walker<'_> {
-    /// Whether a body that has been walked over phis is left at once when it comes to its head again.
+    /// Whether a body, walked over phis, is left at once when control comes to its head again.
     pub(super) fn ends_when_repeated(
         &mut self,
         body: &[Statement],
@@ -49,8 +49,8 @@ impl Walker<'_> {
         *side == [Statement::Break]
     }
 
-    /// Walks the body of a loop with the values that it begins with. `None` if it goes on behind that, or is left other than
-    /// at the end of what it does; nothing has been written then.
+    /// Walks the body of a loop with its first values. `None` if the loop goes on behind that, or
+    /// is left elsewhere than at its end. Nothing has been written then.
     pub(super) fn once(
         &mut self,
         natural: &Loop,
@@ -126,7 +126,8 @@ impl Walker<'_> {
     }
 }
 
-/// Takes out the breaks at the ends of statements; `false` if there are others, behind which more would be done.
+/// Removes the breaks at the ends of statements. Returns `false` if there are others, behind which
+/// more would be executed.
 pub(super) fn without_breaks(statements: &mut Vec<Statement>) -> bool {
     let last = statements.len().saturating_sub(1);
     let mut only_at_ends = true;

@@ -1,4 +1,5 @@
-//! Operands that PTX does not allow: addresses of another CTA, and sizes of no whole chunks.
+//! Operands that PTX does not allow: addresses of another CTA, and sizes that are no multiple of 16
+//! bytes.
 
 use super::Path;
 use super::Result;
@@ -34,7 +35,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Refuses bulk copies that certainly are of no multiple of 16 bytes.
+    /// Refuses bulk copies whose size is certainly no multiple of 16 bytes.
     pub(super) fn whole_chunks(
         &mut self,
         bytes: Option<Operand>,

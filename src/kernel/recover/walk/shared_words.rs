@@ -21,11 +21,11 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::Statement;
 
-/// Iterations of a loop that are walked one by one, where loaded words decide about it.
+/// How many iterations of a loop are walked one by one, if loaded words decide about it.
 const MOST_ITERATIONS: usize = 64;
 
 impl Walker<'_> {
-    /// All threads of the CTA come to a barrier, or some.
+    /// Notes that all threads of the CTA, or some, come to a barrier.
     pub(super) fn pass_barrier(
         &mut self,
         barrier: Operand,
@@ -47,8 +47,9 @@ impl Walker<'_> {
         }
     }
 
-    /// A warp comes to a barrier and goes on. If the barrier may be one of all threads, it orders nothing: a warp may come to it
-    /// twice in one generation, in the place of another one.
+    /// Notes that a warp comes to a barrier and goes on. If this may be a barrier of all threads,
+    /// it orders nothing: a warp may come to it twice in one generation, in the place of another
+    /// one.
     pub(super) fn pass_without_waiting(&mut self, threads: Operand, path: &Path) {
         let count = self.number(threads, path);
         if count.is_none_or(|count| count == self.all_threads()) {
@@ -64,7 +65,7 @@ impl Walker<'_> {
         u32::try_from(self.terms.value(term)?).ok()
     }
 
-    /// How many threads a barrier waits for that names no number: whole warps.
+    /// How many threads a barrier without a number waits for: whole warps.
     fn all_threads(&self) -> u32 {
         let threads: u32 = self.place.threads.iter().product();
         threads.div_ceil(32) * 32
@@ -121,7 +122,7 @@ impl Walker<'_> {
         Some(all)
     }
 
-    /// The term of bytes that follow each other, the lowest first.
+    /// The term of consecutive bytes, the lowest first.
     fn put_together(&mut self, parts: &[Part], width: u16) -> Option<TermId> {
         let first = parts.first()?;
         let whole = (0..).zip(parts);
@@ -211,7 +212,7 @@ impl Walker<'_> {
                     let offset = first.offset.wrapping_add(index * bytes + byte);
                     let part = is_of_launch.then_some(Part { term, byte });
                     let place = Byte { offset, ..first };
-                    // Which of several lanes writes last is not known.
+                    // It is not known which of several lanes writes last.
                     match stores.iter_mut().find(|store| store.byte == place) {
                         Some(store) if store.part != part => store.part = None,
                         Some(_) => {}
@@ -228,8 +229,8 @@ impl Walker<'_> {
         self.stored().extend(stores);
     }
 
-    /// Walks a loop iteration by iteration, where it loads words that others store and these decide whether it goes on.
-    /// `None` if they do not; nothing has been written then.
+    /// Walks a loop iteration by iteration, if it loads words that others store and these decide
+    /// whether it goes on. `None` if they do not. Nothing has been written then.
     #[allow(clippy::type_complexity)]
     pub(super) fn unfolded(
         &mut self,

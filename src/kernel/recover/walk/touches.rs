@@ -1,11 +1,15 @@
-//! What a path reads and writes in shared memory, and which of its lanes a tie to other warps speaks for.
+//! What a path reads and writes in shared memory, and for which of its lanes a signal to other
+//! warps speaks.
 //!
-//! A role is one member, and its statements are in one order. The lanes of a warp are not: what a lane tells others, as by
-//! an arrival, says nothing of what other lanes have read or written, unless a `bar.warp.sync` or a barrier stands in between. In
-//! the same way, a wait of some lanes holds up these only. So each tie has to be of all lanes that have touched something, and
-//! each access behind a wait has to be of lanes that have waited; everything else is refused.
+//! A role is one member with one order of statements. The lanes of a warp have no such order. If a
+//! lane signals others, for example by an arrival, this says nothing about what other lanes have
+//! read or written, unless a `bar.warp.sync` or a barrier stands in between. In the same way, a
+//! wait of some lanes holds up only these. So each signal has to be of all lanes that have touched
+//! something. Each access behind a wait has to be of lanes that have waited. Everything else is
+//! refused.
 //!
-//! Only `bar.warp.sync` and barriers order what lanes read and write. Shuffles and votes do not. Source: PTX ISA, "bar.warp.sync".
+//! Only `bar.warp.sync` and barriers order what lanes read and write. Shuffles and votes do not.
+//! Source: PTX ISA, "bar.warp.sync".
 
 use std::rc::Rc;
 
@@ -36,8 +40,8 @@ use crate::recover::term::Terms;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
 
-/// What lanes have read since all lanes were last in order. A lane that does not take part in what tells others may read it
-/// later than that.
+/// What lanes have read since all lanes were last in order. A lane that takes no part in a signal
+/// may read it later than the signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Late {
     base: TermId,
@@ -46,27 +50,28 @@ pub(super) struct Late {
     location: Location,
 }
 
-/// Which lanes have done what since all lanes were last in order.
+/// What lanes have done since all lanes were last in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Order {
-    /// Those that have written to shared memory, or have read what cannot be said any more.
+    /// The lanes that have written to shared memory, or whose reads are not known in detail any
+    /// more.
     pub touched: u32,
     /// What was read.
     pub reads: Vec<Late>,
-    /// Those that have made every wait, where others have not.
+    /// The lanes that have made every wait, if others have not.
     pub waited: Option<u32>,
-    /// Whether each lane has waited for copies of its own, and those of the others may be under way.
+    /// Whether each lane has waited for its own copies, and those of the others may be under way.
     pub own_copies: bool,
-    /// Those that have ever started such copies.
+    /// The lanes that have ever started such copies.
     pub copied: u32,
-    /// Of which sorts work may be under way.
+    /// The kinds of work that may be under way.
     pub open: u8,
-    /// Of which sorts work may be in no group yet. No wait for groups covers it.
+    /// The kinds of work that may be in no group yet. No wait for groups covers it.
     pub ungrouped: u8,
 }
 
 impl Order {
-    /// Of a place where two ways meet.
+    /// The order where two paths meet.
     pub fn joined(mut self, other: Self) -> Self {
         self.reads_of(&other);
         Self {
@@ -80,14 +85,14 @@ impl Order {
         }
     }
 
-    /// Lanes wait, of all that are there.
+    /// Notes that `lanes` wait, out of all that are there.
     pub fn wait(&mut self, lanes: u32, all: u32) {
         if all & !lanes != 0 {
             self.waited = both(self.waited, Some(lanes));
         }
     }
 
-    /// All lanes come together that have not ended.
+    /// Notes that all lanes come together that have not ended.
     pub fn meet(&mut self, exited: u32) {
         self.touched &= exited;
         for read in self.reads.drain(..) {
@@ -98,7 +103,7 @@ impl Order {
         self.own_copies = false;
     }
 
-    /// Takes over what was read on another way.
+    /// Takes over what was read on another path.
     pub fn reads_of(&mut self, other: &Self) {
         for read in &other.reads {
             if !self.reads.contains(read) {
@@ -113,7 +118,8 @@ impl Order {
         reads.fold(self.touched, |all, lanes| all | lanes)
     }
 
-    /// Forgets where something was read, and not which lanes have done so, if it is at a place that depends on such atoms.
+    /// Forgets where something was read, but not which lanes have done so, if the place depends on
+    /// such atoms.
     pub fn forget(&mut self, terms: &Terms, which: &dyn Fn(&Atom) -> bool) {
         let (lost, kept) = std::mem::take(&mut self.reads)
             .into_iter()
@@ -139,14 +145,14 @@ const LANES: &str =
 const MOST_BYTES: u64 = 1 << 20;
 
 impl Walker<'_> {
-    /// Whether the operation that is walked may touch shared memory, and that is asked for.
+    /// Whether accesses are asked for, and the operation that is walked may touch shared memory.
     pub(super) fn touches(&self) -> bool {
         let (block, index) = self.here;
         let accesses = self.slice.accesses.get(block.0 as usize);
         accesses.is_some_and(|accesses| accesses.get(index as usize) == Some(&true))
     }
 
-    /// Whether a block may touch shared memory, and that is asked for.
+    /// Whether accesses are asked for, and a block may touch shared memory.
     pub(super) fn accesses(&self, block: BlockId) -> bool {
         let accesses = self.slice.accesses.get(block.0 as usize);
         accesses.is_some_and(|accesses| accesses.contains(&true))
@@ -298,7 +304,7 @@ impl Walker<'_> {
         }
         for group in groups {
             let at_once = matches!(access, Access::Read | Access::Write);
-            // Of each row of a matrix every lane has a part, whichever lane names it.
+            // Every lane has a part of each row of a matrix, whichever lane names the row.
             let lanes = if rows { mask } else { group.lanes };
             // One lane knows what it has done before. Of several, none speaks for the others.
             let known = if at_once || lanes.count_ones() == 1 {
@@ -311,7 +317,7 @@ impl Walker<'_> {
             if path.order.own_copies {
                 return refuse(OWN_COPIES, location);
             }
-            // Those of a tensor copy are found when all copies are known.
+            // The bytes of a tensor copy are found when all copies are known.
             let bytes: Rc<[(i128, i128)]> = match maps {
                 true => Rc::new([]),
                 false => joined(group.ranges).into(),
@@ -341,7 +347,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Marks what other lanes may read later than these tell others something.
+    /// Marks what other lanes may read later than these signal others.
     pub(super) fn mark_late(&mut self, lanes: u32, path: &Path, out: &mut Vec<Statement>) {
         for read in &path.order.reads {
             if read.lanes & !lanes == 0 {
@@ -371,7 +377,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Refuses what lanes do that have not waited as others have, and ties to other warps that leave lanes out.
+    /// Refuses operations of lanes that have not waited as others have. Also refuses signals to
+    /// other warps that leave lanes out.
     pub(super) fn ordered(
         &self,
         lanes: u32,
@@ -394,7 +401,8 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// The lanes whose addresses are of shared memory, `None` if there are none. It has to be certain of each.
+    /// The lanes with addresses of shared memory. `None` if there are none. It has to be certain
+    /// for each lane.
     fn in_shared(
         &mut self,
         space: Space,

@@ -1,4 +1,4 @@
-//! What waits at mbarriers, and tests of them, look at.
+//! What waits and tests of mbarriers look at.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::recover::tree::Awaited;
 use crate::recover::tree::Test;
 
 impl Walker<'_> {
-    /// What a wait looks at, and how many lanes do.
+    /// What a wait looks at, and by how many lanes it is executed.
     pub(super) fn looked_at(
         &mut self,
         address: Operand,
@@ -68,7 +68,7 @@ impl Walker<'_> {
         })
     }
 
-    /// The arrival that a state is of.
+    /// The arrival whose state is waited for.
     fn own_arrival(
         &mut self,
         object: TermId,
