@@ -100,7 +100,7 @@ impl Member<'_, '_> {
         }
     }
 
-    /// A member arrives once at each number.
+    /// That a member arrives once at each number.
     fn once(&self, lane: usize) -> Result<(), Unsupported> {
         match self.world.weights(self.class, lane)?.len() {
             1 => Ok(()),
@@ -108,7 +108,7 @@ impl Member<'_, '_> {
         }
     }
 
-    /// Whoever adds to a semaphore knows of everybody who waits there for one value that the wait is over.
+    /// That a member that adds to a semaphore knows: every wait there for one value is over.
     fn never_overshot(&self, lane: usize) -> Result<(), Unsupported> {
         let mut arriving = self.system().lanes[lane].arriving.iter();
         let knows = arriving.all(|by| {
@@ -121,7 +121,7 @@ impl Member<'_, '_> {
         knows.then_some(()).ok_or_else(unfit)
     }
 
-    /// What is used has been initialised, and so have all elements of its group.
+    /// That what is used has been initialised, and so have all elements of its group.
     fn ready(&mut self, act: &Act) -> Result<(), Unsupported> {
         let Some(inits) = self.system().inits(act.lane)? else {
             return Ok(());
@@ -167,7 +167,7 @@ impl Member<'_, '_> {
         self.counters.insert(counter, value);
     }
 
-    /// The element that is named is the one of the lane that is next, and exists.
+    /// That the element named is the next one of the lane, and exists.
     pub(super) fn element(&mut self, act: &Act, next: &Term) -> Result<(), Unsupported> {
         let goals = self.element_is(act, next)?;
         let meaning = format!("{} is at the next element", self.quote(act.span));
@@ -246,7 +246,7 @@ impl Member<'_, '_> {
         };
         let group = self.group(lane, false)?;
         let goals = match (reason.chain.last(), self.system().kind(lane)) {
-            // An addition is done at once, so all own ones to numbers before have been.
+            // An addition is done at once, so all own ones to earlier numbers have been done.
             (None, ObjectKind::Semaphore(_)) => vec![self.world.alone(lane, &group)?],
             (Some(last), _) if last.lane == lane => {
                 let done = self.world.done(self, &reason.chain)?;
@@ -319,7 +319,7 @@ impl Member<'_, '_> {
         self.advance(lane, Counter::Arrived(lane), turn, at)
     }
 
-    /// What holds everywhere still does.
+    /// That what holds everywhere still does.
     fn follows(&mut self, lane: usize, span: Span) -> Result<(), Unsupported> {
         let mut goals = Vec::new();
         for behind in &self.local()?.behind {
@@ -335,7 +335,7 @@ impl Member<'_, '_> {
         Ok(())
     }
 
-    /// Whoever could be lapped by this arrival has passed the wait.
+    /// That whoever could be lapped by this arrival has passed the wait.
     fn laps(&mut self, lane: usize, span: Span) -> Result<(), Unsupported> {
         let (arrived, size) = (self.counter(Counter::Arrived(lane))?, self.world.size(lane));
         let mut goals = Vec::new();
@@ -372,7 +372,7 @@ impl Member<'_, '_> {
         Ok(())
     }
 
-    /// Some class that has members, all of whom arrive, laps nobody.
+    /// That some class with members, all of whom arrive, laps nobody.
     fn not_lapped(&mut self, lane: usize) -> Result<(), Unsupported> {
         let mut all = self.certificate().not_lapped.iter();
         let fits = |reason: &&NotLapped| reason.class == self.class && reason.lane == lane;

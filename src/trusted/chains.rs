@@ -1,8 +1,8 @@
 //! Chains: what a member knows of others because it has waited.
 //!
-//! A member has waited at a lane; so all numbers below some bound are done in its group there, and everybody of a class
+//! If a member has waited at a lane, all numbers below some bound are done in its group there. So everybody of a class
 //! that arrives in that group has arrived as often. Each of these has waited at another lane, and so on. What is known of
-//! a count `n` is `scale * n >= bound`, with a scale that is at least 1: if `u * w >= v * n - less` holds of all who have made
+//! a count `n` is `scale * n >= bound`, with a scale of at least 1: if `u * w >= v * n - less` holds of all who have made
 //! `n` arrivals, then `(scale * u) * w >= v * bound - scale * less`.
 
 use super::certificate::Behind;
@@ -33,7 +33,7 @@ impl Known {
         term::lt(&scaled, &self.bound)
     }
 
-    /// Of who has passed so many waits: how many numbers are done at least.
+    /// For members that have passed so many waits: how many numbers are done at least.
     fn done(&mut self, lag: &Term) {
         let lag = term::product([term::int(self.scale), lag.clone()]);
         self.bound = term::sub(&self.bound, &lag);

@@ -1,9 +1,9 @@
 //! Groups of a lane: which members do something to one, how many arrive there, and what they arrive with.
 //!
-//! A class names the own indices of a lane by numbers and by what is made of one index of its role each. By an obligation, these tell
-//! the indices that they are made of ([`Own`]). So the members of a class in a group are those
-//! whose indices have certain values, in the ranges of the class. Of the other indices they have every combination of
-//! values: so there are as many members as the product of the numbers of these, or none.
+//! A class names each own index of a lane by a number, or by an expression of one index of its role. By an obligation,
+//! the own index determines that index of the role ([`Own`]). So the members of a class in a group are those whose
+//! indices have certain values, in the ranges of the class. Their other indices have every combination of values. So
+//! there are as many members as the product of the numbers of these values, or none.
 
 use std::collections::HashMap;
 

@@ -1,15 +1,15 @@
 //! Lanes: the elements of an object, by how members go through them.
 //!
-//! Each index of an object is of one kind. Either it is a *number* in every use of the object. Or it is *own*: in every
-//! use a number, or made of one index of the role, as in `(c + 1) % C`, so that each member has one value there. Or it
-//! *moves*, and there is one such index at most. A *lane* is all elements whose numbers are given. Its *groups* are told
-//! apart by the own indices: a member does something to one group only, in which every statement of its class has the same own
-//! indices. At a semaphore it may add in one group and wait in another. The elements of a group differ in the index that
-//! moves, or there is one. Lanes have no element in common, and neither have groups.
+//! Each index of an object is of one kind. It is a *number*, if it is a number in every use of the object. It is *own*,
+//! if in every use it is a number, or made of one index of the role, as in `(c + 1) % C`. Then each member has one value
+//! there. Otherwise it *moves*, and at most one index does. A *lane* is all elements whose numbers are given. Its
+//! *groups* are told apart by the own indices. A member does something to only one group, in which all statements of its
+//! class have the same own indices. At a semaphore it may add in one group and wait in another. The elements of a group
+//! differ in the index that moves, or there is one. Lanes have no element in common, and neither have groups.
 //!
-//! An own index tells the index of the role that it is made of: see [`Own::inverse`]. That it does so is an obligation
-//! (`groups.rs`). A remainder is written out for dividends from less than one divisor below 0 to less than two: `a - t * b` is
-//! the remainder of `a` by `b` if it is in `0..b`. So the terms need no division there.
+//! An own index determines the index of the role that it is made of, by an obligation (`groups.rs`): see
+//! [`Own::inverse`]. A remainder is written out if the dividend lies between one divisor below 0 and two divisors:
+//! `a - t * b` is the remainder of `a` by `b` if it is in `0..b`. So the terms need no division there.
 //!
 //! Mbarriers that exist only when a statement has initialised them have a further lane each: that of their initialisations, each
 //! of which is an arrival there.
@@ -53,7 +53,7 @@ pub struct Lane {
 pub struct Own {
     /// Its value.
     pub value: Expr,
-    /// The index of the role that it is made of, if any, and the value of that: there its name stands for the own index.
+    /// The index of the role that it is made of, if any, and its value, in which its own name stands for this own index.
     pub inverse: Option<(VarId, Expr)>,
 }
 

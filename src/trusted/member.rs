@@ -1,10 +1,10 @@
 //! One member by itself: what it has counted and what holds wherever it stands.
 //!
-//! The program is gone through once, with a term for every variable and counter. Where a loop begins, all that its
-//! body changes may have any value for which the certificate's facts about the loop hold; they have to hold on entry
-//! and after each iteration ([`super::acts`] says what else has to hold at each act). So everything that is assumed
-//! at a place holds of every member that comes there, in every run, whatever others do: control flow depends on
-//! nothing else.
+//! The program is gone through once, with a term for every variable and counter. Where a loop begins, everything that its
+//! body changes may have any value for which the certificate's facts about the loop hold. These facts have to hold on
+//! entry and after each iteration ([`super::acts`] says what else has to hold at each act). So everything that is assumed
+//! at a place holds of every member that comes there, in every run, whatever others do: control flow depends on nothing
+//! else.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -142,7 +142,7 @@ impl<'a, 'p> Member<'a, 'p> {
         self.world.local(self.class)
     }
 
-    /// What is known here. Of quotients, what those say that have occurred by now: what is counted later tells nothing of them.
+    /// What is known here. Of quotients, only what those say that have occurred by now: later ones tell nothing of them.
     pub(super) fn known(&self) -> Vec<Term> {
         let pairs: Vec<[Term; 4]> = self.pairs.iter().cloned().collect();
         let mut facts = self.facts.clone();
@@ -424,7 +424,7 @@ impl<'a, 'p> Member<'a, 'p> {
             let begin = self.facts.len();
             self.facts.push(guard.clone());
             self.block(block)?;
-            // What is known at the end of the block is known where the guard held.
+            // What is known at the end of the block is known only where the guard held.
             for fact in &mut self.facts[begin..] {
                 *fact = term::or([term::not(guard.clone()), fact.clone()]);
             }

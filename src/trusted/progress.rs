@@ -1,7 +1,7 @@
-//! Everybody blocked or finished implies everybody finished.
+//! If everybody is blocked or finished, everybody is finished.
 //!
-//! Two members are looked at: one that is blocked, and one that has not yet made the arrival it waits for. The other
-//! one is not at its end, and wherever it waits its rank is less.
+//! Two members are compared: one that is blocked, and one that has not yet made the arrival that the first one waits for.
+//! The second is not at its end, and wherever it waits, its rank is less.
 
 use super::certificate::Counter;
 use super::member::Awaits;

@@ -146,7 +146,7 @@ impl<'a, 'p> World<'a, 'p> {
         Ok(())
     }
 
-    /// The size of a lane, or 1 where it has no elements: then nobody comes to an act there, since its element exists.
+    /// The size of a lane, or 1 if it has no elements. Then nobody comes to an act there, since its element exists.
     fn size_or_one(&mut self, lane: usize, extent: &Term) -> Term {
         let one = term::int(1);
         let name = format!("size_{lane}");
@@ -158,7 +158,7 @@ impl<'a, 'p> World<'a, 'p> {
         size
     }
 
-    /// Whether an extent is seen to be at least 1. What is not may be so all the same.
+    /// Whether an extent is clearly at least 1. Other extents may be so as well.
     fn is_positive(&self, extent: &Expr) -> bool {
         match extent {
             Expr::Int(value) => *value >= 1,

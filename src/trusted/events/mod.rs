@@ -1,32 +1,33 @@
-//! Turns and supplies: why waits for counters do not last.
+//! Turns and supplies: why no wait for a semaphore lasts.
 //!
-//! Members add to semaphores and wait for values, in programs that have a closed form (`program`); loops may be over the
-//! rows of patterns, and grids need not be resident as a whole. Each wait has a *rank*: a list of integers, compared
-//! lexicographically. A wait is for somebody who is held up at lesser ranks only. There are two reasons for that: members *take
-//! turns* at an element (`turns`), or a wait is for additions that nobody takes back (`supplies`).
+//! Members add to semaphores and wait for their values, in programs that have a closed form (`program`). Loops may be over the rows of patterns.
+//! Grids need not be resident as a whole. Each wait has a *rank*: a list of integers, compared lexicographically. A wait that lasts is for a
+//! member that is held up only at lesser ranks. There are two reasons for that: members *take turns* at an element (`turns`), or a wait is for
+//! additions that nobody takes back (`supplies`).
 //!
 //! # Obligations
 //!
-//! 1. *(declarations)* Parameters, assumptions, extents and start values are defined, and so is what defines a pattern, inside its
-//!    extents. At least one member of each grid may be resident.
-//! 2. *(a member by itself)* Every expression is defined where it is evaluated. Elements exist. Nothing less than 0 is added.
-//! 3. *(reasons)* Each semaphore with a wait is one of turns, or all its waits have supplies: see there. In short, let a wait of
-//!    member `c` last. Then some addition `x` that it is for has not been done, by a member `p`, and
-//! 4. *(ranks)* each wait of `p` that is not certainly after `x` has a lesser rank than that of `c`;
-//! 5. *(residency)* `p` is of a role whose members all run from the beginning, or all of which may be resident at once; or of a grid
-//!    without waits; or of the grid of `c`, in whose order it starts before `c`, or is `c`.
+//! 1. *(declarations)* Parameters, assumptions, extents and start values are defined. So is the condition that defines a pattern, inside the
+//!    extents of the pattern. At least one member of each grid may be resident.
+//! 2. *(a member by itself)* Every expression is defined where it is evaluated. Elements exist. No negative amount is added.
+//! 3. *(reasons)* Each semaphore with a wait has turns, or all its waits have supplies (see there). In short: if a wait of a member `c` lasts,
+//!    some addition `x` that it is for has not been done by its member `p`. The next two are about these.
+//! 4. *(ranks)* Each wait of `p` that is not certainly after `x` has a lesser rank than the wait of `c`.
+//! 5. *(residency)* All members of `p`'s role run from the beginning, or all of them may be resident at once. Or the role is a grid without
+//!    waits. Or `p` is of the grid of `c`, and starts before `c` in its order, or is `c`.
 //!
 //! # Why it is sound
 //!
-//! Suppose that nothing can happen and somebody has not finished. Only waits hold up who has started. Suppose that
-//! nobody stands at a wait. Then whoever has started has finished, so one more has a place by 1, and could start. So somebody
-//! stands at a wait; take one, `c`, whose wait has the least rank. By 3 some addition `x` of some `p` that it is for has not been done, as is shown
-//! there. If `p` is of a role whose members all run from the beginning, it has started. If all members of its grid may be resident, and it had not,
-//! there would be a place for it. If its grid has no wait, whoever has started in it has finished, and again there would be a place. If it is
-//! of the grid of `c` and comes before it in the order of starts, it has started, since `c` has. So by 5 `p` has started. It has not finished, as `x`
-//! is missing: so it stands at a wait, which is not after `x`. By 4 its rank is less than that of `c`'s wait: a contradiction.
+//! Suppose that nothing can happen and some member has not finished. Only waits hold up a member that has started. If none stood at a wait, all
+//! that have started would have finished. By 1 there would be a place for one more, which could start. So some stand at waits. Let the wait of
+//! `c` have the least rank. By 3 some addition `x` that it is for has not been done, by a member `p`.
 //!
-//! Nothing is undefined, by 1 and 2: a semaphore faults at nothing but an amount below 0.
+//! `p` has started, by 5. If all members of its role run from the beginning, that is clear. If all members of its grid may be resident and `p`
+//! had not started, there would be a place for it. If its grid has no wait, all that have started in it have finished, and again there would be a
+//! place. If it comes before `c` in the order of starts of their grid, it has started since `c` has.
+//!
+//! `p` has not finished, because `x` is missing. So it stands at a wait that is not after `x`. By 4 the rank of that wait is less than that of
+//! `c`'s wait: a contradiction. Nothing is undefined, by 1 and 2: the only fault of a semaphore is a negative amount.
 
 pub mod certificate;
 pub mod program;
@@ -325,8 +326,7 @@ impl<'p> Rule<'p> {
         Ok(term::sum(parts))
     }
 
-    /// Obligations 4 and 5, in a setting in which `c` stands at a wait that is for an addition of `p`, both with the values of
-    /// all names around.
+    /// Obligations 4 and 5. In the setting, `c` stands at a wait that is for an addition of `p`. Both have the values of all names around.
     fn descends(
         &mut self,
         build: Build<'_, 'p>,

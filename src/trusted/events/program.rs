@@ -1,9 +1,9 @@
 //! What the members of a role do to semaphores, in closed form.
 //!
-//! A member's program depends on nothing but its indices, so each statement is done once for every choice of values of
-//! the loop variables around it at which the loops have these values and the conditions around it hold: its *scope*. A variable
-//! is replaced by what has been assigned to it. After a loop, and at the head of one, whatever the loop assigns to has no
-//! value; who names it is refused. A `return` outside loops makes its condition one that fails for everything behind it.
+//! A member's program depends only on its indices. So each statement is done once for every choice of values of the loop
+//! variables around it, if the loops have these values and the conditions around it hold: its *scope*. A variable is
+//! replaced by what has been assigned to it. Behind a loop, and at its head, what the loop assigns to has no value; a use
+//! of it is refused. A `return` outside of loops makes its condition one that fails for everything behind it.
 
 use std::collections::HashMap;
 
@@ -87,7 +87,7 @@ enum Step {
     Body(VarId, Direction),
 }
 
-/// In which order a loop goes through its values.
+/// The order in which a loop goes through its values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Direction {
     /// The smallest first.
@@ -98,11 +98,11 @@ pub enum Direction {
     Open,
 }
 
-/// What two statements have around them together.
+/// What two statements both have around them.
 pub struct Common {
     /// Loops, the outermost first.
     pub loops: Vec<(VarId, Direction)>,
-    /// Whether the first comes before the second in one iteration of all of these.
+    /// Whether the first comes before the second in one iteration of all these loops.
     pub before: bool,
 }
 
@@ -168,7 +168,7 @@ struct Walk {
     /// What variables stand for.
     vars: HashMap<VarId, Expr>,
     scope: Vec<Scope>,
-    /// What has not made the member leave.
+    /// The conditions under which the member has not left.
     left: Vec<Scope>,
     place: Vec<Step>,
     program: Program,
@@ -368,7 +368,7 @@ impl Walk {
     }
 }
 
-/// What variables stand for behind a branch: those that have no value in one of the blocks have none.
+/// What variables stand for behind a branch. One without a value at the end of a block has none.
 fn merged(
     holds: &Expr,
     then: HashMap<VarId, Expr>,

@@ -1,9 +1,9 @@
 //! A statement under construction: arbitrary members and what they do, what is known of these, and what has to follow.
 //!
-//! *Reading off.* If an index of an element is a loop variable or its negative, plus what has other values already, then the
-//! element says what that variable is. Where all loop variables around a statement can be read off, a member does the statement
-//! at most once to an element, and it does so if and only if the scope holds for the values that are read off, and the
-//! element is the one that is named then ([`Setting::located`]).
+//! *Reading off.* If an index of an element is a loop variable or its negative, plus something with a known value, the
+//! element determines that variable. If all loop variables around a statement can be read off, a member does the
+//! statement at most once to an element. It does so if and only if the scope holds for the values that are read off, and
+//! the statement then names this element ([`Setting::located`]).
 
 use std::collections::HashMap;
 
@@ -53,7 +53,7 @@ impl<'p> Setting<'p> {
         }
     }
 
-    /// The statement that something follows, if that is not plain.
+    /// Turns the setting into the statement that `goal` follows, unless that is plain.
     pub fn conclude(
         mut self,
         name: &'static str,
@@ -126,7 +126,7 @@ impl<'p> Setting<'p> {
         Ok(element)
     }
 
-    /// A member comes to a place with this around it, with arbitrary values of the loop variables.
+    /// Lets a member come to a place with this around it, with arbitrary values of the loop variables.
     pub fn comes(&mut self, scope: &[Scope], env: &mut Env) -> Result<(), Unsupported> {
         for around in scope {
             if let Scope::Loop(var, _) = around {
@@ -189,7 +189,7 @@ impl<'p> Setting<'p> {
         }
     }
 
-    /// The one time that a member does something to an element: the values of the loop variables, and when there is such a time.
+    /// The only time that a member does something to an element: the loop variables, and when it exists.
     ///
     /// # Errors
     ///
@@ -234,7 +234,7 @@ impl<'p> Setting<'p> {
         Ok((env, term::and(happens)))
     }
 
-    /// That a member does something before something else, where that is certain.
+    /// That a member does something before something else, if that is certain.
     pub fn precedes(&self, (a, at_a): (&Event, &Env), (b, at_b): (&Event, &Env)) -> Term {
         let common = a.common(b);
         let mut cases = Vec::new();

@@ -1,20 +1,20 @@
 //! Waits that are for additions nobody takes back.
 //!
-//! A wait `>= v` for an element of a semaphore without turns has *supplies*: additions that the certificate names, in
-//! each of several cases. The condition is
+//! A wait `>= v` for an element of a semaphore without turns has *supplies*: additions that the certificate names, in each of several cases. The
+//! conditions are
 //!
-//! 1. *(supplied)* whenever a member comes to the wait and `v` is more than the value at the start, one of the cases holds: each addition that is named takes
-//!    place, at the element of the wait, and adds at least 1, or the number that it adds everywhere; and all together add at least what `v` is more
-//!    than the value at the start;
+//! 1. *(supplied)* whenever a member comes to the wait and `v` is more than the value at the start, one of the cases holds: each addition that it
+//!    names takes place, at the element of the wait, and adds at least 1, or the number that it adds everywhere. All of them together add at
+//!    least what `v` is more than the value at the start;
 //! 2. *(ranks, residency)* the conditions on ranks and residency hold of each addition that is named.
 //!
-//! Additions are named by statements, each at most once in a case, and for each by values of the indices of its role and of the loop
-//! variables around it: one value, or all of a range. Different values are different times at which it is done. So as many
-//! are named as the product of the lengths of ranges says.
+//! Additions are named by statements, each at most once in a case. With a statement come values of its role's indices and of the loop variables
+//! around it: one value, or all of a range. Different values are different executions. So the product of the lengths of the ranges says how many
+//! additions are named.
 //!
-//! *What a wait is for.* Let it not pass. The value of the element is that at the start and all that has been added. None of this is less than
-//! 0, so `v` is more than the value at the start, and a case holds. If all additions of this case had been done, the value would be at
-//! least `v`. So one of them has not been done.
+//! *What a wait is for.* Suppose that it does not pass. The value of the element is that at the start plus all that has been added, and nothing
+//! of this is negative. So `v` is more than the value at the start, and a case holds. If all additions of this case had been done, the value
+//! would be at least `v`. So one of them has not been done.
 
 use super::Place as At;
 use super::Rule;

@@ -1,37 +1,36 @@
 //! Members take turns at the elements of a semaphore.
 //!
-//! All that is done to the semaphore is waits and additions of members of one role. The *turn* of a member that waits at an
-//! element is the value it waits for, less the value at the start. The conditions are
+//! Everything that is done to the semaphore is waits and additions of members of one role. The *turn* of a member that waits at an element is the
+//! value that it waits for, minus the value at the start. The conditions are
 //!
 //! 1. *(ones)* every addition is of 1;
 //! 2. *(once)* a member waits at an element at most once, and adds to it at most once;
-//! 3. *(pairs)* who waits at an element adds to it, after the wait; and who adds to it waits at it. Such members *come* to the element;
-//! 4. *(counted)* members that come to one element agree in all indices but the counted ones. So they are among the members of a
-//!    *box*: those that have the same other indices. Its members have an order: by the counted indices, the most significant first;
+//! 3. *(pairs)* a member that waits at an element adds to it after the wait, and one that adds to it waits at it. Such members *come* to it;
+//! 4. *(counted)* members that come to one element agree in all indices but the counted ones. So they are in one *box*: all members with the same
+//!    other indices. A box is ordered by the counted indices, the most significant first;
 //! 5. *(numbered)* one of these three:
-//!    - *(recurrence)* in each box of which a member comes, a term `g` is 0 at the first member, and at the next one of a member `n` it
-//!      is `g(n)` plus 1 if `n` comes and `g(n)` if not; and the turn of each `n` that comes is `g(n)`. The term is what a wait
-//!      waits for, or that plus 1 where `n` does not come;
-//!    - *(block)* who stands between two members that come, comes. The turn of one that comes and is the first of the box, or
-//!      before which there is one that does not come, is 0; if one comes and so does the next, that has the next turn;
-//!    - *(everybody)* if one member of a box comes, all do. Turns are at least 0 and less than the number of members of a box, and
-//!      two members of a box with the same turn are the same;
+//!    - *(recurrence)* in each box of which a member comes, a term `g` is 0 at the first member. At the member after `n` it is `g(n)` plus 1 if `n`
+//!      comes, and `g(n)` if not. The turn of each `n` that comes is `g(n)`. The term is what a wait waits for, or that plus 1 where `n` does not
+//!      come;
+//!    - *(block)* a member between two members that come, comes. A member that comes has turn 0 if it is the first of the box, or if the one before
+//!      it does not come. If it comes and so does the next one, that has the next turn;
+//!    - *(everybody)* if one member of a box comes, all do. Turns are at least 0 and less than the number of members of the box. Two members of a box
+//!      with the same turn are the same;
 //! 6. *(ranks, residency)* if `p` has the turn before that of `c`, the conditions on ranks and residency hold of the addition of `p`.
 //!
 //! *Theorem (turns without gap).* The turns at an element are different, and if one is `t > 0`, another one is `t - 1`. For *recurrence*, by
-//! induction along the box `g(n)` is the number of members before `n` that come. So of those that come the first has turn 0, and
-//! each further one the next turn. For *block*, the same. For *everybody*, as many members as there are numbers have different ones of these
-//! numbers, so each number is somebody's. In the first two cases turns ascend along the box, so who has the turn before comes before;
-//! obligation 6 may use that.
+//! induction along the box, `g(n)` is the number of members before `n` that come. So the first one that comes has turn 0, and each further one the
+//! next turn. The same holds for *block*. For *everybody*, there are as many members as numbers, and their numbers are different, so each number is
+//! somebody's. In the first two cases turns ascend along the box, so the member with the turn before comes before; obligation 6 may use that.
 //!
-//! *Theorem (turns are taken in turn).* In every state of a run the additions that have been done to an element are those of
-//! turns `0, ..., v - 1`, for some `v`. At the start `v = 0`. Take the first addition for which it fails, done in a state where the additions done are those of `0, ..., v - 1`. So
-//! the value is `v` more than at the start. Let it be of turn `t`; since it had not been done, `t >= v`. It came after a wait (3) that passed at a value
-//! of at least `t` more than at the start, be it `==` or `>=`. Values only grow, so `t <= v`. So it is that of turn `v`: a contradiction.
+//! *Theorem (turns are taken in turn).* In every state of a run the additions that have been done to an element are those of turns `0, ..., v - 1`,
+//! for some `v`. At the start `v = 0`. Take the first addition for which this fails. Before it, those of `0, ..., v - 1` are done, so the value is
+//! `v` more than at the start. Let its turn be `t`. It had not been done, so `t >= v`. It came after a wait (3) that passed at a value of at least
+//! `t` more than at the start, be it `==` or `>=`. Values only grow, so `t <= v`. So it is the addition of turn `v`: a contradiction.
 //!
-//! *What a wait is for.* Let `c` with turn `t` stand at a wait that does not pass, in a state where `0, ..., v - 1` have been done. Its
-//! own addition has not, since it comes after the wait; so `v <= t`. If `v = t`, the value is what is waited for. So `v < t`, and the addition of turn `t - 1`
-//! has not been done. Its member `p` exists, since there is no gap.
+//! *What a wait is for.* Let `c` with turn `t` stand at a wait that does not pass, in a state where `0, ..., v - 1` have been done. Its own addition
+//! comes after the wait, so it has not been done, and `v <= t`. If `v = t`, the value is the awaited one. So `v < t`, and the addition of turn
+//! `t - 1` has not been done. Its member `p` exists, since there is no gap.
 
 use super::Place;
 use super::Rule;
