@@ -1,4 +1,5 @@
-//! Searches for proofs by the arriver rule: splits off the work of the last arriver, and proves the resulting protocol.
+//! Searches for proofs by the arriver rule. It splits off the work of the last arriver, and proves
+//! the resulting protocol.
 
 use std::time::Duration;
 use std::time::Instant;
@@ -13,7 +14,7 @@ use crate::certificate::arriver::Arriver;
 use crate::patience;
 use crate::protocol::Protocol;
 
-/// Looks for an argument for the protocol that has been taken apart.
+/// Looks for an argument for the protocol after this split.
 pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) + Sync)) -> Guess {
     let apart = match arriver::apart(protocol) {
         Ok(apart) => apart,
@@ -22,7 +23,7 @@ pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) +
     tell("looking at what the last to arrive does apart");
     let deadline = patience::deadline(limit);
     let mut layers = layers(&apart);
-    // These rest on an order in which CTAs start. Who counts adds, which the credit rule knows.
+    // These rest on an order in which CTAs start. Counting is adding, which the credit rule covers.
     layers.retain(|layer| !matches!(layer, Layer::Ticket | Layer::Turns));
     layers.sort_by_key(|layer| *layer != Layer::Credit);
     let mut reason = "no proof rule covers such a protocol".to_owned();
@@ -33,7 +34,7 @@ pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) +
                 let argument = Box::new(argument);
                 return Guess::Fitting(Argument::Arriver(Arriver { argument }));
             }
-            // What may go wrong there need not go wrong here.
+            // What goes wrong in that layer need not go wrong in this one.
             Guess::Nothing { reason: why, .. } if layer == Layer::Credit => reason = why,
             Guess::Nothing { .. } => {}
         }

@@ -1,5 +1,5 @@
-//! Guesses where to split the domain of a parameter in two: at small values, for which loops make no trip, or for which a
-//! minimum is the parameter itself.
+//! Guesses where to split the domain of a parameter in two. For example, at small values a loop may
+//! have no iteration, or a minimum may be the parameter itself.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -35,7 +35,8 @@ const MAX_DISTANCE: i64 = 64;
 /// A parameter with more values than these is not split into each of them.
 const MAX_VALUES: i64 = 8;
 
-/// Looks for an argument by cases. The whole has no proof by the rules that are asked about its parts.
+/// Looks for an argument by cases. The rules that are asked about the parts have no proof of the
+/// whole.
 pub(super) fn argue(
     protocol: &Protocol,
     property: Property,
@@ -68,7 +69,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// An argument for a protocol that has none as a whole, with at most so many splits.
+    /// An argument for a protocol that has none as a whole, with at most `splits` splits.
     fn split(&self, protocol: &Protocol, splits: usize) -> Result<Argument, String> {
         let mut reason = "no small value of a parameter is a case of its own".to_owned();
         for (param, from) in bounds(protocol) {
@@ -82,7 +83,7 @@ impl Search<'_> {
             (self.tell)(&format!(
                 "trying {name} < {from} and {name} >= {from} separately"
             ));
-            // The part of a few values is the sooner decided.
+            // The part with few values is decided sooner.
             let found = self.whole(&below).and_then(|below| {
                 let above = self.whole(&above).or_else(|why| match splits {
                     0 | 1 => Err(why),
@@ -105,7 +106,7 @@ impl Search<'_> {
         Err(reason)
     }
 
-    /// An argument for each value of parameters that say how many members there are.
+    /// An argument for each value of parameters that give the number of members.
     fn each(&self, protocol: &Protocol) -> Result<Argument, String> {
         let Some((param, least)) = counted(protocol) else {
             return self.whole(protocol);
@@ -132,7 +133,7 @@ impl Search<'_> {
     fn whole(&self, protocol: &Protocol) -> Result<Argument, String> {
         let mut reason = "no proof rule covers such a protocol".to_owned();
         let mut layers = layers_for(protocol, self.property);
-        // Whether cuts fit is known much sooner than that there is no order.
+        // It is known much sooner whether cuts fit than that there is no order.
         layers.sort_by_key(|layer| *layer == Layer::Order);
         for layer in layers {
             let found = match layer {
@@ -158,8 +159,8 @@ impl Search<'_> {
     }
 }
 
-/// A parameter of few values that says how many members a role has, and the least of these values. Which members do what is
-/// known of a number of them.
+/// A parameter with few values that gives the number of members of a role, and the least of these
+/// values.
 fn counted(protocol: &Protocol) -> Option<(usize, i64)> {
     let indices = protocol.roles.iter().flat_map(|role| &role.indices);
     let params = indices.filter_map(|index| match index.extent {
@@ -176,8 +177,8 @@ fn counted(protocol: &Protocol) -> Option<(usize, i64)> {
         .min()
 }
 
-/// Parameters with the least values of a second case, the smallest first: those from which on a loop makes a trip, and
-/// those at which the other side of a minimum, a maximum or a comparison is reached.
+/// Parameters with the least values of a second case, the smallest first. From these values on a
+/// loop has an iteration, or the other side of a minimum, a maximum or a comparison is reached.
 fn bounds(protocol: &Protocol) -> Vec<(usize, i64)> {
     let mut numbers = BTreeSet::new();
     for role in &protocol.roles {
@@ -254,7 +255,8 @@ fn compared(expr: &Expr, numbers: &mut BTreeSet<(usize, i64)>) {
     }
 }
 
-/// Where a parameter is equal to a number, if these are the two up to constants.
+/// Notes the number at which a parameter is equal to it, if the two expressions are these up to
+/// constants.
 fn meet(a: &Expr, b: &Expr, numbers: &mut BTreeSet<(usize, i64)>) {
     for (one, other) in [(a, b), (b, a)] {
         if let (Some((param, plus)), Some(number)) = (shifted(one), constant(other)) {

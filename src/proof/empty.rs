@@ -13,7 +13,7 @@ use crate::semantics::unfold;
 
 /// Whether no parameter values satisfy the domain and the assumptions; `false` when undecided.
 pub fn is_empty(protocol: &Protocol, limit: Duration) -> bool {
-    // Hardly ever is it, and then some small values show it at once.
+    // It hardly ever is empty, and then some small values show it at once.
     if (0..SMALL).any(|nth| unfold::check_params(protocol, &small(protocol, nth)).is_ok()) {
         return false;
     }

@@ -1,8 +1,8 @@
 //! Proof search: guessing why a protocol cannot get stuck.
 //!
-//! Each rule of [`crate::certificate`] has a guesser here that looks for its artefact on random
-//! small instances and has the checker try what fits. What is found counts for nothing until it
-//! is written down as a certificate and checked from the protocol's text.
+//! Each rule of [`crate::certificate`] has a guesser here. It looks for an argument that fits
+//! random small instances, and has the checker try what fits. A result counts only once it is
+//! written down as a certificate and checked against the protocol's text.
 
 mod arriver;
 mod case_split;
@@ -45,22 +45,22 @@ use crate::semantics::instance::Instance;
 /// How many random instances a guess has to survive.
 const SAMPLES: usize = 250;
 
-/// Which part of the time the first search for an order may take, as a divisor. Mostly the search ends before, by the work
-/// that it may do, so that the outcome is the same on a busy machine.
+/// Which part of the time the first search for an order may take, as a divisor. The search mostly
+/// ends earlier, by its limit on work, so that the outcome is the same on a busy machine.
 pub const ORDER_SHARE: u32 = 2;
 
-/// What came of looking for an argument.
+/// The outcome of a search for an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Guess {
     /// The checker proves this one.
     Found(Argument),
-    /// This one fits every sample; whether the checker proves it has not been tried.
+    /// This one fits every sample. The checker has not been asked to prove it.
     Fitting(Argument),
     /// None was found.
     Nothing {
         /// Why, as a lowercase sentence fragment.
         reason: String,
-        /// Parameter values at which the search suspects a counterexample, none of them checked.
+        /// Parameter values at which the search suspects a counterexample. None of them is checked.
         suspects: Vec<Vec<i64>>,
     },
 }
@@ -78,23 +78,24 @@ impl Guess {
 /// A way of looking for an argument, from cheap to general.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
-    /// Invariants over counters, for the kernel.
+    /// Invariants over counters, for the trusted kernel.
     Kernel,
-    /// Ranks: nobody waits in a circle. Any number of loops and roles, mbarriers and barriers.
+    /// Ranks, so that nobody waits in a circle. Any number of loops and roles, mbarriers and
+    /// barriers.
     Order,
     /// Closed forms and cuts: any number of loops and roles, no reset.
     Cuts(Shows),
-    /// One order of a grid's CTAs that suits every semaphore.
+    /// One order of a grid's CTAs that works for every semaphore.
     Ticket,
     /// Numbered turns at every semaphore.
     Turns,
-    /// Every wait is for additions that are never held up by it in turn.
+    /// Every wait is for additions that it never holds up in turn.
     Credit,
-    /// What CTAs share, and what each has of its own, one after the other.
+    /// First what CTAs share, and then what each has of its own.
     Separation,
-    /// What the last to arrive does, apart from all else.
+    /// What the last member to arrive does, separate from everything else.
     Arriver,
-    /// Small values of a parameter and all others, one after the other.
+    /// First the small values of a parameter, and then all others.
     CaseSplit(Property),
 }
 
@@ -114,16 +115,18 @@ impl Layer {
         }
     }
 
-    /// Whether its reason for finding nothing is one of the whole protocol, and not of a part of the domain.
+    /// Whether its reason for finding nothing is about the whole protocol, and not about a part of
+    /// the domain.
     pub fn is_of_the_whole(self) -> bool {
         !matches!(self, Layer::CaseSplit(_))
     }
 }
 
-/// The layers that may apply to a protocol, in the order in which they are worth trying. The kernel is not among them: it is
-/// asked where somebody asks for it.
+/// The layers that may apply to a protocol, in the order in which they are worth trying. The
+/// trusted kernel is not among them: it is used only on request.
 pub fn layers(protocol: &Protocol) -> Vec<Layer> {
-    // No other rule takes what reads and changes a semaphore in one step, unless the normal form has none.
+    // No other rule covers an operation that reads and changes a semaphore in one step, unless the
+    // normal form has none.
     if protocol.atomic().is_some() {
         let normal = normal::normal(protocol);
         if normal.atomic().is_none() {
@@ -158,7 +161,7 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     all
 }
 
-/// The kernel, where it may prove a property.
+/// The trusted kernel, if it may prove a property.
 pub fn kernel_for(property: Property) -> Option<Layer> {
     crate::trusted::proves(property).then_some(Layer::Kernel)
 }
@@ -195,7 +198,8 @@ pub fn search(
 ) -> Guess {
     let deadline = patience::deadline(limit);
     let normal = match layer {
-        // The kernel reads the text as it stands, and the arriver rule wants the operations that return something.
+        // The kernel reads the text as it stands, and the arriver rule needs the operations that
+        // return a value.
         Layer::Kernel | Layer::Arriver => Cow::Borrowed(protocol),
         _ => Cow::Owned(normal::normal(protocol)),
     };
@@ -228,7 +232,7 @@ fn search_until(
     }
 }
 
-/// Looks for cuts that show so much, beginning with those of `base`, which were found for the same
+/// Looks for cuts that show `shows`, beginning with those of `base`. These were found for the same
 /// protocol and show something else.
 pub fn search_cuts(
     protocol: &Protocol,
@@ -244,8 +248,8 @@ pub fn search_cuts(
     })
 }
 
-/// Looks for an argument in one layer after the other, and returns the first. If there is none,
-/// the reason is that of the first layer that applies.
+/// Looks for an argument in one layer after the other, and returns the first one found. If there is
+/// none, the reason is that of the first layer that applies.
 pub fn guess(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) + Sync)) -> Guess {
     let deadline = patience::deadline(limit);
     let mut reasons = Vec::new();

@@ -30,12 +30,12 @@ pub fn instances(protocol: &Protocol, wanted: usize, seed: u64) -> Vec<(Input, I
         work: 200_000,
     };
     let mut found = Vec::new();
-    // Small values first and often; larger ones reach several tiles of a sequence. A scale at
-    // which instances are too large is given up.
+    // Small values come first and often. Larger ones reach several tiles of a sequence. A scale is
+    // given up if its instances are too large.
     let mut scales: Vec<(i64, u32)> = [1, 2, 3, 4, 6, 12, 150, 600, 1500]
         .map(|scale| (scale, 0))
         .to_vec();
-    // Assumptions may reject most draws; far more tries than samples find what there is.
+    // Assumptions may reject most draws. Far more tries than samples find what there is.
     for attempt in 0..wanted * 40 {
         if found.len() == wanted || scales.is_empty() {
             break;

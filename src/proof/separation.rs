@@ -1,5 +1,5 @@
-//! Searches for proofs by the separation rule: proves the two parts of a protocol whose CTAs take turns by one member
-//! each.
+//! Searches for proofs by the separation rule. The CTAs of the protocol take turns by one member
+//! each. The two parts of the protocol are proved separately.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) +
         Err(refused) => return Guess::nothing(super::uncovered_in(protocol)(refused)),
     };
     let mut found = Vec::new();
-    // The own part is the larger one, and may use the rest of the time.
+    // The part of each CTA's own is the larger one, and may use the rest of the time.
     for (part, what) in [
         (&parts.shared, "what CTAs share"),
         (&parts.own, "what each CTA has of its own"),

@@ -15,7 +15,7 @@ use super::model;
 /// Time for naming parameter values.
 const LIMIT: Duration = Duration::from_secs(3);
 
-/// Parameter values at which this obligation of a proof by cuts fails, none of them checked.
+/// Parameter values at which this obligation of a proof by cuts fails. None of them is checked.
 pub fn suspects(protocol: &Protocol, argument: &Argument, open: &Obligation) -> Vec<Vec<i64>> {
     let Argument::Cut(cut) = argument else {
         return Vec::new();
@@ -34,7 +34,7 @@ pub fn suspects(protocol: &Protocol, argument: &Argument, open: &Obligation) -> 
         let each = values.into_iter().enumerate().map(|(at, value)| {
             let known = fixed.iter().find(|(id, _)| id.0 == at);
             known.map(|(_, value)| *value).or(value).or_else(|| {
-                // The obligation does not care.
+                // The obligation does not depend on it.
                 match &tight.params[at].domain {
                     Domain::AtLeast(lo) | Domain::Range(lo, _) => Some(*lo),
                     Domain::Set(all) => all.first().copied(),

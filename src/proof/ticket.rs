@@ -1,10 +1,10 @@
 //! Guessing the artefact of the ticket rule from concrete runs.
 //!
-//! The rule ([`crate::certificate::ticket`]) needs an order on the CTAs in which every wait asks
-//! for exactly what the smaller CTAs add. On a concrete instance that is a matter of counting, so
-//! every order is tried on a few hundred random instances; the ones no instance contradicts are
-//! handed to the checker, which proves or refuses them. A contradiction is kept as the
-//! explanation when nothing works.
+//! The rule ([`crate::certificate::ticket`]) needs an order of the CTAs in which every wait asks
+//! for exactly what the smaller CTAs add. On a concrete instance this is a matter of counting. So
+//! every order is tried on a few hundred random instances. The orders that no instance contradicts
+//! are handed to the checker, which proves or refutes them. A contradiction is kept as the
+//! explanation in case that nothing works.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -79,8 +79,8 @@ pub fn guess(
     Guess::nothing(reason)
 }
 
-/// What the samples say about an order: the counted indices of each semaphore family, and for
-/// each wait the arguments worth trying.
+/// What the samples say about an order: the counted indices of each semaphore family, and the
+/// arguments worth trying for each wait.
 struct Shape {
     counted: BTreeMap<usize, Vec<usize>>,
     tallies: BTreeMap<usize, Vec<Tally>>,
@@ -102,7 +102,7 @@ fn fits(
             .map(|key| key.index)
             .filter(|index| differ.is_some_and(|differ| differ.contains(index)))
             .collect();
-        // With one CTA per element any index will do.
+        // If each element has one CTA, any index will do.
         if counted.is_empty() {
             counted.extend(order.last().map(|key| key.index));
         }
@@ -113,7 +113,7 @@ fn fits(
     for (input, instance) in samples {
         survey(protocol, input, instance, order, &counted, &mut tallies)?;
     }
-    // Waits that no sample reached still need an argument.
+    // Waits that no sample has reached still need an argument.
     let program = grid::the_grid(protocol)
         .and_then(|role| program::summarize(protocol, role))
         .map_err(uncovered_in(protocol))?;
@@ -162,8 +162,8 @@ fn differing_indices(instance: &Instance, differing: &mut BTreeMap<usize, BTreeS
     }
 }
 
-/// Compares every wait of an instance with what the smaller CTAs add. `tallies` keeps, per wait,
-/// the amount that each of the nearest smaller CTAs adds as long as the rest add nothing.
+/// Compares every wait of an instance with what the smaller CTAs add. For each wait, `tallies` has
+/// the amount that each of the nearest smaller CTAs adds, as long as the rest add nothing.
 fn survey(
     protocol: &Protocol,
     input: &Input,
@@ -184,7 +184,7 @@ fn survey(
     };
     let mut members: Vec<usize> = (0..instance.members.len()).collect();
     members.sort_by_key(|m| rank(&instance.members[*m].index));
-    // Per cell: who added how much so far, in order.
+    // For each cell: who has added how much so far, in order.
     let mut added: Vec<Vec<(usize, i64)>> = vec![Vec::new(); instance.cells.len()];
     for m in members {
         let member = &instance.members[m];

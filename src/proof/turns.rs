@@ -1,8 +1,8 @@
 //! Guessing the rank of the turn rule from concrete runs.
 //!
-//! On a concrete instance the turns at each element are known, and whether a rank falls from every
-//! wait to the waits of the CTA before it is a matter of comparing numbers. A handful of ranks is
-//! tried; the ones no instance contradicts are handed to the checker.
+//! On a concrete instance the turns at each element are known. To see whether a rank falls from
+//! every wait to the waits of the CTA before it, numbers are compared. A handful of ranks is tried.
+//! Those that no instance contradicts are handed to the checker.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -102,7 +102,7 @@ fn ranks(elements: usize, indices: usize) -> Vec<Vec<Component>> {
     all
 }
 
-/// Whether a rank falls in every sample, and if so, whether whoever has the turn before always
+/// Whether a rank falls in every sample, and if so, whether the member with the turn before always
 /// starts earlier.
 fn fits(samples: &[(Input, Instance)], rank: &[Component]) -> Option<bool> {
     let mut starts_earlier = true;
@@ -150,7 +150,7 @@ fn turn(instance: &Instance, op: &Op) -> Option<i64> {
     }
 }
 
-/// The waits of a member before it adds to what another waits on.
+/// The waits of a member before it adds to the cell that another member waits for.
 fn waits_before_addition<'i>(member: &'i Member, op: &Op) -> impl Iterator<Item = &'i Op> {
     let adds = |o: &Op| o.cell == op.cell && matches!(o.kind, OpKind::Add(_));
     let end = member.ops.iter().position(adds).unwrap_or(member.ops.len());

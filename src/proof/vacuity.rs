@@ -33,7 +33,7 @@ use crate::protocol::StmtKind;
 /// Time for one statement in one case.
 const EACH: Duration = Duration::from_millis(500);
 
-/// A member's operations at one sample.
+/// The most operations of a member in one sample.
 const MAX_OPS: usize = 400;
 
 /// One combination of the split parameters.
@@ -42,15 +42,15 @@ struct Part {
     classes: Vec<Class>,
 }
 
-/// The synchronizing statements that are shown to be never reached, in text order. Empty where the
-/// protocol is not one that can be looked at, or time runs out.
+/// The synchronizing statements that are shown never to be reached, in text order. The result is
+/// empty if the protocol is of another kind, or time runs out.
 pub fn never_reached(protocol: &Protocol, limit: Duration) -> Vec<Span> {
     let deadline = patience::deadline(limit);
     let mut open = BTreeMap::new();
     for role in &protocol.roles {
         synchronizing(&role.body, &mut open);
     }
-    // Which order of copies does not matter here, if it takes one at all.
+    // It does not matter which order of copies is taken here, if there is one at all.
     let orders = [None, Some(Order::Ascending)].into_iter();
     let found = orders.filter_map(|order| {
         let view = cut::View::new(protocol, order).ok()?;

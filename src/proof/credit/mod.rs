@@ -1,8 +1,9 @@
-//! Looks for a proof by the credit rule: which additions each wait is for, and ranks.
+//! Searches for a proof by the credit rule: which additions each wait is for, and ranks.
 //!
-//! Programs are run through at small values. What fits every wait there is tried: values of indices and loop variables
-//! that are those of the wait plus a number, wrapped around or not, and ranges of these. Ranks are then solutions of
-//! linear programs over the pairs of waits that are left.
+//! Programs are run at small parameter values. For each wait, every supply that fits there is
+//! tried: an index or loop variable of the addition has the value of one of the wait plus a number,
+//! wrapped around or not, or a range of such values. Ranks are then solutions of linear programs
+//! over the pairs of waits that are left.
 
 mod ranks;
 mod samples;
@@ -32,16 +33,17 @@ use crate::semantics::unfold;
 use samples::Execution;
 use samples::Sample;
 
-/// How far above its least value each parameter goes, and one at a time, and how many points are run through.
+/// How far each parameter goes above its least value; how far a single one goes; and how many
+/// points are run.
 const REACH: i64 = 3;
 const FAR: [i64; 2] = [9, 33];
 const POINTS: usize = 60;
 
-/// The same where little work may be done, and how many pairs of waits are looked at then.
+/// The same if little work may be done, and how many pairs of waits are then examined.
 const FEW: usize = 12;
 const MAX_PAIRS: usize = 300;
 
-/// How many executions of a wait what it is for is fitted to.
+/// To how many executions of a wait its supplies are fitted.
 const FITTED: usize = 48;
 
 /// Looks for a proof that the checker accepts.
@@ -81,7 +83,7 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
     Guess::nothing(reason)
 }
 
-/// What each wait may be for, and ranks that fit small values; nothing is checked.
+/// Possible supplies of each wait, and ranks that fit small values. Nothing is checked.
 pub(super) fn proposal(
     protocol: &Protocol,
     deadline: Instant,
@@ -105,7 +107,8 @@ pub(super) fn proposal(
     Err(reason)
 }
 
-/// What may be said of CTAs that have not started: the machine holds all of them, or, where it need not, nobody needs one of them.
+/// What may be said of CTAs that have not started: the machine holds all of them, or nobody needs
+/// one of them.
 fn residency(protocol: &Protocol) -> Vec<Residency> {
     let mut launches = protocol.roles.iter().filter_map(|r| r.launch.as_ref());
     match launches.any(|launch| matches!(launch.resident, Resident::AtMost(_))) {
@@ -114,7 +117,8 @@ fn residency(protocol: &Protocol) -> Vec<Residency> {
     }
 }
 
-/// What ranks are sums of, beside variables of loops. Those of few things fit small values only if they fit all.
+/// What ranks are sums of, besides loop variables. Sums of few names fit small values only if they
+/// fit all values.
 #[derive(Debug, Clone, Copy)]
 struct Over {
     params: bool,
@@ -180,7 +184,7 @@ impl<'p> Search<'p> {
         let domains = protocol.params.iter().map(|param| values(&param.domain));
         let mut far: Vec<Vec<i64>> = Vec::new();
         let mut points: Vec<Vec<i64>> = domains.multi_cartesian_product().take(4_096).collect();
-        // What fits small values alone is not worth a proof.
+        // A supply that fits only small values is not worth a proof.
         for at in 0..protocol.params.len() {
             for (others, away) in [1, 2].into_iter().cartesian_product(FAR) {
                 let value = |(nth, domain): (usize, &Domain)| {
@@ -196,7 +200,7 @@ impl<'p> Search<'p> {
                 far.push(point);
             }
         }
-        // Some of each kind.
+        // Some points of each kind.
         points.sort_by_cached_key(|point| trace::any(point));
         let mut samples: Vec<Sample> = Vec::new();
         for params in far.iter().chain(&points) {

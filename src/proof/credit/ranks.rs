@@ -21,7 +21,8 @@ const MAX_COMPONENTS: usize = 4;
 /// A role, and the indices of one of its members.
 type Member<'a> = (usize, &'a [i64]);
 
-/// Two waits, of which the first has to have the lesser rank: by position, and what the difference of their ranks is of.
+/// Two waits, of which the first has to have the lesser rank: their positions, and the difference
+/// of their ranks.
 type Pair = ((usize, usize), Vec<(usize, i64)>);
 
 impl Search<'_> {
@@ -32,7 +33,8 @@ impl Search<'_> {
         credit::names(&indices, &self.programs[role].events[event]).unwrap_or_default()
     }
 
-    /// Ranks for all waits, if there are some under which whatever holds an addition up is below the wait that it is for.
+    /// Ranks for all waits, if there are some. Whatever holds up an addition must have a rank below
+    /// that of the wait that it is for.
     pub(super) fn ranks(
         &self,
         alternatives: &[Vec<Vec<Supply>>],
@@ -49,7 +51,7 @@ impl Search<'_> {
         let params = self.protocol.params.len();
         let first =
             |nth: usize| -> usize { sizes[..nth].iter().map(|size| size + 1 + params).sum() };
-        // Where the factor of a name of a wait is.
+        // The position of the factor of a name of a wait.
         let names: Vec<Vec<VarId>> = self.waits.iter().map(|wait| self.names(*wait)).collect();
         let factor = |nth: usize, at: usize| -> usize {
             let here = first(nth) + at;
@@ -147,7 +149,7 @@ impl Search<'_> {
         Ok((0..self.waits.len()).map(rank).collect())
     }
 
-    /// A sum under which no pair falls, and as many as possible rise.
+    /// A sum that falls for no pair and rises for as many as possible.
     fn component(
         &self,
         pairs: &BTreeSet<Pair>,
@@ -156,7 +158,8 @@ impl Search<'_> {
     ) -> Result<Vec<i64>, String> {
         let groups: BTreeSet<(usize, usize)> = pairs.iter().map(|(group, _)| *group).collect();
         let count = pairs.len();
-        // Numbers no larger than there are waits: a larger one only makes up for a parameter that has to be there.
+        // Numbers need not be larger than the number of waits. A larger one only makes up for a
+        // missing parameter.
         let numbers: Vec<usize> = numbers.collect();
         let most = i128::try_from(numbers.len()).unwrap_or(0);
         let free = count + 2 * numbers.len();

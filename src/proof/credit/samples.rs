@@ -28,7 +28,8 @@ pub(super) struct Execution {
     /// Indices of the member, and then loop variables.
     pub values: Vec<i64>,
     pub element: Vec<i64>,
-    /// What is added, what the element lacks at the start, or what it is set to beyond that.
+    /// The amount that is added, or that the element lacks at the start, or beyond that the value
+    /// it is set to.
     pub amount: i64,
     /// Orders the executions of a member.
     pub key: Vec<i64>,

@@ -38,7 +38,8 @@ const MAX_PAIRED: usize = 48;
 /// Alternatives for one wait.
 const MAX_ALTERNATIVES: usize = 4;
 
-/// Additions together, at which samples they are enough, how many there are, and how much more than needed.
+/// Additions that together are enough at some samples: these samples, how many additions there are,
+/// and by how much they are too many.
 type Way = (Vec<Supply>, Vec<bool>, (i64, i64));
 
 /// Additions that a wait may be for, and how much they add for each of the executions that it is fitted to.
@@ -52,7 +53,7 @@ struct Candidate {
 /// Values that one index or loop variable of an addition may have.
 struct Form {
     place: Place,
-    /// From where to where they go, for each execution that the wait is fitted to.
+    /// From where to where the values go, for each execution that the wait is fitted to.
     seen: Vec<(i64, i64)>,
 }
 
@@ -64,7 +65,8 @@ struct Fitting<'e> {
 }
 
 impl<'e> Fitting<'e> {
-    /// Those whose next value is in a range, if there are some with each combination of values.
+    /// The additions whose next value is in a range, if there are some for each combination of
+    /// values.
     fn narrowed(&self, nth: usize, (lo, hi): (i64, i64)) -> Option<Fitting<'e>> {
         let number = self.number.checked_mul(hi.saturating_sub(lo).max(0))?;
         let inside = |add: &&&Execution| (lo..hi).contains(&add.values[nth]);
@@ -119,7 +121,7 @@ impl Search<'_> {
                 (candidate.size, sum(&totals)),
             ));
         }
-        // Of those that add as much everywhere one will do beside another addition.
+        // Of additions that add the same everywhere, one is enough beside another addition.
         let some = |of: &'_ [Candidate]| -> Vec<usize> {
             let unique = of.iter().enumerate().unique_by(|(_, c)| c.totals.clone());
             unique.map(|(at, _)| at).take(MAX_PAIRED).collect()
@@ -206,7 +208,7 @@ impl Search<'_> {
                         && (*lo..*hi).all(|x| values.contains(&x))
                 });
                 let fits = fits.count();
-                // Those that are the same everywhere are one.
+                // Forms that are the same everywhere count as one.
                 let fits = match (&add.kind, &place) {
                     (EventKind::Set { .. }, Place::From(..)) => 0,
                     _ => fits,
@@ -215,7 +217,7 @@ impl Search<'_> {
                     distinct.push((Reverse(fits), Form { place, seen }));
                 }
             }
-            // A stable sort: what is read off and what is nearest comes first.
+            // The sort is stable: forms that are read off, and the nearest ones, come first.
             distinct.sort_by_key(|(fits, _)| *fits);
             distinct.truncate(MAX_PLACES);
             forms.push(distinct.into_iter().map(|(_, form)| form).collect());
@@ -229,7 +231,7 @@ impl Search<'_> {
             &loose,
             &mut found,
         )?;
-        // Those that fit most, and least is added by, come first.
+        // Supplies that fit most come first, and of these the ones that add least.
         found.sort_by_key(|c| {
             let fits = c.totals.iter().flatten().count();
             (Reverse(fits), c.size)
@@ -237,8 +239,9 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// All ways to go on with forms for the other indices and loop variables of an addition. `left` says of each
-    /// execution of the wait which additions have the values chosen so far; nothing, if one of those named is none.
+    /// All ways to go on with forms for the other indices and loop variables of an addition. For
+    /// each execution of the wait, `left` has the additions that have the values chosen so far. It
+    /// has nothing if one of the named ones is not an addition.
     fn combined(
         &self,
         (add, fitted): ((usize, usize), &[(&Sample, &Execution)]),
@@ -247,7 +250,7 @@ impl Search<'_> {
         left: &[Option<Fitting<'_>>],
         found: &mut Vec<Candidate>,
     ) -> Result<(), String> {
-        // Beside another addition, one that is for no execution at all is of no use.
+        // Beside another addition, one that fits no execution at all is of no use.
         if left.iter().flatten().all(|fitting| fitting.number == 0) || found.len() >= MAX_FORMS {
             return Ok(());
         }
@@ -296,7 +299,7 @@ impl Search<'_> {
         fitting.all.iter().try_fold(0, sum)
     }
 
-    /// Where the executions are that a supply names; `None` if these are too many.
+    /// The executions that a supply names. `None` if there are too many.
     pub(super) fn executions(
         &self,
         supply: &Supply,
@@ -318,7 +321,8 @@ impl Search<'_> {
         Some(points.multi_cartesian_product().map(find).collect())
     }
 
-    /// How many values each index and loop variable of an addition has, where that is a sum of parameters.
+    /// How many values each index and loop variable of an addition has, if that is a sum of
+    /// parameters.
     fn extents(&self, role: usize, add: &Event) -> Vec<Option<Affine>> {
         let indices = self.protocol.roles[role].indices.iter();
         let mut all: Vec<Option<Affine>> =
@@ -333,7 +337,8 @@ impl Search<'_> {
         all
     }
 
-    /// What the element and the value of a wait say of an index or loop variable of an addition.
+    /// What the element and the value of a wait determine of an index or loop variable of an
+    /// addition.
     fn read_off(
         &self,
         (role, event): (usize, usize),
@@ -361,7 +366,7 @@ impl Search<'_> {
                 all.push(Place::At(sum(&Affine::default(), &left, sign)));
             }
         }
-        // All between bounds that the addition itself has.
+        // All values between the bounds of the addition itself.
         let (mut from, mut to) = (Vec::new(), Vec::new());
         bounds(&add.condition, &mut |op, var, bound| {
             if others.get(nth) == Some(&var)

@@ -1,4 +1,5 @@
-//! Guesses what is known at an assertion: cuts, and operations that all members of a class have executed by then.
+//! Guesses what is known at an assertion: cuts, and operations that all members of a class have
+//! then executed.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -41,7 +42,7 @@ impl Search<'_> {
         self.cuts(moments)
     }
 
-    /// A cut for everything that is done to barriers that belong to a CTA.
+    /// A cut for everything that is done to the barriers of a CTA.
     pub(super) fn exits(&mut self) -> Vec<Exposure> {
         let mut moments = BTreeSet::new();
         for class in 0..self.classes.len() {
@@ -87,12 +88,12 @@ impl Search<'_> {
         )
     }
 
-    /// For every assertion, what is done before at the elements it is about.
+    /// For every assertion, what has been done before at the elements that it is about.
     pub(super) fn floors(&mut self) -> Vec<Floor> {
         let mut all = Vec::new();
         for (class, point, objects) in self.assertions() {
             for by in 0..self.classes.len() {
-                // What is done last counts most.
+                // The last operation counts most.
                 for site in (0..self.classes[by].flow.sites.len()).rev() {
                     let at = &self.classes[by].flow.sites[site];
                     if at.kind.arrivals().is_some()
@@ -108,7 +109,7 @@ impl Search<'_> {
         all
     }
 
-    /// In which iteration of an operation a class has to be past it when a member comes to a point.
+    /// The iteration of an operation that a class has to be past when a member comes to a point.
     fn floor(&self, (class, point): (usize, usize), (by, site): (usize, usize)) -> Option<Floor> {
         let basis = self.basis(class, Place::Point(point), by, site);
         let marks = self.marks(class);
@@ -130,11 +131,11 @@ impl Search<'_> {
             let mut reached: BTreeMap<usize, usize> = BTreeMap::new();
             let stride = there.len().div_ceil(HELD_PER_SITE).max(1);
             for mark in there.into_iter().step_by(stride) {
-                // The last one that has to be past.
+                // The last iteration that has to be past.
                 let needed = held.iter().rev().find(|(place, _)| {
                     let stop = *reached.entry(*place).or_insert_with(|| {
                         let (_, stops) = self.closure(sample, by, Kept::Before(*place));
-                        // What a copy has for itself is changed by its own members only.
+                        // Only its own members change what a copy has for itself.
                         let away = stops.elsewhere.iter().filter(|stop| stop.0 == class);
                         let away = away.map(|(_, _, at)| *at).filter(|_| !private);
                         let all = stops.here[class].into_iter().chain(away);

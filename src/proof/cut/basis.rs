@@ -1,4 +1,5 @@
-//! The basis for fitting forms: quantities that an iteration number may be a sum of, the most frequent ones first.
+//! The quantities that an iteration number may be a sum of when a form is fitted. The most frequent
+//! ones come first.
 
 use std::collections::HashMap;
 
@@ -18,10 +19,10 @@ use crate::protocol::Expr;
 /// The largest constant added to a clock before it is divided.
 const MAX_OFFSET: i64 = 8;
 
-/// The same where a sum of lengths is over so many iterations.
+/// The same if a sum of lengths is over so many iterations.
 pub(super) const MAX_SHIFT: i64 = 4;
 
-/// How many steps of one member may go with one of another, and how much later it may begin.
+/// How many steps of one member may go with one step of another, and how much later it may begin.
 const MAX_STEP: i64 = 3;
 
 impl Search<'_> {
@@ -61,7 +62,7 @@ impl Search<'_> {
                 leading.push(clock.into_iter().chain(factors.iter().copied()).collect());
             }
         }
-        // How far an inner loop has got after so many iterations of the one around it.
+        // How far an inner loop has got after so many iterations of the loop around it.
         if let Some(innermost) = flow.sites[stop].path.loops.last()
             && flow.after(*innermost, &Expr::Int(0)).is_some()
         {
@@ -93,7 +94,8 @@ impl Search<'_> {
                 }
             }
         }
-        // How many iterations of an outer loop a number of stages is worth, whoever goes through them.
+        // How many iterations of an outer loop correspond to a number of stages, whichever member
+        // goes through them.
         for of in self.nests() {
             leading.extend((1..=MAX_OFFSET).map(|plus| {
                 vec![Quantity::Quotient {
@@ -104,7 +106,7 @@ impl Search<'_> {
                 }]
             }));
         }
-        // What goes by other steps than the held member, or begins later.
+        // A member that goes by other steps than the held member, or begins later.
         for (by, clock) in itertools::iproduct!(1..=MAX_STEP, (0..depth).rev()) {
             let later = (1..=MAX_STEP).map(|plus| -plus);
             let sooner = (0..by).filter(|_| by > 1);
@@ -132,7 +134,8 @@ impl Search<'_> {
         Basis { leading, rest }
     }
 
-    /// An operation for every number of iterations of inner loops in one of the outermost.
+    /// One operation for every number of iterations that inner loops have in one iteration of the
+    /// outermost.
     fn nests(&self) -> Vec<(usize, usize)> {
         let mut all = Vec::new();
         let mut known: Vec<Vec<&Expr>> = Vec::new();
@@ -209,7 +212,8 @@ impl Search<'_> {
         trace::value(trips, &sample.params, &HashMap::new()).unwrap_or(0)
     }
 
-    /// Whether the loops around an operation from a depth on go around equally often every time.
+    /// Whether the loops around an operation, from a depth on, have the same number of iterations
+    /// every time.
     fn steady(&self, class: usize, site: usize, from: usize) -> bool {
         let flow = &self.classes[class].flow;
         let mut loops = flow.sites[site].path.loops[from..].iter();

@@ -47,7 +47,7 @@ pub(in crate::proof) fn numbered(ordered: &Ordered, points: Vec<Vec<i64>>) -> Ve
     all
 }
 
-/// Whether the solver says that the first unfinished copy can go on, in the first case.
+/// Whether the solver shows that the first unfinished copy can go on, in the first case.
 pub(super) fn goes_on(protocol: &Protocol, cut: &Cut) -> bool {
     let mut cases = cut.cases.iter().filter(|case| !case.empty);
     let Some(case) = cases.next() else {
@@ -96,7 +96,7 @@ pub(super) fn with_others(
     Some(one)
 }
 
-/// Before which operation classes were seen to stop.
+/// Before which operation each class was seen to stop.
 pub(super) struct Stopped {
     /// Per class, in the copy of the member that is kept or outside copies; `None` for a class
     /// without further members.
@@ -106,7 +106,8 @@ pub(super) struct Stopped {
 }
 
 impl Search<'_> {
-    /// Where one member of a class gets to that is kept from something, and where everybody else.
+    /// How far one member of a class gets that is kept from something, and how far everybody else
+    /// gets.
     pub(super) fn closure(&self, sample: &Sample, class: usize, kept: Kept) -> (Seen, Stopped) {
         let crew = |ops, size: i64, copies: i64, marked: bool| Crew {
             size,
@@ -120,7 +121,7 @@ impl Search<'_> {
         };
         let steps = |class: usize| -> &[Step] { &sample.steps[class] };
         let apart = self.is_copied(class);
-        // The one that is kept, then all here, then all elsewhere.
+        // The kept member, then all others in its copy, then all in other copies.
         let one = crew(steps(class), 1, 1, true);
         let mut crews = vec![match kept {
             Kept::Before(held) => Crew { held, ..one },

@@ -19,15 +19,16 @@ use crate::certificate::cut::flow::Step;
 use crate::certificate::cut::races;
 use crate::certificate::cut::visible;
 
-/// A member kept from going on: its clocks there, and what it is kept from.
+/// A member that is kept from going on: its clocks there, and what it is kept from.
 type Occurrence = (Vec<i64>, Kept);
 
 /// The steps on data of a class, per sample.
 pub(super) type Marks = Vec<Vec<Mark>>;
 
 impl Search<'_> {
-    /// A cut for every end of an access that may meet another one. Where there is none, the checker
-    /// may do without: accesses may be to different elements, or the other one's cut be enough.
+    /// A cut for every end of an access that may meet another one. If there is none, the checker
+    /// may not need it: accesses may be to different elements, or the cut of the other access may
+    /// be enough.
     pub(super) fn exposures(&self) -> Vec<Exposure> {
         let mut written = BTreeSet::new();
         for point in self.classes.iter().flat_map(|c| &c.flow.points) {
@@ -64,7 +65,7 @@ impl Search<'_> {
         self.cuts(ends)
     }
 
-    /// A cut for each of these moments of classes, where there is one.
+    /// A cut for each of these moments of classes, if there is one.
     pub(super) fn cuts(&self, moments: BTreeSet<(usize, Moment)>) -> Vec<Exposure> {
         let marks: Vec<Marks> = (0..self.classes.len())
             .map(|class| self.marks(class))

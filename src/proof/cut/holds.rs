@@ -1,5 +1,5 @@
-//! Guesses the stops of a cut: the places that all other members reach in the samples while a member is held, as a form
-//! over the place of that member.
+//! Guesses the stops of a cut. They are the places that all other members reach in the samples
+//! while one member is held, as forms over the place of that member.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -38,13 +38,13 @@ pub(super) struct Observation<'a> {
     pub(super) at: Seen,
 }
 
-/// Before which operation a class was seen to stop, by position in what it does.
+/// The operation before which a class was seen to stop, by its position in what the class does.
 pub(super) type Seen = usize;
 
-/// How one member is kept from what it does, by position in that.
+/// How one member is kept from something that it does.
 #[derive(Clone, Copy)]
 pub(super) enum Kept {
-    /// It does not do this, nor what follows.
+    /// It does neither this nor what follows.
     Before(usize),
     /// This does not land.
     Landing(usize),
@@ -81,7 +81,7 @@ impl Search<'_> {
         if Instant::now() >= self.deadline {
             return Err(Failure::new(super::LATE));
         }
-        // The checker asks for one of two that are the same but for names.
+        // Of two operations that are the same but for names, the checker asks for one.
         let renamed = self.renamings.iter().find_map(|classes| {
             let mut holds = self.holds.iter();
             let known = holds.find(|h| h.site == site && classes[h.class] == class)?;
@@ -163,7 +163,7 @@ impl Search<'_> {
                     let sample = &self.samples[seen.sample];
                     let observed = match stopped(seen) {
                         Some(stop) if stop.site == stop_site => Observed::Exactly(stop.clock()),
-                        // Stopped earlier than this operation would stop it, or not at all.
+                        // It stopped before this operation could stop it, or not at all.
                         _ => {
                             let places = (seen.sample, seen.copy);
                             Observed::NotBefore(self.places(position, stop_site, places), seen.at)

@@ -1,4 +1,5 @@
-//! Guesses cuts: generations from parities, stops from concrete runs with one member held.
+//! Guesses cuts: generations from parities, and stops from concrete runs in which one member is
+//! held.
 
 mod asserted;
 mod basis;
@@ -51,7 +52,7 @@ use crate::protocol::Protocol;
 
 use super::Guess;
 
-/// Looks for a proof by cuts that shows so much. Cuts for operations are taken from `base`, where it
+/// Looks for a proof by cuts that shows `shows`. Cuts for operations are taken from `base` if it
 /// has the same case.
 pub fn guess(
     protocol: &Protocol,
@@ -61,8 +62,8 @@ pub fn guess(
     tell: &dyn Fn(&str),
 ) -> Guess {
     let mut reason = None;
-    // An order of copies is what it takes where their programs depend on their number. What such
-    // copies do to data is refused.
+    // Copies need an order if their programs depend on their number. What such copies do to data is
+    // refused.
     for order in [None, Some(Order::Ascending), Some(Order::Descending)] {
         let copies = |order| cut::ordered::ordered(protocol, order).is_some();
         let alone = is_one_grid(protocol) || !matches!(shows, Shows::Nothing | Shows::Generations);
@@ -71,8 +72,8 @@ pub fn guess(
         }
         let split = split(protocol, (shows, order));
         let base = base.filter(|base| base.order == order && base.split == split);
-        // Discharging is left to the checker: doing it twice would take twice the time. Only which
-        // of two orders it is has to be told from what it shows.
+        // The checker discharges the obligations, because doing it here as well would take twice
+        // the time. Only the choice between two orders depends on what they show.
         let start = Cut {
             split,
             shows,
@@ -84,15 +85,15 @@ pub fn guess(
                 reason = Some("ascending numbers are not the order of the copies".to_owned());
             }
             Ok(cut) => return Guess::Fitting(Argument::Cut(cut)),
-            // Beyond the first, it says more about why there is no proof.
+            // From the second attempt on, the failure says more about why there is no proof.
             Err(failure) => reason = Some(failure.reason),
         }
     }
     Guess::nothing(reason.unwrap_or_default())
 }
 
-/// Whether a protocol is one grid that works on semaphores: other rules know more about those, such as
-/// in which order the CTAs start.
+/// Whether a protocol is one grid that works on semaphores. Other rules know more about those, such
+/// as the order in which the CTAs start.
 fn is_one_grid(protocol: &Protocol) -> bool {
     let semaphore = |kind: &ObjectKind| matches!(kind, ObjectKind::Semaphore(_));
     let launched = protocol.roles.iter().all(|role| role.launch.is_some());
@@ -104,7 +105,7 @@ fn is_one_grid(protocol: &Protocol) -> bool {
             .all(|object| semaphore(&object.kind))
 }
 
-/// The same with the copies in an order, if any.
+/// The same for copies in an order, or without one.
 fn in_order(
     protocol: &Protocol,
     mut cut: Cut,
@@ -247,7 +248,7 @@ fn runs(
     if 4 * within.len() >= 3 * total {
         return within;
     }
-    // Where the domain begins with many iterations, or a loop has many, fewer tell as much.
+    // If the domain begins with many iterations, or a loop has many, fewer iterations tell as much.
     let below = traced_below(protocol, classes, fixed);
     let found = if below.len() > within.len() {
         below
@@ -260,7 +261,7 @@ fn runs(
     }
 }
 
-/// The cuts for operations that were found before for a case, if these are the same operations.
+/// The cuts for operations that were found before for a case, if the operations are the same.
 fn held_before(base: Option<&Cut>, case: &Case, classes: &[Class]) -> Vec<Hold> {
     let mut cases = base.into_iter().flat_map(|base| &base.cases);
     let same = cases.find(|known| {
@@ -292,11 +293,11 @@ struct Search<'a> {
     samples: &'a [Sample],
     ordered: Option<&'a Ordered>,
     registrations: &'a [Registration],
-    /// Where each class goes, for every way of renaming classes and elements.
+    /// For every renaming of classes and elements: the new name of each class.
     renamings: Vec<Vec<usize>>,
     holds: Vec<Hold>,
     shows: Shows,
     deadline: Instant,
-    /// Class, operation, sample, copy: where it is executed.
+    /// For a class, operation, sample and copy: where the operation is executed.
     places: RefCell<HashMap<(usize, usize, usize, usize), Places>>,
 }

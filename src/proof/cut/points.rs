@@ -30,7 +30,7 @@ pub(in crate::proof) fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> V
     }
 }
 
-/// The same, of values that are moved to where assumptions may hold.
+/// The same for values that are moved to where assumptions may hold.
 fn drawn(
     protocol: &Protocol,
     fixed: &[(ParamId, i64)],
@@ -43,7 +43,7 @@ fn drawn(
         if found.len() >= SAMPLES {
             break;
         }
-        // Every other one near a corner: there it matters which of two things comes earlier.
+        // Every other point is near a corner, where it matters which of two things comes first.
         let scale = if attempt % 2 == 0 {
             scales[attempt / 2 % 3]
         } else {
@@ -78,8 +78,8 @@ fn drawn(
     found
 }
 
-/// Parameters with those that an assumption equates with something made equal: random values would
-/// hardly ever be.
+/// Makes parameters equal to what assumptions equate them with. Random values are hardly ever
+/// equal.
 fn equated(protocol: &Protocol, mut params: Vec<i64>) -> Vec<i64> {
     let mut open: Vec<&Expr> = protocol.assumptions.iter().map(|a| &a.condition).collect();
     while let Some(condition) = open.pop() {
@@ -101,8 +101,8 @@ fn equated(protocol: &Protocol, mut params: Vec<i64>) -> Vec<i64> {
     params
 }
 
-/// Parameters with those that an assumption keeps above others made as large: where the others begin far from 0, random
-/// values hardly ever are.
+/// Makes parameters at least as large as assumptions require. If the other parameters begin far
+/// from 0, random values hardly ever are.
 fn raised(protocol: &Protocol, mut params: Vec<i64>) -> Vec<i64> {
     for assumption in &protocol.assumptions {
         let (greater, other) = match &assumption.condition {
@@ -120,7 +120,7 @@ fn raised(protocol: &Protocol, mut params: Vec<i64>) -> Vec<i64> {
 
 /// A protocol whose parameters begin at low values, whatever its domain and its plain bounds say.
 ///
-/// What is guessed there is nothing but a guess: the proof is about the domain.
+/// What is found there is only a guess. The proof is about the domain.
 pub(super) fn lowered(protocol: &Protocol) -> Protocol {
     let mut low = protocol.tightened();
     for param in &mut low.params {

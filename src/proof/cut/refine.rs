@@ -1,9 +1,9 @@
-//! Cases in which further parameters have one value each, where the whole has no proof.
+//! Cases in which further parameters have one value each, if there is no proof of the whole.
 //!
-//! Assumptions may bound a parameter, or bound one of two whichever is large: with `TILES * K < K + S`
-//! and a number for `S`, `K` is small once `TILES` is 2. Values of what is bounded are tried one by
-//! one; loops that become short are then written out by the checker. That the cases cover everything is
-//! an obligation of its own.
+//! An assumption may bound a parameter, or at least one of two. For example, with
+//! `TILES * K < K + S` and a number for `S`, `K` is small once `TILES` is 2. The values of a
+//! bounded parameter are tried one by one. The checker then writes out loops that become short.
+//! That the cases cover everything is an obligation of its own.
 
 use std::time::Duration;
 use std::time::Instant;
@@ -27,7 +27,8 @@ const MAX_CASES: usize = 96;
 /// Time for one question about the domain.
 const QUESTION: Duration = Duration::from_millis(300);
 
-/// The case of a combination of the split parameters, or, where there is no proof of it as a whole, several.
+/// The case of a combination of the split parameters. If there is no proof of it as a whole,
+/// several cases.
 pub(super) fn cases(
     protocol: &Protocol,
     (cut, base): (&Cut, Option<&Cut>),
@@ -49,7 +50,8 @@ pub(super) fn cases(
             let mut found = Vec::new();
             let domain = narrowed(protocol, &fixed);
             if search.refine(&domain, &mut Vec::new(), &mut found) {
-                // Without any values there is nothing to tell apart, but the combination has its case.
+                // Without any values there are no cases to distinguish, but the combination has its
+                // own.
                 if found.is_empty() {
                     found.push(Case {
                         values: values.to_vec(),
@@ -66,7 +68,7 @@ pub(super) fn cases(
 
 struct Refinement<'a> {
     protocol: &'a Protocol,
-    /// What is being built: its split and what it shows.
+    /// What is being built: the split, and what it shows.
     cut: &'a Cut,
     /// What was found before.
     base: Option<&'a Cut>,
@@ -75,7 +77,7 @@ struct Refinement<'a> {
 }
 
 impl Refinement<'_> {
-    /// A case that the checker derives obligations of.
+    /// A case for which the checker derives obligations.
     fn attempt(&self, further: &[(usize, i64)]) -> Result<Case, Failure> {
         let start = Case {
             values: self.values.to_vec(),
@@ -112,7 +114,7 @@ impl Refinement<'_> {
             return (*lo..=lo + MAX_VALUES)
                 .all(|value| self.with(domain, (*at, value), further, found));
         }
-        // Bounded once the other one is neither of its two least values.
+        // It is bounded once the other one has neither of its two least values.
         let found_pair = open.iter().find_map(|(at, lo)| {
             let rest = from(domain, *at, lo + 2);
             let mut others = open.iter().filter(|(other, _)| other != at);

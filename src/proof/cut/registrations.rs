@@ -20,7 +20,7 @@ const WARP: i64 = 32;
 /// What was seen: earlier registrations of the member at the element, and the generation.
 type Seen = Vec<(i64, i64)>;
 
-/// The registrations that are not each time for the next generation, from the first one on.
+/// The registrations that are not simply for the next generation each time, from the first one on.
 pub(super) fn registrations(
     protocol: &Protocol,
     classes: &[Class],
@@ -56,7 +56,7 @@ fn fit(seen: &Seen) -> Option<(i64, i64)> {
     (first >= 1 && every >= 1 && seen.iter().all(fits)).then_some((first, every))
 }
 
-/// Runs everybody as far as possible, each class together, with named barriers as they are.
+/// Runs everybody as far as possible, each class as a whole, with named barriers as they are.
 fn watch(
     protocol: &Protocol,
     classes: &[Class],

@@ -25,10 +25,11 @@ use crate::protocol::Protocol;
 /// Operations of one member, and of all classes together, at which a sample is too large.
 pub(super) const MAX_OPS: usize = 400;
 
-/// Iterations of loops that are made shorter to guess from: more than the stages of most rings, even and odd.
+/// Numbers of iterations for loops that are shortened for a guess: more than the stages of most
+/// rings, even and odd.
 const SHORT: [i64; 4] = [12, 15, 20, 23];
 
-/// Of how many parameter values.
+/// At how many parameter values.
 const POINTS: usize = 16;
 
 /// A case at one concrete choice of parameters.
@@ -39,10 +40,10 @@ pub(super) struct Sample {
     /// Per class, how many copies of its kind, if it belongs to copies that share objects.
     pub(super) copies: Vec<Option<i64>>,
     pub(super) steps: Vec<Vec<Step>>,
-    /// Class, loop: how many iterations it has had after so many of the loop around it, where its
-    /// length depends on that one.
+    /// For a class and a loop whose length depends on the loop around it: how many iterations it
+    /// has had after so many of that loop.
     pub(super) sums: HashMap<(usize, usize), Vec<i64>>,
-    /// What the classes do in the other ones of ordered copies, by number.
+    /// What the classes do in the other ordered copies, by their number.
     pub(super) others: Vec<(i64, Vec<Vec<Step>>)>,
 }
 
@@ -65,7 +66,7 @@ impl Sample {
 /// Parameter values, and what the classes do there.
 pub(super) type Traced = Vec<(Vec<i64>, Vec<Vec<Op>>)>;
 
-/// What classes do at these parameter values, where that is not too much.
+/// What classes do at these parameter values, if that is not too much.
 pub(super) fn traced(classes: &[Class], points: Vec<Vec<i64>>) -> Traced {
     let ops = |params: &[i64]| -> Option<Vec<Vec<Op>>> {
         let ops = classes.iter().map(|c| trace::trace(c, params, MAX_OPS));
@@ -88,10 +89,11 @@ pub(super) fn traced_below(
     traced(classes, points)
 }
 
-/// The same where loops have fewer iterations than the protocol says: a parameter that is fixed is a number by now, and such
-/// a number may be too large to follow. Equal numbers stay equal, and the others in proportion.
+/// The same with fewer iterations than the protocol says. A parameter that is fixed is a number by
+/// now, and such a number may be too large to follow. Equal numbers stay equal, and the others keep
+/// their proportions.
 ///
-/// What is guessed there is nothing but a guess: the proof is about the real numbers.
+/// What is found there is only a guess. The proof is about the real numbers.
 pub(super) fn traced_shorter(classes: &[Class], points: &[Vec<i64>]) -> Traced {
     let none = HashMap::new();
     let number = |trips: &Expr| trace::value(trips, &[], &none).filter(|n| *n > points::LOW);
@@ -109,7 +111,7 @@ pub(super) fn traced_shorter(classes: &[Class], points: &[Vec<i64>]) -> Traced {
                 this.trips = Expr::Int(product / least);
             }
         }
-        // Few of each: what differs between them is the numbers of iterations.
+        // A few of each: they differ only in the numbers of iterations.
         let points = points.iter().take(POINTS).cloned().collect();
         found.extend(traced(&shorter, points));
     }
@@ -222,7 +224,7 @@ struct Earlier {
     registrations: i64,
     /// The generation of the last registration.
     joined: i64,
-    /// Per operation, or the first of those that are counted together.
+    /// Per operation. Operations that are counted together have the first one as their key.
     deliveries: HashMap<usize, i64>,
 }
 

@@ -1,8 +1,8 @@
-//! Chooses the parameters that are treated one value at a time: those of finite range that are divisors or numbers of
-//! objects.
+//! Chooses the parameters that are treated one value at a time: those with finitely many values
+//! that are divisors or give the number of objects.
 //!
-//! An expression over such a parameter has no closed form that the rule supports, or has no meaning before the parameter
-//! is a number. All other parameters stay symbolic.
+//! An expression over such a parameter has no closed form that the rule supports, or has no meaning
+//! while the parameter is symbolic. All other parameters stay symbolic.
 
 use std::collections::HashSet;
 
@@ -20,8 +20,8 @@ use crate::protocol::Work;
 /// A finite parameter with more values is not split.
 const MAX_VALUES: i64 = 64;
 
-/// Finite parameters that divide, or that say how many objects there are; those that say how many
-/// members there are only where that cannot stay symbolic.
+/// Finite parameters that are divisors, or that give the number of objects. Those that give the
+/// number of members are included only if that number cannot stay symbolic.
 pub(in crate::proof) fn split_in_order(protocol: &Protocol, order: Option<Order>) -> Vec<usize> {
     split_by(protocol, order, HashSet::new())
 }
@@ -37,7 +37,8 @@ pub(super) fn split(protocol: &Protocol, (shows, order): (Shows, Option<Order>))
     split_by(protocol, order, used)
 }
 
-/// Parameters that divide where data is, or that say how many groups may be outstanding.
+/// Parameters that are divisors in places of data, or that give the number of groups that may be
+/// outstanding.
 fn data(body: &[Stmt], used: &mut HashSet<usize>) {
     for stmt in body {
         let touches = match &stmt.kind {

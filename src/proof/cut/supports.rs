@@ -1,4 +1,5 @@
-//! Guesses supports: members that wait for the generation before that of an operation.
+//! Guesses supports: members that wait for the generation before the one that an operation belongs
+//! to.
 
 use std::collections::HashMap;
 
@@ -18,7 +19,7 @@ use crate::certificate::cut::flow::Kind;
 use crate::protocol::ObjectKind;
 
 impl Search<'_> {
-    /// Whether the rule asks who orders this operation after the generation before its own.
+    /// Whether the rule asks who orders this operation behind the generation before its own.
     fn needs_support(&self, class: usize, site: usize) -> bool {
         let flow = &self.classes[class].flow;
         let this = &flow.sites[site];
@@ -47,14 +48,14 @@ impl Search<'_> {
         }
     }
 
-    /// Whether an operation registers for other generations than each time the next.
+    /// Whether an operation does not register for the next generation each time.
     fn skips(&self, class: usize, site: usize) -> bool {
         self.registrations
             .iter()
             .any(|r| r.class == class && r.site == site)
     }
 
-    /// Whether a member always waits for the generation before an operation's itself.
+    /// Whether a member itself always waits for the generation before that of an operation.
     fn waits_itself(&self, class: usize, site: usize) -> bool {
         let flow = &self.classes[class].flow;
         self.samples.iter().all(|sample| {
@@ -81,14 +82,15 @@ impl Search<'_> {
         same.filter(|_| sample.sizes[by] > 0).map(|s| s.op.clock())
     }
 
-    /// Who waits for the generation before the one an operation belongs to, where the rule asks.
+    /// Who waits for the generation before the one that an operation belongs to, if the rule asks.
     pub(super) fn supports(&mut self, class: usize, site: usize) -> Result<Vec<Support>, Failure> {
         let mut found = Vec::new();
         if !self.needs_support(class, site) {
             return Ok(found);
         }
         let this = &self.classes[class].flow.sites[site];
-        // What has to be ordered: the sample and the step. Without a second generation, nothing.
+        // What has to be ordered: the sample and the step. Without a second generation, there is
+        // nothing.
         let mut open: Vec<(usize, &Step)> = Vec::new();
         for (nth, sample) in self.samples.iter().enumerate() {
             if sample.sizes[class] > 0 {
@@ -98,8 +100,9 @@ impl Search<'_> {
             }
         }
         while !open.is_empty() {
-            // Whoever is there most often first: best is one that always is. Of several waits for one generation the
-            // earliest: least has to have been done before it is passed.
+            // The one that is there most often comes first; best is one that always is. Of several
+            // waits for one generation the earliest comes first, because the least has to be done
+            // before it is passed.
             let mut candidates = Vec::new();
             for by in (0..self.classes.len()).filter(|by| *by != class) {
                 for wait in 0..self.classes[by].flow.sites.len() {

@@ -1,4 +1,5 @@
-//! Concrete runs of classes: the operations of a member in order, and how far all members get in the unwrapped protocol.
+//! Concrete runs of classes: the operations of a member in order, and how far all members get in
+//! the unwrapped protocol.
 
 use std::collections::HashMap;
 use std::hash::DefaultHasher;
@@ -17,10 +18,10 @@ use crate::protocol::VarId;
 /// An element: its object and its index values.
 pub type Element = (usize, Vec<i64>);
 
-/// How many lengths loops have whose length the input decides.
+/// How many lengths are tried for loops whose length the input decides.
 const LENGTHS: u64 = 4;
 
-/// The number of iterations that are traced of a loop over data only, besides the last one.
+/// How many iterations are traced of a loop that only works on data, besides the last one.
 const MARKED: i64 = 3;
 
 /// An operation of a member at concrete parameters.
@@ -65,7 +66,7 @@ pub fn value(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<
             let mut total: i64 = 0;
             for x in go(lo)?..go(hi)? {
                 if *var == lengths::ITERATION {
-                    // No proof looks at what a length is, so any will do to guess from.
+                    // No proof depends on a length, so any value will do for a guess.
                     total += length(body, params, x);
                     continue;
                 }
@@ -100,7 +101,7 @@ fn length(of: &Expr, params: &[i64], x: i64) -> i64 {
     }
 }
 
-/// Some number, the same one for the same things.
+/// Some number that is the same for equal arguments.
 pub fn any(of: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
@@ -115,7 +116,7 @@ pub fn truth(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<
         Expr::Bool(value) => Some(*value),
         Expr::Not(e) => Some(!go(e)?),
         Expr::Visits(pattern, at) => {
-            // Any pattern will do to guess from, the same one for the same parameters.
+            // Any pattern will do for a guess, as long as it is the same for the same parameters.
             let at = at.iter().map(number).collect::<Option<Vec<i64>>>()?;
             Some(any((pattern.0, params, at)) % 2 == 0)
         }
@@ -153,7 +154,7 @@ pub fn trace(class: &Class, params: &[i64], limit: usize) -> Option<Vec<Op>> {
     Some(walk(class, params, limit)?.ops)
 }
 
-/// Its steps on data, under the same condition.
+/// Its steps on data, under the same conditions.
 pub fn marks(class: &Class, params: &[i64], limit: usize) -> Option<Vec<Mark>> {
     Some(walk(class, params, limit)?.marks)
 }
@@ -222,8 +223,8 @@ impl Walker<'_> {
                     let this = &self.class.flow.loops[*at];
                     let trips = value(&this.trips, self.params, &self.vars)?.max(0);
                     let begun = self.iterations[*at];
-                    // Of a loop over data only, such as one over all threads' elements, a few
-                    // iterations tell enough.
+                    // A few iterations of a loop that only works on data tell enough. For example,
+                    // it may go over the elements of all threads.
                     let skipped = if !this.body.iter().all(only_data) {
                         trips..trips
                     } else {
@@ -286,15 +287,15 @@ pub struct Crew<'a> {
     pub size: i64,
     /// What they do.
     pub ops: &'a [Step],
-    /// The operation before which they are.
+    /// The operation that they stand before.
     pub at: usize,
-    /// The operation beyond which they may not go.
+    /// The operation that they may not go beyond.
     pub held: usize,
-    /// What does not land: this operation, and every commit after it.
+    /// What does not land: this operation, and every commit behind it.
     pub withheld: Option<usize>,
-    /// Whether they do everything, whatever they wait for.
+    /// Whether they do everything, whatever they would wait for.
     pub finishes: bool,
-    /// Whether they belong to the copy of the member that is held, which has elements of its own.
+    /// Whether they belong to the copy of the held member. It has elements of its own.
     pub marked: bool,
     /// How many copies there are of them.
     pub copies: i64,
@@ -305,7 +306,7 @@ pub struct Crew<'a> {
 pub struct Step {
     /// The operation.
     pub op: Op,
-    /// The generation it belongs to or waits for; 0 where there is none.
+    /// The generation that it belongs to or waits for, or 0 if there is none.
     pub generation: i64,
     /// What it adds to its element.
     pub adds: Amounts,
@@ -313,7 +314,7 @@ pub struct Step {
     pub needs: Option<Amounts>,
     /// Whether it lands after what was started before.
     pub commit: bool,
-    /// Whether its element is one that every copy has for itself.
+    /// Whether every copy has such an element for itself.
     pub private: bool,
 }
 

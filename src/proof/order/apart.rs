@@ -9,7 +9,7 @@ use crate::certificate::order::artefact::Element;
 use crate::protocol::Expr;
 
 impl Search<'_> {
-    /// Those of which each count has one set of members that give it together.
+    /// The barriers at which each count belongs to one set of members that give it together.
     pub(super) fn apart(&self) -> Vec<Element> {
         let mut all = Vec::new();
         for (nth, lane) in self.rule.lanes.iter().enumerate() {
@@ -35,7 +35,8 @@ impl Search<'_> {
         all
     }
 
-    /// The indices of a lane with several counts, that are not as many as come to each generation.
+    /// The indices of a lane with several counts, none of which is the number of members that come
+    /// to each generation.
     fn counts_differ(&self, nth: usize) -> Option<Vec<i64>> {
         let lane = &self.rule.lanes[nth];
         let mut counts: BTreeMap<i64, BTreeSet<usize>> = BTreeMap::new();

@@ -15,7 +15,7 @@ use crate::certificate::order::lanes::Lane;
 const MAX_LINKS: usize = 4;
 
 impl Search<'_> {
-    /// Chains that show everything that needs one, but for those without links.
+    /// Chains that show everything that needs one. Chains without links are left out.
     pub(super) fn chains(&self, lags: &[Lag]) -> Result<Vec<Chain>, String> {
         let mut all: Vec<Chain> = Vec::new();
         let mut known: Vec<Vec<Link>> = Vec::new();
@@ -33,7 +33,7 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// One of these chains, or the same one to another class.
+    /// One of these chains, or a copy of it that leads to another class.
     fn known(
         &self,
         about: About,
@@ -60,7 +60,7 @@ impl Search<'_> {
                     continue;
                 }
             }
-            // Where it cannot be gone along, it is none.
+            // A chain that cannot be followed is none.
             if self.may_end(about, &links)
                 && let Ok(claims) = self.rule.chain(about, (&links, false), lags)
                 && self.all_shown(&claims).is_ok()
@@ -72,14 +72,14 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// Whether what a chain is about can be known by the member at its end.
+    /// Whether the member at the end of a chain can know what the chain is about.
     fn may_end(&self, about: About, links: &[Link]) -> bool {
         let rule = &self.rule;
         let last = links.last().map_or(begin(about), |link| link.class);
         self.ends_at(about, rule.member(last))
     }
 
-    /// Whether what a chain is about can be known by a class.
+    /// Whether a class can know what a chain is about.
     fn ends_at(&self, about: About, end: usize) -> bool {
         let rule = &self.rule;
         let Ok((class, lane)) = rule.begins(about) else {
@@ -212,7 +212,7 @@ impl Search<'_> {
         found
     }
 
-    /// Chains with one link more, as far as it holds, to classes that are near enough.
+    /// Chains with one more link, as far as it holds, to classes that are near enough.
     fn longer(
         &self,
         (about, class): (About, usize),

@@ -1,8 +1,9 @@
-//! Whether generations are what an order could speak of: a small look before the search.
+//! A short check before the search for an order: whether arrivals count in fixed generations.
 //!
-//! An order proof shows, beside that nobody waits in a circle, that every arrival counts in the
-//! generation that it is meant for. Where a few states of a small instance show an arrival that
-//! counts in different generations in different runs, there is none, and looking for one takes long.
+//! An order proof shows that nobody waits in a circle. It also shows that every arrival counts in
+//! the generation that it is meant for. If a few states of a small instance show an arrival that
+//! counts in different generations in different runs, there is no such proof, and the search for
+//! one would take long.
 
 use crate::protocol::Domain;
 use crate::protocol::Property;
@@ -15,10 +16,10 @@ use crate::semantics::inputs::Bounds;
 use crate::semantics::inputs::Inputs;
 use crate::semantics::unfold::Limits;
 
-/// How far from the least values the instance is.
+/// How far from the least values the instance lies.
 const POSITION: i64 = 2;
 
-/// States that are looked at, of not more members and operations than this.
+/// How many states are visited, and of how many members and operations at most.
 const STATES: u64 = 2_000;
 const MEMBERS: u64 = 32;
 const OPERATIONS: u64 = 1_000;
@@ -26,7 +27,7 @@ const OPERATIONS: u64 = 1_000;
 /// What was seen in different generations, in words.
 pub(super) fn deviates(protocol: &Protocol) -> Option<String> {
     let params = protocol.tightened().params;
-    // What is fixed may be large, and the time must not depend on it.
+    // A fixed parameter may be large, and the time must not depend on it.
     let fixed = |domain: &Domain| matches!(domain, Domain::Set(all) if all.len() == 1);
     if params.iter().any(|p| fixed(&p.domain)) {
         return None;

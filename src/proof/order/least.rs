@@ -1,13 +1,14 @@
-//! The least solution of linear inequalities that come one after the other, by the dual simplex method in exact integers.
+//! The least solution of linear inequalities that come one after the other, by the dual simplex
+//! method in exact integers.
 //!
-//! All unknowns are at least 0, and what they cost together is least. At the beginning they are 0. An inequality that does
-//! not hold then makes the solution move just so far that it does, so that the inequalities before need not be looked
-//! at again from the beginning.
+//! All unknowns are at least 0, and their total cost is minimal. They begin at 0. If a new
+//! inequality does not hold, the solution moves just far enough that it does. So the earlier
+//! inequalities need not be solved again.
 
 use super::simplex::gcd;
 use super::work::Work;
 
-/// Steps that bring nothing forward before unknowns are chosen so that none comes around again.
+/// After so many steps without progress, unknowns are chosen in a way that none comes around again.
 const MAX_IDLE: usize = 50;
 
 /// Why there is no solution.
@@ -19,12 +20,12 @@ pub enum Without {
     Answer,
 }
 
-/// Unknowns, by position: those of the program, and after these one for each inequality, which is how much its left side is
-/// greater than its right side.
+/// Unknowns, by position: those of the program, and after these one slack for each inequality. The
+/// slack is by how much its left side is greater than its right side.
 #[derive(Debug)]
 pub struct Least {
     unknowns: usize,
-    /// Which unknowns are 0, by column.
+    /// The unknowns that are 0, by column.
     zero: Vec<usize>,
     /// The others.
     rows: Vec<Row>,
@@ -50,7 +51,7 @@ struct Row {
 }
 
 impl Least {
-    /// Unknowns with these costs, none below 0.
+    /// Unknowns with these costs. No cost is negative.
     pub fn new(costs: &[i128]) -> Option<Least> {
         let entries = costs.iter().map(|cost| cost.checked_neg());
         Some(Least {
@@ -67,7 +68,7 @@ impl Least {
         })
     }
 
-    /// The values, as numbers over numbers.
+    /// The values, as fractions.
     pub fn values(&self) -> Vec<(i128, i128)> {
         let value = |place: &Place| match place {
             Place::Column(_) => (0, 1),
@@ -76,7 +77,7 @@ impl Least {
         self.places.iter().take(self.unknowns).map(value).collect()
     }
 
-    /// Requires that a sum is at least so much.
+    /// Requires that a sum is at least a number.
     pub fn require(
         &mut self,
         terms: &[(usize, i128)],
@@ -132,7 +133,7 @@ impl Least {
         Ok(())
     }
 
-    /// An unknown below 0: the one that is furthest below in proportion, or the first.
+    /// A negative unknown: the one that is furthest below 0 in proportion, or the first one.
     fn leaving(&self, first: bool) -> Option<usize> {
         let rows = self.rows.iter().enumerate();
         let below = rows.filter(|(_, row)| row.sum < 0);
@@ -143,7 +144,7 @@ impl Least {
         found.map(|(at, _)| at)
     }
 
-    /// The unknown that takes its place at the least cost; `None` if a number does not fit.
+    /// The unknown that takes its place at the least cost. `None` if a number does not fit.
     #[expect(clippy::option_option)]
     fn entering(&self, row: usize, first: bool) -> Option<Option<usize>> {
         let row = &self.rows[row];
@@ -156,13 +157,14 @@ impl Least {
                 best = Some(at);
                 continue;
             };
-            // Costs and entries are below 0, so that quotients compare as products do.
+            // Costs and entries are negative, so quotients compare as products do.
             let this = self.costs.entries[at].checked_mul(row.entries[other])?;
             let least = self.costs.entries[other].checked_mul(*entry)?;
             let better = match this.cmp(&least) {
                 std::cmp::Ordering::Less => true,
                 std::cmp::Ordering::Greater => false,
-                // Large entries keep numbers small; the first unknown keeps them from coming around again.
+                // Large entries keep numbers small. The first unknown keeps them from coming around
+                // again.
                 std::cmp::Ordering::Equal if first => self.zero[at] < self.zero[other],
                 std::cmp::Ordering::Equal => *entry < row.entries[other],
             };
@@ -173,12 +175,13 @@ impl Least {
         Some(best)
     }
 
-    /// Lets an unknown that is 0 take the place of one that is not; says how many entries that has changed.
+    /// Lets an unknown that is 0 take the place of one that is not. Returns how many entries have
+    /// changed.
     fn pivot(&mut self, at: usize, column: usize) -> Option<usize> {
         let mut work = 0_usize;
         let mut row = self.rows[at].clone();
         let (enters, leaves) = (self.zero[column], row.unknown);
-        // The same equation, with the other sign and the other unknown by itself.
+        // The same equation with the other sign, solved for the other unknown.
         let own = row.entries[column];
         row.entries[column] = row.times;
         for entry in &mut row.entries {
@@ -195,7 +198,7 @@ impl Least {
                 continue;
             }
             let common = gcd(times.checked_abs()?, row.times);
-            // What takes the place of the column comes from the row alone.
+            // The new column comes from the row alone.
             other.entries[column] = 0;
             let less = (times / common).checked_neg()?;
             other.combine(row.times / common, less, &row)?;
@@ -210,7 +213,7 @@ impl Least {
 }
 
 impl Row {
-    /// So many times this row and another one, divided by what is common.
+    /// A multiple of this row plus a multiple of another one, divided by the common divisor.
     fn combine(&mut self, own: i128, times: i128, other: &Row) -> Option<()> {
         self.times = self.times.checked_mul(own)?;
         let mut divisor = self.times;
@@ -247,7 +250,8 @@ mod tests {
 
     type Inequality = (Vec<(usize, i128)>, i128);
 
-    /// The least cost of values from 0 on for which all hold, over a number; `None` if there are none.
+    /// The least cost of values from 0 on for which all inequalities hold, as a fraction. `None` if
+    /// there are no such values.
     fn solved(costs: &[i128], all: &[Inequality]) -> Option<(i128, i128)> {
         let mut least = Least::new(costs).unwrap();
         for (terms, number) in all {
@@ -294,7 +298,7 @@ mod tests {
             let first = solved(&costs, &all);
             all.reverse();
             assert_eq!(first, solved(&costs, &all), "{costs:?} {all:?}");
-            // The other method does not know what is least, but whether there is anything.
+            // The other method does not find the least values, but whether there are any.
             let slack = |(nth, (terms, sum)): (usize, &Inequality)| multipliers::Row {
                 terms: [terms.clone(), vec![(unknowns + nth, -1)]].concat(),
                 sum: *sum,

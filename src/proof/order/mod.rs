@@ -47,19 +47,22 @@ use crate::fresh;
 use crate::protocol::Protocol;
 use multipliers::Prover;
 
-/// How many rounds behind waits may be, the usual ones first.
+/// How many rounds waits may be behind, the usual numbers first.
 const ROUNDS: [i64; 4] = [0, 1, -1, 2];
 
-/// The lags that are tried: rounds, and then single arrivals, as of a wait in each round for what was begun a round or two before.
+/// The lags that are tried: rounds, and then single arrivals. For example, a wait in each round may
+/// be for what was begun one or two rounds before.
 const LAGS: [(i64, i64); 6] = [(0, 0), (1, 0), (-1, 0), (2, 0), (0, 1), (0, 2)];
 
-/// How much work one search may take, so that it is the same one on every machine; some seconds of one.
+/// How much work one search may take: some seconds on one machine. Unlike a time limit, it is the
+/// same on every machine.
 const WORK: u64 = 500_000_000;
 
 /// Why there is no other way to read a protocol.
 const TOGETHER: &str = "nobody meets by turns with different counts";
 
-/// How much work it is to make a hypothesis of something to be shown, in entries of a linear program.
+/// How much work it is to add something that is to be shown as a hypothesis, in entries of a linear
+/// program.
 const FACT: usize = 50;
 
 /// Looks for an order proof.
@@ -74,7 +77,8 @@ pub fn guess(
     }
     let unnamed = protocol;
     let protocol = &order::named(protocol);
-    // As it is written, with waits that are skipped counted, and without those that end programs.
+    // First as it is written, then with skipped waits counted, and without the waits that end
+    // programs.
     let way = |by_counts: bool, prover: &Prover| {
         let plain = |unguarded: &[(usize, usize)], parts: &Parts| {
             let rule = parts
@@ -155,7 +159,7 @@ pub fn guess(
         Err(first)
     };
     let search = || {
-        // What is known of sequents holds in every way.
+        // What is known of sequents holds in every way of reading the protocol.
         let prover = &Prover::new(WORK);
         way(false, prover).or_else(|first| match way(true, prover) {
             Err(reason) if reason == TOGETHER => Err(first),
@@ -168,23 +172,23 @@ pub fn guess(
     }
 }
 
-/// What is read off the protocol before the search.
+/// What is read from the protocol before the search.
 #[derive(Debug, Clone, Default)]
 struct Parts {
-    /// The arrivals that are taken to be unfilled.
+    /// The arrivals that are supposed to be unfilled.
     unfilled: Vec<(usize, usize)>,
-    /// The registrations that are numbered by themselves.
+    /// The registrations that have a numbering of their own.
     again: Vec<Again>,
-    /// Who takes part in some generations of a named barrier only.
+    /// Who takes part in only some generations of a named barrier.
     seats: Vec<Seat>,
-    /// Elements whose registrations are apart by their counts.
+    /// Elements whose registrations are separate by their counts.
     apart: Vec<Element>,
     /// Members that take turns.
     teams: Vec<Team>,
 }
 
 impl Parts {
-    /// What an argument begins with.
+    /// The parts of an argument that are known at the beginning.
     fn order(&self, unguarded: &[(usize, usize)], ends: &[End]) -> Order {
         Order {
             unguarded: unguarded.to_vec(),
@@ -222,7 +226,7 @@ struct Search<'p> {
 }
 
 impl Search<'_> {
-    /// The waits that end programs, of those classes of which each is shown to pass.
+    /// The waits that end programs, for classes each of which is shown to pass them.
     fn ends(&self, unguarded: &[(usize, usize)]) -> Result<Vec<End>, String> {
         let mut all = Vec::new();
         for (class, this) in self.rule.classes.iter().enumerate() {
@@ -257,8 +261,9 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// Of these ends, those of classes of which it is not clear otherwise what a wait is for. What the others wait for last may have to
-    /// stay: who arrives where nobody waits cannot be shown to come in turn.
+    /// Of these ends, those of classes for which it is not clear otherwise what a wait is for. The
+    /// last waits of other classes may have to stay: if nobody waits where a class arrives, its
+    /// arrivals cannot be shown to come in turn.
     fn unclear(&self, ends: &[End]) -> Result<Vec<End>, String> {
         let mut unclear = BTreeSet::new();
         for (nth, lane) in self.rule.lanes.iter().enumerate() {
@@ -320,8 +325,8 @@ impl Search<'_> {
         Ok(self.prover.prove(sequent))
     }
 
-    /// Multipliers that show a sequent without its large hypotheses, as ranks may have been found: with these numbers may not
-    /// fit.
+    /// Multipliers that show a sequent without its large hypotheses, as ranks may have been found.
+    /// With these hypotheses, numbers may not fit.
     fn shown_by_few(&self, sequent: &Sequent) -> Result<Option<Proof>, String> {
         let (few, places) = ranks::without_large(sequent);
         let (all, left) = (sequent.hypotheses.len(), places.len());
@@ -331,7 +336,7 @@ impl Search<'_> {
         let Some(mut proof) = self.shown(&few)? else {
             return Ok(None);
         };
-        // What steps show is numbered after the hypotheses.
+        // What the steps show is numbered behind the hypotheses.
         let factors = proof.0.iter_mut().flat_map(|step| &mut step.sum);
         for at in factors.flat_map(|multiple| &mut multiple.of) {
             *at = match places.get(*at) {
@@ -390,10 +395,11 @@ impl Search<'_> {
         Ok(lags)
     }
 
-    /// How far behind the waits of a class at a lane are, or why the first lag that is tried is none.
+    /// How far behind the waits of a class at a lane are, or why the first lag that was tried is
+    /// wrong.
     fn lag(&self, lane: usize, class: usize) -> Result<Lag, String> {
         let mut first = None;
-        // Whoever takes part later waits for later arrivals, too.
+        // A class that takes part later also waits for later arrivals.
         let later = self.rule.lanes[lane]
             .seats
             .iter()
@@ -416,7 +422,7 @@ impl Search<'_> {
     }
 }
 
-/// What a claim says, in the middle of a sentence.
+/// The text of a claim, for the middle of a sentence.
 fn said(claim: &Claim) -> &str {
     claim.meaning.trim_end_matches('.')
 }

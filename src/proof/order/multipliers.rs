@@ -29,20 +29,21 @@ use crate::certificate::order::positivity::Sequent;
 use crate::certificate::order::positivity::Step;
 use crate::patience;
 
-/// Products of all pairs are tried where there are no more facts than this.
+/// Products of all pairs are tried if there are no more facts than this.
 const MAX_PAIRED: usize = 24;
 
-/// Lemmas are looked for among no more iteration numbers than this.
+/// Lemmas are looked for among at most so many iteration numbers.
 const MAX_ITERATIONS: usize = 8;
 
-/// How much work it is to write down a term of a linear program, in entries that are changed to solve it.
+/// How much work it is to write down a term of a linear program, in entries that are changed to
+/// solve one.
 const TERM: usize = 20;
 
-/// Hypotheses and what follows from them, and why it does.
+/// Hypotheses, with lemmas that follow from them, and why these do.
 type Extended = (Vec<Polynomial>, Vec<Step>);
 
-/// Looks for proofs, and keeps what is known of hypotheses: many goals have the same ones. To look for their lemmas takes many
-/// times as long as to look for a proof of one goal.
+/// Looks for proofs, and keeps what is known of hypotheses. Many goals have the same hypotheses,
+/// and the search for their lemmas takes many times as long as the search for a proof of one goal.
 #[derive(Debug, Default)]
 pub struct Prover {
     lemmas: RefCell<HashMap<Vec<Polynomial>, Option<Rc<Extended>>>>,
@@ -76,7 +77,7 @@ impl Prover {
         found
     }
 
-    /// Where hypotheses hold.
+    /// The points at which hypotheses hold.
     pub fn holds(&self, hypotheses: &[Polynomial]) -> Rc<Holds> {
         if let Some(known) = self.holds.borrow().get(hypotheses) {
             return known.clone();
@@ -95,7 +96,8 @@ impl Prover {
         if let Some(sum) = self.contradiction(hypotheses) {
             return never(Vec::new(), sum);
         }
-        // The time it takes to look for points is lost where a remainder says that there are none.
+        // If a remainder shows that there are no points, the search for them would be a waste of
+        // time.
         let found = match points::leaves_remainder(hypotheses) {
             true => Vec::new(),
             false => points::points(hypotheses),
@@ -146,7 +148,8 @@ impl Prover {
         Some(Proof(steps))
     }
 
-    /// Multipliers that make hypotheses a number below 0 by themselves, so that whatever they are said to imply follows.
+    /// Multipliers that turn the hypotheses alone into a negative number, so that everything
+    /// follows from them.
     fn contradiction(&self, hypotheses: &[Polynomial]) -> Option<Vec<Multiple>> {
         let mut facts = hypotheses.iter();
         let never = facts.position(|fact| fact.value().is_some_and(|value| value < 0));
@@ -161,7 +164,7 @@ impl Prover {
         self.combination(hypotheses, single).ok()?
     }
 
-    /// The hypotheses and lemmas that follow from them: which iteration numbers are at least which.
+    /// The hypotheses, and lemmas that follow from them: comparisons of iteration numbers.
     fn with_lemmas(&self, hypotheses: &[Polynomial]) -> Option<Extended> {
         let mut facts = hypotheses.to_vec();
         let all = facts.iter().flat_map(Polynomial::unknowns);
@@ -184,7 +187,8 @@ impl Prover {
         let mut pairs: Vec<(usize, usize)> = pairs
             .flat_map(|greater| other(*greater).map(|less| (*greater, *less)))
             .collect();
-        // Where no points are known, the facts may contradict each other, and mostly it takes these pairs to show that they do.
+        // If no points are known, the facts may contradict each other, and mostly these pairs are
+        // needed to show it.
         let may_contradict = holds.is_none();
         let opposed = opposed(hypotheses, &equal);
         pairs.sort_by_key(|pair| may_contradict && !opposed.contains(pair));
@@ -217,7 +221,8 @@ impl Prover {
         Some((facts, steps))
     }
 
-    /// Multipliers that make facts and the contrary of a claim, which comes last, a number below 0.
+    /// Multipliers that turn facts and the negation of a claim, which comes last, into a negative
+    /// number.
     fn refute(&self, facts: &[Polynomial], contrary: &Polynomial) -> Option<Vec<Multiple>> {
         let mut all = facts.to_vec();
         all.push(contrary.clone());
@@ -232,7 +237,7 @@ impl Prover {
             .find_map(|of| self.combination(&all, of).ok()?)
     }
 
-    /// The same with some of the facts alone, which is soon tried.
+    /// The same with only some of the facts, which is quickly tried.
     fn among(
         &self,
         facts: &[Polynomial],
@@ -246,7 +251,7 @@ impl Prover {
             .ok()?
     }
 
-    /// Multipliers for which these products add up to a number below 0, if there are some.
+    /// Multipliers for which these products add up to a negative number, if there are some.
     fn combination(
         &self,
         facts: &[Polynomial],
@@ -280,7 +285,7 @@ impl Prover {
     }
 }
 
-/// The facts that say with another one that something is 0.
+/// The facts that say, together with another one, that something is 0.
 fn equal(facts: &[Polynomial]) -> Vec<usize> {
     let contrary = |fact: &Polynomial| Polynomial::default().plus(-1, fact).ok();
     let all = (0..facts.len()).filter(|at| {
@@ -290,12 +295,12 @@ fn equal(facts: &[Polynomial]) -> Vec<usize> {
     all.collect()
 }
 
-/// Pairs of iteration numbers that one of the equalities multiplies by the same with opposite signs, as where it says that two
-/// members have done something equally often.
+/// Pairs of iteration numbers that an equality multiplies by the same factor with opposite signs.
+/// For example, it may say that two members have done something equally often.
 fn opposed(facts: &[Polynomial], equal: &[usize]) -> BTreeSet<(usize, usize)> {
     let mut all = BTreeSet::new();
     for at in equal {
-        // By what else stands in a product.
+        // Sorted by what else stands in a product.
         let mut signs: BTreeMap<Monomial, Vec<(usize, bool)>> = BTreeMap::new();
         for (monomial, times) in facts[*at].terms() {
             for (nth, unknown) in monomial.iter().enumerate() {
@@ -316,7 +321,7 @@ fn opposed(facts: &[Polynomial], equal: &[usize]) -> BTreeSet<(usize, usize)> {
     all
 }
 
-/// The products of two facts one of which is about parameters only.
+/// The products of two facts, one of which is about parameters only.
 pub fn with_parameters(facts: &[Polynomial]) -> Vec<Vec<usize>> {
     let over_parameters = |at: &usize| {
         let all = facts[*at].unknowns();
@@ -352,7 +357,8 @@ pub struct Row {
     pub sum: i128,
 }
 
-/// Rational values of unknowns of which the first so many are not negative and the others free; those in `wanted` are given.
+/// Rational values of unknowns. The first `bounded` are not negative, and the others are free.
+/// Those in `wanted` are returned.
 pub fn solve(
     rows: &[Row],
     (bounded, free): (usize, usize),
@@ -446,7 +452,7 @@ fn reduced(rows: &[Row], bounded: usize) -> Option<Vec<Row>> {
 /// How long one linear program may take.
 const TIME: Duration = Duration::from_secs(4);
 
-/// That in milliseconds, or what is left of the time.
+/// This limit in milliseconds, or what is left of the time.
 fn time() -> u32 {
     let left = patience::deadline(TIME).saturating_duration_since(Instant::now());
     u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1)

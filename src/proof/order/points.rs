@@ -9,23 +9,23 @@ use crate::certificate::order::polynomial::Polynomial;
 use crate::certificate::order::polynomial::Unknown;
 use crate::certificate::order::positivity::Proof;
 
-/// Values that are tried for each unknown, and in how many steps.
+/// How many values are tried for each unknown, and in how many steps.
 const TRIED: usize = 6;
 const MAX_STEPS: usize = 500;
 
-/// How many more than the least are some.
+/// How much more than the least value counts as some.
 const MORE: i128 = 5;
 
-/// How far a value may be from the least one. Numbers that are larger soon make others that do not fit.
+/// How far a value may be from the least one. Larger numbers soon make others that do not fit.
 const FAR: i128 = 12;
 
-/// Numbers beyond this are no values.
+/// No value is larger than this.
 const MAX_VALUE: i128 = 1 << 40;
 
 /// Integers, by unknown.
 pub type Point = BTreeMap<Unknown, i128>;
 
-/// Which values are tried first: how near to the least one those of parameters, and those of iterations.
+/// Which values are tried first: how near to the least one, for parameters and for iterations.
 const STYLES: [[Near; 2]; 5] = [
     [Near::Least, Near::Least],
     [Near::Some, Near::Greatest],
@@ -57,7 +57,7 @@ impl Holds {
             return false;
         };
         let mut points = points.iter();
-        // What the hypotheses say nothing of may have any value.
+        // What the hypotheses do not mention may have any value.
         points.any(|point| {
             let value = |unknown: &Unknown| point.get(unknown).copied().or(Some(0));
             value_at(goal, &value).is_some_and(|value| value < 0)
@@ -65,7 +65,8 @@ impl Holds {
     }
 }
 
-/// Whether two facts say that a sum is 0 that leaves a remainder by what divides all else in it.
+/// Whether two facts say that a sum is 0 although its constant leaves a remainder by the common
+/// divisor of all else.
 pub fn leaves_remainder(facts: &[Polynomial]) -> bool {
     facts.iter().any(|fact| {
         let mut divisor = 0;
@@ -87,7 +88,7 @@ pub fn points(hypotheses: &[Polynomial]) -> Vec<Point> {
     let all = hypotheses.iter().flat_map(Polynomial::unknowns);
     let unknowns: BTreeSet<Unknown> = all.collect();
     let unknowns: Vec<Unknown> = unknowns.into_iter().collect();
-    // A fact is looked at as soon as all that it is about but one unknown has a value.
+    // A fact is used as soon as all of its unknowns but one have a value.
     let mut facts: Vec<Vec<&Polynomial>> = vec![Vec::new(); unknowns.len()];
     for fact in hypotheses {
         let own = fact.unknowns();
@@ -127,7 +128,8 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Whether values for the unknowns that have none yet make all facts hold, as far as it is seen in so many steps.
+    /// Whether the unknowns without a value can get values for which all facts hold, as far as that
+    /// is found in so many steps.
     fn rest(&mut self, point: &mut Point) -> bool {
         let at = point.len();
         let Some(unknown) = self.unknowns.get(at).copied() else {
@@ -186,7 +188,7 @@ impl Search<'_> {
         match near {
             Near::Least => values.take(TRIED).collect(),
             Near::Greatest => values.rev().take(TRIED).collect(),
-            // A few more than the least, as loops go around a few times.
+            // A few more than the least value, because loops have a few iterations.
             Near::Some => {
                 let first = (low + MORE).min(high);
                 let more = (first..=high).take(TRIED);
@@ -196,7 +198,8 @@ impl Search<'_> {
     }
 }
 
-/// What an unknown is multiplied by in a fact, and the rest, where all others have values; `None` if it is no sum of these.
+/// The factor of an unknown in a fact, and the rest, if all other unknowns have values. `None` if
+/// the fact is not linear in it.
 fn linear(fact: &Polynomial, unknown: Unknown, point: &Point) -> Option<(i128, i128)> {
     let (mut times, mut rest) = (0_i128, 0_i128);
     for (monomial, factor) in fact.terms() {

@@ -1,9 +1,11 @@
-//! Ranks: weights with which everything rises that has to.
+//! Ranks: weights under which everything rises that has to.
 //!
-//! What has to rise says a linear inequality over the weights at every point at which its hypotheses hold. So the least
-//! weights are taken for which the inequalities of a few points hold. Then multipliers are looked for that show each claim with these
-//! weights. Where there are none, there is a *plane* that separates the weights from all for which there are some: an
-//! inequality as that of a point. With it the search goes on (cutting planes, as in Benders' decomposition).
+//! Suppose that a claim has to rise. At every point at which its hypotheses hold, it is a linear
+//! inequality over the weights. So the least weights are taken for which the inequalities of a few
+//! points hold. Then multipliers are looked for that show each claim with these weights. If a claim
+//! has none, there is a *plane* that separates the weights from all weights for which it has some.
+//! A plane is an inequality like that of a point, and the search goes on with it (cutting planes,
+//! as in Benders' decomposition).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -31,13 +33,13 @@ use crate::certificate::order::positivity::Sequent;
 use crate::certificate::order::ranks::Part;
 use crate::certificate::order::rule::Claim;
 
-/// What it costs that a weight falls from one operation to the next, where it costs 1 that it rises.
+/// The cost of a weight that falls from one operation to the next. A rise costs 1.
 const FALL: i128 = 4;
 
-/// Planes that are looked for before the weights are chosen again.
+/// How many planes are looked for before the weights are chosen again.
 const MAX_MISSED: usize = 20;
 
-/// Numbers of bounds that are seldom needed.
+/// Numbers of this size are bounds that are seldom needed.
 const LARGE: i128 = 1 << 20;
 
 const TOO_LARGE: &str = "the order that is looked for needs numbers that are too large";
@@ -47,7 +49,8 @@ impl Search<'_> {
     pub(super) fn ranks(&self, lags: &[Lag]) -> Result<Vec<Rank>, String> {
         (self.tell)("looking for ranks");
         let mut large = None;
-        // The same ranks for members that do the same, as those of several CTAs do: first where that leaves few.
+        // First, members that do the same get the same ranks, if that leaves few. For example, the
+        // members of several CTAs do.
         let classes = &self.rule.classes;
         let is_new = |at: &usize| {
             let mut before = classes[..*at].iter();
@@ -58,8 +61,8 @@ impl Search<'_> {
         let ways = [few, !few];
         for more in [false, true] {
             let monomials = self.monomials(more)?;
-            // Where numbers do not fit, the other way, and then without the bounds of parameters that are large: there may be ranks that
-            // do without.
+            // If numbers do not fit, the other way is tried, and then without the bounds of large
+            // parameters: there may be ranks that do not need them.
             'monomials: for all in [true, false] {
                 for alike in ways {
                     match self.ranks_over(&monomials, lags, (all, alike)) {
@@ -81,8 +84,9 @@ impl Search<'_> {
         }))
     }
 
-    /// The monomials that weights may be sums of: 1 and the trip counts of inner loops. With `more` also the sizes of lanes and
-    /// the trip counts of all loops, for members that wait until others have completed their loops.
+    /// The monomials that weights may be sums of: 1, and the trip counts of inner loops. With
+    /// `more`, also the sizes of lanes and the trip counts of all loops, for members that wait
+    /// until others have completed their loops.
     fn monomials(&self, more: bool) -> Result<Vec<Monomial>, String> {
         let mut all = BTreeSet::from([Monomial::new()]);
         let mut add = |of: &Polynomial| {
@@ -95,7 +99,7 @@ impl Search<'_> {
         };
         for class in &self.rule.classes {
             for (at, this) in class.flow.loops.iter().enumerate() {
-                // How often it goes around in one iteration of each loop around it.
+                // How many iterations it has in one iteration of each loop around it.
                 let mut product = Polynomial::number(1);
                 let most = this.outer.len() + usize::from(more);
                 for at in [at].iter().chain(this.outer.iter().rev()).take(most) {
@@ -165,7 +169,7 @@ impl Search<'_> {
             if missed.is_empty() {
                 return Ok(Some(values));
             }
-            // These are the first to be looked at again.
+            // These are examined first next time.
             for (to, from) in missed.into_iter().enumerate() {
                 let claim = open.remove(from);
                 open.insert(to, claim);
@@ -173,7 +177,7 @@ impl Search<'_> {
         }
     }
 
-    /// The least weights, multiplied so that they are integers, for which all of the planes hold.
+    /// The least weights for which all planes hold, multiplied so that they are integers.
     fn above(
         &self,
         least: &mut Least,
@@ -183,7 +187,7 @@ impl Search<'_> {
         loop {
             self.stop()?;
             let (weights, common) = shape.weights(&least.values()).ok_or(TOO_LARGE)?;
-            // Small numbers first: with large ones soon none would fit.
+            // Small numbers come first. With large ones, soon none would fit.
             let mut worst: Option<(i128, i128, &Plane)> = None;
             for plane in planes {
                 let missing = plane.missing(&weights, common).ok_or(TOO_LARGE)?;
@@ -208,14 +212,16 @@ impl Search<'_> {
         }
     }
 
-    /// A plane that separates weights, with which a goal is this, from those with which it is shown by multipliers.
+    /// A plane that separates weights, for which a goal is this one, from the weights for which
+    /// multipliers show it.
     fn separated(&self, sequent: &Sequent, goal: &Polynomial) -> Result<Option<Plane>, String> {
-        // Where numbers do not fit, without the bounds of parameters that are large: there may be ranks that do without, too.
+        // If numbers do not fit, it is tried without the bounds of large parameters: there may be
+        // ranks that do not need them.
         let found = self.separating(sequent, goal, i128::MAX);
         found.or_else(|_| self.separating(sequent, goal, LARGE))
     }
 
-    /// The same, by products without numbers as large as this.
+    /// The same by products without numbers as large as `most`.
     fn separating(
         &self,
         sequent: &Sequent,
@@ -230,7 +236,7 @@ impl Search<'_> {
             products.push(multipliers::product(facts, &of).map_err(|_| TOO_LARGE)?);
         }
         products.push(Polynomial::number(1));
-        // What the products are, if each product of unknowns is taken for a number of its own.
+        // Each product of unknowns is treated as a number of its own.
         let mut numbers: BTreeMap<&[Unknown], usize> = BTreeMap::new();
         let all = sequent.goal.terms().chain(goal.terms());
         let rest = all.map(|(monomial, _)| rest(monomial));
@@ -253,7 +259,7 @@ impl Search<'_> {
             rows.push(row(product, 1).ok_or(TOO_LARGE)?);
         }
         rows.retain(|row| greatest(row) < large);
-        // Small numbers first, as above: bounds of parameters are large, and seldom needed.
+        // Small numbers come first, as above: bounds of parameters are large and seldom needed.
         rows.sort_by_key(|row| greatest(row));
         let mut values = Least::new(&vec![1; size.saturating_mul(2)]).ok_or(TOO_LARGE)?;
         let mut next = Some((row(goal, -1).ok_or(TOO_LARGE)?, 1));
@@ -372,7 +378,8 @@ impl Search<'_> {
     }
 }
 
-/// A sequent without the hypotheses that have large numbers, and where those that are left stand in it.
+/// A sequent without the hypotheses that have large numbers, and the positions of those that are
+/// left.
 pub(super) fn without_large(sequent: &Sequent) -> (Sequent, Vec<usize>) {
     let is_small = |fact: &Polynomial| {
         fact.terms()
@@ -387,7 +394,7 @@ pub(super) fn without_large(sequent: &Sequent) -> (Sequent, Vec<usize>) {
     (Sequent { hypotheses, goal }, places)
 }
 
-/// An inequality over the coefficients of weights: a sum that is at least so much.
+/// An inequality over the coefficients of weights: a sum is at least a number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Plane {
     terms: Vec<(usize, i128)>,
@@ -400,14 +407,15 @@ impl Plane {
         greatest(&self.terms)
     }
 
-    /// How much is missing of it where the coefficients are these, over a common number.
+    /// By how much the inequality fails for coefficients over a common denominator.
     fn missing(&self, coefficients: &[i128], common: i128) -> Option<i128> {
         let sum = dot(&self.terms, coefficients)?;
         self.least.checked_mul(common)?.checked_sub(sum)
     }
 }
 
-/// What a goal says of coefficients where products of other unknowns have values; `None` if that is nothing, or does not fit.
+/// What a goal says of coefficients if products of other unknowns have these values. `None` if it
+/// says nothing, or does not fit.
 fn plane(goal: &Polynomial, value: &dyn Fn(&[Unknown]) -> Option<i128>) -> Option<Plane> {
     let mut sums: BTreeMap<usize, i128> = BTreeMap::new();
     let mut least: i128 = 0;
@@ -446,7 +454,7 @@ fn dot(terms: &[(usize, i128)], values: &[i128]) -> Option<i128> {
     Some(sum)
 }
 
-/// The same numbers times their least common denominator, and that.
+/// The same numbers multiplied by their least common denominator, and this denominator.
 fn integers(values: &[(i128, i128)]) -> Option<(Vec<i128>, i128)> {
     let mut common: i128 = 1;
     for (over, under) in values {
@@ -461,7 +469,8 @@ fn integers(values: &[(i128, i128)]) -> Option<(Vec<i128>, i128)> {
     Some((values.iter().map(scaled).collect::<Option<_>>()?, common))
 }
 
-/// Where the coefficients of the weights are: by class, those of its loops and then those of its operations.
+/// The positions of the coefficients of weights: by class, first those of its loops and then those
+/// of its operations.
 struct Shape<'m> {
     monomials: &'m [Monomial],
     /// The first weight, and how many loops and operations there are.
@@ -470,7 +479,7 @@ struct Shape<'m> {
 }
 
 impl<'m> Shape<'m> {
-    /// With the same coefficients for members that are the `same`.
+    /// With the same coefficients for members that count as the same.
     fn new(
         monomials: &'m [Monomial],
         flows: &[&Flow],
@@ -504,12 +513,14 @@ impl<'m> Shape<'m> {
         nth * self.monomials.len()
     }
 
-    /// What it costs that weights are greater than 0 or than the weight of the operation before, and that they are less.
+    /// What it costs that weights are greater than 0 or than the weight before, and that they are
+    /// less.
     fn costs(&self) -> Vec<i128> {
         [vec![1; self.size], vec![FALL; self.size]].concat()
     }
 
-    /// The unknowns that the solver has for the coefficients of a class that the operation has and the next one.
+    /// The solver's unknowns for a coefficient of an operation and for the same one of the next
+    /// operation.
     fn neighbours(&self) -> impl Iterator<Item = (usize, usize)> {
         let width = self.monomials.len();
         let classes: BTreeSet<(usize, usize, usize)> = self.classes.iter().copied().collect();
@@ -519,13 +530,13 @@ impl<'m> Shape<'m> {
         })
     }
 
-    /// A plane, over how much weights rise and fall.
+    /// A plane, written over rises and falls of weights.
     fn rises(&self, plane: &Plane) -> Option<Vec<(usize, i128)>> {
         let mut all = vec![0_i128; self.size];
         for (at, times) in &plane.terms {
             all[*at] = *times;
         }
-        // A rise is one of all operations after it.
+        // A rise counts for all operations behind it.
         let neighbours: Vec<(usize, usize)> = self.neighbours().collect();
         for (at, next) in neighbours.into_iter().rev() {
             all[at] = all[at].checked_add(all[next])?;
@@ -537,7 +548,7 @@ impl<'m> Shape<'m> {
         Some(both.collect::<Option<Vec<_>>>()?.concat())
     }
 
-    /// The coefficients for which weights rise and fall so much, over a common number.
+    /// The coefficients for which weights rise and fall so, over a common denominator.
     fn weights(&self, rises: &[(i128, i128)]) -> Option<(Vec<i128>, i128)> {
         let (rises, common) = integers(rises)?;
         let (up, down) = rises.split_at(self.size);

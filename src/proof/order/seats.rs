@@ -23,22 +23,24 @@ use crate::protocol::Protocol;
 /// How many threads a registration stands for.
 const WARP: i64 = 32;
 
-/// How many parameter values are tried, and how many operations of a class are.
+/// How many parameter values are tried, and how many operations of a class.
 const POINTS: usize = 12;
 const MAX_OPS: usize = 400;
 
-/// Of so many seats each choice of those that end is tried.
+/// For so many seats, each choice of those that end is tried.
 const ENDING: usize = 8;
 
 /// A registration: the operation, its number and its count.
 type Seen = (usize, i64, i64);
 
-/// What was seen at some parameters: per class, its size and its registrations at a lane in turn.
+/// What was seen at some parameters: for each class, its size and its registrations at a lane, in
+/// turn.
 type Run = Vec<(i64, Vec<Seen>)>;
 
 impl Search<'_> {
-    /// The registrations that are numbered by themselves and the seats, at those barriers where somebody registers in several places,
-    /// or where not as many members come to each generation otherwise.
+    /// The registrations that have a numbering of their own, and the seats. They are for barriers
+    /// where somebody registers in several places, or where otherwise different numbers of members
+    /// come to different generations.
     pub(super) fn seats(&self) -> Result<(Vec<Again>, Vec<Seat>), String> {
         let mut open = Vec::new();
         for (nth, lane) in self.rule.lanes.iter().enumerate() {
@@ -74,7 +76,7 @@ impl Search<'_> {
             }
         }
         let again: Vec<Again> = found.iter().flat_map(|(_, s, _)| s.again()).collect();
-        // Shadows have their positions now.
+        // Shadows now have their positions.
         let rule = self.with(&again)?;
         let mut seats = Vec::new();
         for (lane, shares, ends) in &found {
@@ -114,7 +116,7 @@ impl Search<'_> {
     }
 }
 
-/// What a run says of a lane.
+/// What a run says about a lane.
 fn of_lane(lane: &Lane, params: &[i64], run: &Watched) -> Option<Run> {
     let size = trace::value(&lane.size, params, &HashMap::new())?;
     let number = |there: &Registered| {
@@ -130,17 +132,18 @@ fn of_lane(lane: &Lane, params: &[i64], run: &Watched) -> Option<Run> {
     Some(run.iter().enumerate().map(class).collect())
 }
 
-/// How the registrations of classes are shared out, so that each share is numbered in turn.
+/// How the registrations of classes are divided into shares, each of which is numbered in turn.
 #[derive(Default)]
 struct Shares {
-    /// Of a class's operation, the number of its share: 0 for that of the class, others for those of shadows.
+    /// For an operation of a class, its share: 0 for that of the class itself, others for those of
+    /// shadows.
     sites: BTreeMap<(usize, usize), usize>,
     /// The first number of a share.
     firsts: BTreeMap<(usize, usize), i64>,
 }
 
 impl Shares {
-    /// Those that fit all runs, if there are any.
+    /// The shares that fit all runs, if there are any.
     fn of(lane: &Lane, runs: &[Run]) -> Option<Shares> {
         let mut shares = Shares::default();
         for run in runs {
@@ -148,7 +151,7 @@ impl Shares {
                 let Some((_, seen)) = run.get(class) else {
                     continue;
                 };
-                // What comes next in each share that has begun.
+                // The next number in each share that has begun.
                 let mut next: BTreeMap<usize, i64> = BTreeMap::new();
                 for (site, number, _) in seen {
                     let fits = |share: &usize| {
@@ -182,7 +185,8 @@ impl Shares {
         later.collect()
     }
 
-    /// The shares whose seats end, so that all counts in all runs are those of who takes part; as few as possible.
+    /// The shares whose seats end, so that every count in all runs is that of the members that take
+    /// part. As few as possible.
     fn ending(&self, runs: &[Run]) -> Option<Vec<(usize, usize)>> {
         let runs: Vec<Counted> = runs.iter().map(|run| self.counted(run)).collect();
         let shares: Vec<(usize, usize)> = self.firsts.keys().copied().take(ENDING).collect();
@@ -216,7 +220,7 @@ impl Shares {
         counted
     }
 
-    /// Whether each count is that of who takes part.
+    /// Whether each count is that of the members that take part.
     fn fits(&self, run: &Counted, ends: &[(usize, usize)]) -> bool {
         run.counts.iter().all(|(number, count)| {
             let seated = |share: &&(usize, usize)| {
@@ -232,7 +236,7 @@ impl Shares {
     }
 }
 
-/// What one run says of counts.
+/// What one run says about counts.
 #[derive(Default)]
 struct Counted {
     sizes: BTreeMap<(usize, usize), i64>,
@@ -304,7 +308,7 @@ fn watch(protocol: &Protocol, classes: &[Class], params: &[i64]) -> Option<Watch
                     _ => {}
                 }
                 let full = match object {
-                    // Who waits there gives no count.
+                    // A member that waits there gives no count.
                     ObjectKind::Named if op.operand == 0 => None,
                     ObjectKind::Named => Some(op.operand / WARP),
                     ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {

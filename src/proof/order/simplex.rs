@@ -1,7 +1,8 @@
 //! The simplex method for small linear programs, in exact integers.
 //!
-//! The search has thousands of programs, and most have a few dozen rows. To pass one to a solver would take longer than
-//! to solve it here. Rows are integers, each divided by its greatest common divisor.
+//! The search solves thousands of programs, and most have a few dozen rows. It would take longer to
+//! pass one to a solver than to solve it here. Rows are integers, each divided by its greatest
+//! common divisor.
 
 use super::multipliers::Row;
 use super::work::Work;
@@ -9,7 +10,7 @@ use super::work::Work;
 /// Larger programs are left to a solver.
 const MAX_ENTRIES: usize = 60_000;
 
-/// Steps that bring nothing forward before columns are chosen so that none comes around again.
+/// After so many steps without progress, columns are chosen in a way that none comes around again.
 const MAX_IDLE: usize = 12;
 
 /// Steps before the program is left to a solver.
@@ -18,7 +19,7 @@ const MAX_STEPS: usize = 2_000;
 /// What is known of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Values that none of the rows contradicts.
+    /// Values that contradict none of the rows.
     Values(Vec<(i64, i64)>),
     /// There are none.
     Infeasible,
@@ -26,7 +27,7 @@ pub enum Answer {
     Unknown,
 }
 
-/// Values from 0 on of so many unknowns for which all rows hold.
+/// Values from 0 on of `unknowns` unknowns, for which all rows hold.
 pub fn solve(rows: &[Row], unknowns: usize, work: &Work) -> Answer {
     let mut used: Vec<usize> = rows.iter().flat_map(|r| &r.terms).map(|t| t.0).collect();
     used.sort_unstable();
@@ -56,12 +57,12 @@ pub fn solve(rows: &[Row], unknowns: usize, work: &Work) -> Answer {
     Answer::Values(values)
 }
 
-/// The rows as equations whose last entry is the sum. Each has a basic unknown: one of the program, with a positive
-/// factor, or one of its own that has to become 0.
+/// The rows, as equations whose last entry is the sum. Each has a basic unknown. That is one of the
+/// program with a positive factor, or one of its own that has to become 0.
 struct Table {
     rows: Vec<Vec<i128>>,
     basis: Vec<Option<usize>>,
-    /// What the rows' own unknowns add up to, less what an increase of each unknown takes from it.
+    /// The sum of the rows' own unknowns, minus what an increase of each unknown takes from it.
     left: Vec<i128>,
 }
 
@@ -136,7 +137,7 @@ impl Table {
             };
             let this = row[last].checked_mul(self.rows[other][column])?;
             let least = self.rows[other][last].checked_mul(row[column])?;
-            // Rows' own unknowns go first, then those that stand first.
+            // The rows' own unknowns go first, then those with the lowest positions.
             if this < least || this == least && self.basis[at] < self.basis[other] {
                 best = Some(at);
             }
@@ -144,7 +145,7 @@ impl Table {
         best
     }
 
-    /// Says how many entries that has changed.
+    /// Returns how many entries have changed.
     fn pivot(&mut self, row: usize, column: usize) -> Option<usize> {
         let chosen = self.rows[row].clone();
         let mut rows = 1_usize;
@@ -160,7 +161,7 @@ impl Table {
     }
 }
 
-/// Takes as much of one equation from another as makes a column 0.
+/// Subtracts a multiple of an equation so that a column becomes 0.
 fn eliminate(row: &mut [i128], chosen: &[i128], column: usize) -> Option<()> {
     let times = row[column];
     if times == 0 {

@@ -1,5 +1,5 @@
-//! Guesses which last arrivals expect bytes that are never delivered: those after all loops, at elements at which the
-//! same class has arrived before.
+//! Guesses which last arrivals expect bytes that are never delivered. These arrivals stand behind
+//! all loops, at elements at which the same class has arrived before.
 
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Site;
@@ -12,7 +12,7 @@ pub(super) fn candidates(rule: &Rule<'_>) -> Vec<(usize, usize)> {
         let sites = &this.flow.sites;
         let behind = |at: usize| sites[at..].iter().all(|site| site.path.loops.is_empty());
         for lane in rule.lanes.iter().filter(|lane| !lane.brings(class)) {
-            // After others at the same elements.
+            // Those behind others at the same elements.
             let last = lane.arrivals_of(class).skip(1);
             let last = last.filter(|at| behind(*at));
             all.extend(last.filter(|at| open(sites, *at)).map(|at| (class, at)));
@@ -21,7 +21,7 @@ pub(super) fn candidates(rule: &Rule<'_>) -> Vec<(usize, usize)> {
     all
 }
 
-/// Whether bytes are expected with an arrival, and none delivered after it at the same element.
+/// Whether an arrival expects bytes, and none are delivered behind it at the same element.
 fn open(sites: &[Site], at: usize) -> bool {
     let this = &sites[at];
     let same = |site: &&Site| site.object == this.object && site.index == this.index;

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-/// Work that has been done, of what may be done.
+/// The work that has been done, and the limit.
 #[derive(Debug)]
 pub struct Work {
     done: Cell<u64>,
@@ -18,7 +18,7 @@ impl Default for Work {
 }
 
 impl Work {
-    /// Nothing done yet, of so much.
+    /// No work done yet, and this limit.
     pub fn new(most: u64) -> Work {
         Work {
             done: Cell::new(0),

@@ -21,7 +21,7 @@ use crate::trusted::system::Loop;
 use crate::trusted::system::Node;
 use crate::trusted::system::System;
 
-/// How many of the first iterations may be another number than the size of a lane.
+/// How many of the first iterations may be skipped, apart from the size of a lane.
 const MOST_SKIPPED: i64 = 2;
 
 /// A sample of a class: the parameters, and a member's run.
@@ -40,16 +40,16 @@ struct Place<'a> {
     around: Vec<usize>,
 }
 
-/// How many arrivals at a lane make up a number.
+/// How many arrivals at a lane make one number.
 pub type Units<'u> = dyn Fn(usize) -> i64 + 'u;
 
-/// What is counted somewhere.
+/// A place where something is counted.
 pub struct Site {
     /// The counter.
     pub counter: Counter,
     /// The loops around it from the outside.
     pub around: Vec<usize>,
-    /// What an arrival counts, or is taken of a pool, over parameters.
+    /// The amount that an arrival counts, or that is taken of a pool, over parameters.
     pub amount: Option<Sum>,
     /// Its place in the text.
     at: usize,
@@ -62,7 +62,7 @@ pub fn sites(class: &Class) -> Vec<Site> {
     Shape::of(class).sites
 }
 
-/// Facts about each loop of a class.
+/// Facts about each loop of a class that no sample contradicts.
 pub fn facts(
     system: &System<'_>,
     number: usize,
@@ -162,7 +162,7 @@ struct Shape<'a> {
     sites: Vec<Site>,
     /// Sizes of lanes.
     sizes: Vec<Sum>,
-    /// Each is 0 at an end of an index.
+    /// Sums that are 0 at one end of an index.
     ends: Vec<Sum>,
     next: usize,
 }
@@ -181,7 +181,7 @@ impl<'a> Shape<'a> {
         shape
     }
 
-    /// What is taken of a pool anywhere.
+    /// The amounts that are taken of a pool anywhere.
     fn taken(&self, lane: usize) -> impl Iterator<Item = Sum> {
         let sites = self.sites.iter();
         let sites = sites.filter(move |site| site.counter == Counter::Held(lane));
@@ -234,7 +234,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// An inner loop has gone around so often per iteration of the loop around it.
+    /// Facts: an inner loop has had so many iterations per iteration of the loop around it.
     fn iterations(&self, place: &Place<'_>) -> Vec<Fact> {
         let mut facts = Vec::new();
         for inner in &self.loops {
@@ -256,7 +256,7 @@ impl<'a> Shape<'a> {
         facts
     }
 
-    /// Arrivals and waits have been done once in each iteration of the loop around them.
+    /// Facts: arrivals and waits have been done once in each iteration of the loop around them.
     fn counts(&self, place: &Place<'_>, units: &Units<'_>) -> Vec<Fact> {
         let counters = self.changed(place);
         let all = counters.iter();
@@ -264,14 +264,14 @@ impl<'a> Shape<'a> {
         all.collect()
     }
 
-    /// What is counted at sites and changes in a loop.
+    /// The counters of sites that a loop changes.
     fn changed(&self, place: &Place<'_>) -> BTreeSet<Counter> {
         let changed = crate::trusted::system::counted(&place.this.body);
         let counters: BTreeSet<Counter> = self.sites.iter().map(|site| site.counter).collect();
         counters.intersection(&changed).copied().collect()
     }
 
-    /// A counter, less the iterations of the loops around those of its sites that are taken.
+    /// A counter, minus the iterations of the loops around those of its sites that `taken` selects.
     fn count(
         &self,
         place: &Place<'_>,
@@ -294,7 +294,7 @@ impl<'a> Shape<'a> {
                 let iterations = Name::Counter(Counter::Iterations(*inner));
                 sum.push(product(-1, vec![iterations]));
             }
-            // Done once more than iterations are complete.
+            // It has been done once more than there are complete iterations.
             let within = inner.is_none_or(|inner| place.around.contains(inner));
             if within && site.at < begin {
                 sum.push(product(-1, Vec::new()));
@@ -303,7 +303,8 @@ impl<'a> Shape<'a> {
         Sum(sum)
     }
 
-    /// Arrivals and waits under a condition are left out in the first iterations, so many that a lane is filled, say; or are done in no others.
+    /// Facts: arrivals and waits under a condition are left out in the first iterations, for
+    /// example until a lane is filled; or they are done in no other iterations.
     fn skipped(&self, place: &Place<'_>, units: &Units<'_>, samples: &[Sample]) -> Vec<Fact> {
         let mut facts = Vec::new();
         for counter in self.changed(place) {
@@ -317,7 +318,7 @@ impl<'a> Shape<'a> {
             if guarded == 0 || fits(&[Fact::Zero(whole.clone())]) {
                 continue;
             }
-            // Members at one end of an index do nothing of it, and all others everything.
+            // Members at one end of an index do none of it, and all others do everything.
             let ends = self
                 .ends
                 .iter()
@@ -362,14 +363,14 @@ fn minus(of: &Sum) -> Sum {
     Sum(each.collect())
 }
 
-/// A sum and another one, which counts so often.
+/// A sum plus a multiple of another one.
 fn plus(a: &Sum, times: i64, b: &Sum) -> Sum {
     let b = b.0.iter();
     let b = b.map(|part| product(times * part.times, part.of.clone()));
     Sum(a.0.iter().cloned().chain(b).collect())
 }
 
-/// A variable has the value of a counter.
+/// Facts: a variable has the value of a counter.
 fn variables(this: &Loop, samples: &[Sample]) -> Vec<Fact> {
     let mut vars: Vec<VarId> = Vec::new();
     crate::trusted::system::assigned(&this.body, &mut vars);

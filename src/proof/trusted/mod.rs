@@ -1,8 +1,8 @@
 //! Looks for certificates that the kernel ([`crate::trusted`]) accepts.
 //!
-//! Members are run one by one at small parameter values. Facts about loops follow from the shape of the programs
-//! (`loops.rs`); lags, reasons and ranks are those that fit all that was seen. Nothing here reasons for all values:
-//! that is the kernel's task.
+//! Members are run one by one at small parameter values. Facts about loops follow from the shape of
+//! the programs (`loops.rs`). Lags, reasons and ranks are those that fit everything that was seen.
+//! Nothing here reasons about all values: that is the task of the kernel.
 
 mod loops;
 mod ranks;
@@ -46,7 +46,7 @@ use samples::samples;
 const MAX_LINKS: usize = 4;
 const MAX_CHAINS: usize = 2_000;
 
-/// Waits times classes, at most: about so many pairs of members are looked at in a proof.
+/// The most waits times classes. A proof compares about so many pairs of members.
 const MAX_PAIRS: usize = 2_000;
 
 /// Looks for a certificate that fits all samples.
@@ -67,7 +67,7 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
     }
 }
 
-/// Why there is no certificate where there was no time.
+/// Why there is no certificate if the time was up.
 const TIME: &str = "the time was up";
 
 /// Whether the time is over: that of this search, or of what it is a part of.
@@ -142,10 +142,10 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
     Ok(certificate)
 }
 
-/// Whether a chain will do, with what its classes may be behind by.
+/// Whether a chain will do, given by how much its classes may be behind.
 type Fits<'f> = &'f mut dyn FnMut(&Certificate, &[Link], &[Behind]) -> bool;
 
-/// A chain, and what it needs of classes.
+/// A chain, and what it needs of its classes.
 type Found = (Vec<Link>, Vec<(usize, Behind)>);
 
 struct Search<'p> {
@@ -153,7 +153,7 @@ struct Search<'p> {
     /// Per class.
     samples: Vec<Vec<Sample>>,
     weights: Vec<Weight>,
-    /// Who meets whom where, as far as it has been asked.
+    /// Which classes meet where, as far as it has been asked.
     met: RefCell<HashMap<(usize, usize, usize), bool>>,
     /// When it has to end.
     deadline: Instant,
@@ -164,7 +164,8 @@ impl Search<'_> {
         run::size(&self.system, &self.system.lanes[lane], params).unwrap_or(1)
     }
 
-    /// Waits by parity are for what is being filled, or for what is free in the first round.
+    /// Waits by parity are for the round that is being filled, or for one that is free in the first
+    /// round.
     fn lags(&self) -> Result<Vec<Lag>, String> {
         let mut all = Vec::new();
         for (class, samples) in self.samples.iter().enumerate() {
@@ -200,7 +201,8 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// Whether waits for a value are for what is there at the start, in the first round and in no other one.
+    /// Whether waits for a value are for the value at the start, in the first round and in no
+    /// other.
     fn starts_at_once(&self, class: usize, lane: usize) -> bool {
         let ObjectKind::Semaphore(Initial::Value(initial)) = self.system.kind(lane) else {
             return false;
@@ -236,7 +238,7 @@ impl Search<'_> {
         })
     }
 
-    /// The shortest chain that fits, and what it needs of the classes on its way.
+    /// The shortest chain that fits, and what it needs of the classes on the way.
     fn chains(&self, certificate: &Certificate, class: usize, fits: Fits<'_>) -> Option<Found> {
         type Tried = (Vec<Link>, Vec<(usize, Behind)>);
         let mut tried: Vec<Tried> = vec![Default::default()];
@@ -285,7 +287,8 @@ impl Search<'_> {
         None
     }
 
-    /// Whether somebody of a class waits in a group of a lane where somebody of another class arrives, as far as is seen.
+    /// Whether a member of one class waits in a group of a lane where a member of another class
+    /// arrives, as far as is seen.
     fn meet(&self, waits: usize, lane: usize, arrives: usize) -> bool {
         if self.system.lanes[lane].owns().next().is_none() {
             return true;
@@ -305,7 +308,7 @@ impl Search<'_> {
         *all.entry((waits, lane, arrives)).or_insert_with(known)
     }
 
-    /// Where a class waits.
+    /// The lanes at which a class waits.
     fn waited(&self, class: usize) -> BTreeSet<usize> {
         let counted = crate::trusted::system::counted(&self.system.classes[class].body);
         let lane = |counter: Counter| match counter {
@@ -315,8 +318,9 @@ impl Search<'_> {
         counted.into_iter().filter_map(lane).collect()
     }
 
-    /// How many numbers are done at the end of a chain at least, as far as a member knows; or how many waits have been
-    /// passed, if there is one more that is behind than there are links after the first.
+    /// At least how many numbers are done at the end of a chain, as far as a member knows. Or how
+    /// many waits have been passed, if `behind` has one entry more than there are links behind the
+    /// first.
     fn bound(
         &self,
         certificate: &Certificate,
@@ -343,7 +347,7 @@ impl Search<'_> {
                 last = link;
             }
         }
-        // As many as the least number with `scale * number >= bound`.
+        // The least number with `scale * number >= bound`.
         Some(bound.div_euclid(scale) + i64::from(bound.rem_euclid(scale) > 0))
     }
 

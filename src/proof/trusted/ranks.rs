@@ -1,11 +1,13 @@
-//! Ranks: one linear program over all that was seen.
+//! Ranks: the solution of one linear program over everything that was seen.
 //!
-//! The rank of a wait is a sum over the loops of its class of a weight times the iterations completed, plus a number of
-//! the wait. Unknown are the weights. A wait has a greater rank than the last wait that who it waits for has before
-//! the arrival in question, and ranks do not fall along a run.
+//! The rank of a wait is a sum over the loops of its class, plus a number for the wait. Each loop
+//! contributes a weight times its completed iterations. The weights are the unknowns. A wait is for
+//! the arrival of some member. Its rank has to be greater than that of the last wait that this
+//! member has before this arrival. Ranks do not fall along a run.
 //!
-//! A weight that is a large number fits all that was seen where one that grows with a parameter is right. So weights that are
-//! small numbers are looked for first, at points one of which has a value beyond them for each parameter.
+//! If a weight has to grow with a parameter, a large number fits everything that was seen as well.
+//! So small weights are looked for first, at points one of which has a value beyond them for each
+//! parameter.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -32,25 +34,26 @@ use crate::trusted::certificate::Sum;
 use crate::trusted::system::Node;
 use crate::trusted::system::System;
 
-/// Inequalities that are looked at first, and at most how many more at a time.
+/// How many inequalities are used first, and how many more are added at a time at most.
 const FIRST: usize = 60;
 
-/// Weights of so much for each wait, and one more, are small. Values of parameters are beyond them that are so much larger.
+/// Weights up to so much for each wait, and one more, are small. Parameters that are so much larger
+/// are beyond them.
 const SMALL: i64 = 3;
 
-/// What is tried first.
+/// The weight that is tried first.
 const SMALLEST: i64 = 4;
 
-/// Terms of all inequalities together, at most.
+/// The most terms of all inequalities together.
 const MAX_TERMS: usize = 200_000;
 
-/// Numbers times unknowns, which have to add up to at least so much.
+/// Factors of unknowns, and the least value of the sum.
 type Rise = (Vec<(usize, i128)>, i128);
 
 /// What Z3 may do for small weights, at each attempt.
 const WORK: u32 = 3_000_000;
 
-/// What has a weight: a class, and one of its loops, waits or indices.
+/// What a weight belongs to: a class, and one of its loops, waits or indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Loop(usize, usize),
@@ -58,20 +61,20 @@ enum Part {
     Index(usize, usize),
 }
 
-/// What weights may be sums of, beside 1.
+/// What weights may be sums of, besides 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Terms {
     /// Nothing.
     One,
-    /// For a loop, how often loops go around that are nested deeper.
+    /// For a loop, the trip counts of more deeply nested loops.
     Nested,
-    /// For a wait also how often the outermost loops go around: somebody waits for all rounds of others.
+    /// For a wait also the trip counts of the outermost loops: it may be for all rounds of others.
     Outer,
-    /// For everything, how often inner loops go around, and the sizes of lanes.
+    /// For everything, the trip counts of inner loops and the sizes of lanes.
     All,
 }
 
-/// Per class and wait, a rank. `far` are further samples, at larger values of parameters.
+/// The rank of each wait of each class. `far` has further samples, at larger values of parameters.
 pub fn ranks(
     system: &System<'_>,
     samples: [&[Vec<Sample>]; 2],
@@ -102,7 +105,7 @@ pub fn small(system: &System<'_>) -> i64 {
     SMALL * (waits as i64 + 1)
 }
 
-/// Everything that has a weight, and what that may be a sum of.
+/// Everything that has a weight, with what the weight may be a sum of.
 fn parts(system: &System<'_>, terms: Terms) -> Vec<(Part, Vec<Sum>)> {
     let nested = |depth: usize| {
         let mut all = vec![Sum::number(1)];
@@ -136,7 +139,7 @@ fn parts(system: &System<'_>, terms: Terms) -> Vec<(Part, Vec<Sum>)> {
         }
         let waits = 0..this.waits;
         all.extend(waits.map(|nth| (Part::Wait(class, nth), offsets.clone())));
-        // Where nobody goes into the group of another member, all are alike.
+        // If nobody goes into the group of another member, all members are alike.
         if splits::neighbours(system) {
             let ranges = this.ranges.iter().enumerate();
             let ranges = ranges.filter(|(_, range)| range.only().is_none());
@@ -163,7 +166,7 @@ fn depth(body: &[Node], here: usize, depths: &mut [usize]) {
     }
 }
 
-/// How often loops go around, within so many others and then `around`.
+/// The trip counts of loops that are inside of `depth` others.
 fn trips(body: &[Node], depth: usize, around: &Sum, all: &mut Vec<Sum>) {
     for node in body {
         match node {
@@ -184,7 +187,7 @@ fn trips(body: &[Node], depth: usize, around: &Sum, all: &mut Vec<Sum>) {
     }
 }
 
-/// Adds what a sum consists of, but for numbers.
+/// Adds the products of a sum, without plain numbers.
 fn add(all: &mut Vec<Sum>, sum: Sum) {
     for product in sum.0.into_iter().filter(|product| !product.of.is_empty()) {
         let sum = Sum(vec![loops::product(1, product.of)]);
@@ -207,7 +210,7 @@ fn over(
         parts_of.insert(part, (unknowns, monomials));
         unknowns = next;
     }
-    // The rank of a wait, as numbers times unknowns.
+    // The rank of a wait, as factors of unknowns.
     let rank = |class: usize, sample: &Sample, number: usize, counters: &Counters| {
         let mut row: BTreeMap<usize, i128> = BTreeMap::new();
         let mut add = |part: Part, times: i64| {
@@ -321,7 +324,7 @@ fn over(
     Some(ranks.collect())
 }
 
-/// Integers for which all of these rise, begun with a few of them and then those that do not.
+/// Integers for which all of these rise. Some are used first, and then those that fail are added.
 fn solved(rises: &[Rise], unknowns: usize, most: Option<i64>) -> Option<Vec<i64>> {
     let mut taken: BTreeSet<usize> = (0..rises.len()).step_by(rises.len() / FIRST + 1).collect();
     let mut new = taken.clone();
@@ -370,7 +373,8 @@ fn any<'r>(rises: impl Iterator<Item = &'r Rise>, unknowns: usize) -> Option<Vec
     multipliers::integers(&values)
 }
 
-/// Small integers, by Z3. A fraction of a small number would fit what was seen of large values as a large number does.
+/// Small integers, by Z3. A fraction of a small number would fit large values that were seen, just
+/// as a large number does.
 struct Small {
     solver: z3::Solver,
     unknowns: Vec<Int>,
@@ -393,7 +397,7 @@ impl Small {
         Some(Small { solver, unknowns })
     }
 
-    /// Values for which these rise, and all that did before.
+    /// Values for which these rise, and all earlier ones.
     fn solve<'r>(&mut self, rises: impl Iterator<Item = &'r Rise>) -> Option<Vec<i64>> {
         for (terms, by) in rises {
             let mut sum = Int::from_i64(0);

@@ -1,5 +1,5 @@
-//! Guesses chains that agree with all samples: for arrivals in turn, for waits that are not lapped, and for mbarriers
-//! that are initialised.
+//! Guesses chains that agree with all samples. They are reasons that arrivals come in turn, that
+//! waits are not lapped, and that mbarriers have been initialised.
 
 use super::Search;
 use super::loops::Sample;
@@ -58,7 +58,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Whether nobody but one member arrives in a group, at once.
+    /// Whether only one member arrives in a group, and its arrivals land at once.
     fn alone(&self, class: usize, lane: usize) -> bool {
         let arriving = self.system.lanes[lane].arriving.iter();
         let each: Vec<(usize, i64)> = arriving.map(|class| (*class, 1)).collect();
@@ -68,7 +68,8 @@ impl Search<'_> {
         semaphore && samples.all(|sample| total(sample) == Some(1))
     }
 
-    /// Why a class that waits by parity at a lane is not lapped; or by whoever arrives, if it waits for one value.
+    /// Why a class that waits by parity at a lane is not lapped. If it waits for one value: why
+    /// whoever arrives does not lap it.
     pub(super) fn not_lapped(
         &self,
         certificate: &mut Certificate,
@@ -183,7 +184,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Before all arrivals and waits at a lane.
+    /// The states before all arrivals and waits at a lane.
     fn uses(&self, class: usize, lane: usize) -> impl Iterator<Item = (&Sample, &Counters)> {
         let waits = self.samples[class].iter().flat_map(move |sample| {
             let waits = sample.run.waits.iter();

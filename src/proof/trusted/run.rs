@@ -14,7 +14,7 @@ use crate::trusted::system::Lane;
 use crate::trusted::system::Node;
 use crate::trusted::system::System;
 
-/// More steps than this are not looked at.
+/// Runs with more steps are given up.
 const MAX_STEPS: usize = 4_000;
 
 /// What a member has counted at some place.
@@ -23,24 +23,25 @@ pub type Counters = BTreeMap<Counter, i64>;
 /// What is seen of a member.
 #[derive(Debug, Default)]
 pub struct Run {
-    /// Per loop, whenever its head is reached: variables, and what has been counted.
+    /// For each loop, whenever its head is reached: the variables, and what has been counted.
     pub heads: Vec<(usize, HashMap<VarId, i64>, Counters)>,
     /// Before each arrival: the lane.
     pub arrivals: Vec<(usize, Counters)>,
     /// Before each wait: its number in the class, the lane, and the parity if it is for one.
     pub waits: Vec<(usize, usize, Option<i64>, Counters)>,
-    /// Before each wait for a value: the lane, the value, and how many rounds of waits there have been passed.
+    /// Before each wait for a value: the lane, the value, and how many rounds of waits have been
+    /// passed there.
     pub values: Vec<(usize, i64, i64)>,
     /// After something has been taken of a pool: the lane, and how much is held.
     pub held: Vec<(usize, i64)>,
     /// At the end.
     pub end: Counters,
-    /// Whether an element is not the one that is next.
+    /// Whether an element was not the next one.
     pub astray: bool,
 }
 
-/// Lets one member go through its program; `None` if something is undefined or it takes too long. What it takes is
-/// subtracted from the steps that are left.
+/// Runs one member through its program. `None` if something is undefined or it takes too long. Its
+/// steps are subtracted from those that are left.
 pub fn run(
     system: &System<'_>,
     (number, weights): (usize, &[Weight]),
@@ -90,7 +91,7 @@ pub fn size(system: &System<'_>, lane: &Lane, params: &[i64]) -> Option<i64> {
 struct Member<'a, 'p> {
     system: &'a System<'p>,
     params: &'a [i64],
-    /// How many arrivals make up a number, by lane, if not one.
+    /// How many arrivals make one number, by lane, if it is not one.
     units: HashMap<usize, i64>,
     vars: HashMap<VarId, i64>,
     counters: Counters,

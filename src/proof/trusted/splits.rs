@@ -14,11 +14,12 @@ use crate::protocol::VarId;
 use crate::trusted::certificate::Split;
 use crate::trusted::system::System;
 
-/// An index with no more values than this is taken apart.
+/// An index with at most so many values is split into single values.
 const MAX_APART: i64 = 8;
 
-/// Indices with few values are taken apart, others where they are compared with numbers. What is taken apart of one role is so of another
-/// one that names the same elements by its index.
+/// Indices with few values are split into single values, and others at the numbers that they are
+/// compared with. If another role names the same elements by its index, that index is split in the
+/// same way.
 pub fn splits(protocol: &Protocol) -> Vec<Split> {
     let mut all: Vec<(Split, BTreeSet<(usize, usize)>)> = Vec::new();
     for (position, role) in protocol.roles.iter().enumerate() {
@@ -50,7 +51,7 @@ pub fn splits(protocol: &Protocol) -> Vec<Split> {
             all.push((split, uses.places));
         }
     }
-    // Each time, what is told of others is told of their others.
+    // Each round passes splits on to the indices that name the same elements.
     for _ in 0..all.len() {
         for (one, other) in (0..all.len()).cartesian_product(0..all.len()) {
             if !all[one].1.is_disjoint(&all[other].1) {
@@ -69,7 +70,7 @@ pub fn splits(protocol: &Protocol) -> Vec<Split> {
     splits.filter(|split| !split.at.is_empty()).collect()
 }
 
-/// Whether somebody goes into a group that is told by more than one index of its role as it is.
+/// Whether some class goes into a group that is named by more than one index of its role as it is.
 pub fn neighbours(system: &System<'_>) -> bool {
     let own = system.lanes.iter().flat_map(|lane| lane.own.values());
     let mut own = own.flatten();
@@ -80,9 +81,9 @@ pub fn neighbours(system: &System<'_>) -> bool {
 struct Uses {
     var: VarId,
     used: bool,
-    /// Where what it is compared with tells values apart.
+    /// The numbers at which comparisons tell values apart.
     numbers: BTreeSet<i64>,
-    /// Objects and positions of their indices where it stands by itself.
+    /// Objects and positions of their indices in which the index stands by itself.
     places: BTreeSet<(usize, usize)>,
 }
 

@@ -21,10 +21,10 @@ use crate::trusted::events::certificate::Reading;
 use crate::trusted::events::certificate::Supply;
 use crate::trusted::events::program::program;
 
-/// Inputs by which it is seen whether whole grids are resident.
+/// How many inputs are tried to see whether whole grids are resident.
 const SAMPLES: usize = 20;
 
-/// Additions that each wait is for.
+/// Guesses the additions that each wait is for.
 pub fn guess(
     protocol: &Protocol,
     deadline: Instant,

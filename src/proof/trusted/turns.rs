@@ -32,25 +32,25 @@ use crate::trusted::events::program::Event;
 use crate::trusted::events::program::Kind;
 use crate::trusted::events::program::program;
 
-/// Inputs that are looked at.
+/// How many inputs are examined.
 const SAMPLES: usize = 30;
 
-/// Indices of a role whose orders are all tried.
+/// The most indices of a role for which all orders are tried.
 const MAX_INDICES: usize = 3;
 
-/// A wait of a member, and the one who has the turn before.
+/// A wait of a member, and the member that has the turn before.
 struct Follows {
     member: usize,
     at: usize,
     before: usize,
-    /// Where that one waits before it gives its turn away.
+    /// Where that member waits before it gives its turn away.
     waits: Vec<usize>,
 }
 
 /// A wait of a member in a sample.
 struct Turn {
     member: usize,
-    /// Among what the member does.
+    /// Its position in what the member does.
     at: usize,
     turn: i64,
 }
@@ -116,7 +116,7 @@ struct Search<'p> {
 }
 
 impl Search<'_> {
-    /// Who waits at each element, by turn.
+    /// The members that wait at each element, by turn.
     fn taken(
         &self,
         instance: &Instance,
@@ -147,7 +147,7 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// Who follows whom at each element, for each sample.
+    /// Which member follows which at each element, for each sample.
     fn all_taken(&self, turns: &[Turns]) -> Result<Vec<Vec<Follows>>, String> {
         let mut all = Vec::new();
         for (_, instance) in self.samples {
@@ -253,7 +253,8 @@ impl Search<'_> {
         })
     }
 
-    /// Whether what a wait would wait for in members that do not come is one less than the number of those before.
+    /// For members that do not come: whether what the wait would be for is one less than the number
+    /// of members before.
     fn is_less(&self, event: &Event, counted: &[Key]) -> bool {
         let role = &self.protocol.roles[self.role];
         let (Kind::Wait(_, value), [Expr::Var(var)], [key]) =
@@ -307,7 +308,8 @@ impl Search<'_> {
         members.map(|m| m.index[index] + 1).max().unwrap_or(0)
     }
 
-    /// Whether all may be resident, and a rank that falls from each wait to those of the member before.
+    /// Whether all members may be resident, and a rank that falls from each wait to those of the
+    /// member before.
     fn rank(
         &self,
         turns: &[Turns],
@@ -377,7 +379,8 @@ impl Search<'_> {
         Err("no rank of this form fits".to_owned())
     }
 
-    /// Whether a rank falls in all samples, and if so, whether whoever has the turn before starts earlier.
+    /// Whether a rank falls in all samples, and if so, whether the member with the turn before
+    /// always starts earlier.
     fn fits(&self, follows: &[Vec<Follows>], rank: &[Component]) -> Option<bool> {
         let role = &self.protocol.roles[self.role];
         let mut earlier = true;
@@ -424,7 +427,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether what a wait waits for is counted.
+/// Whether the awaited value is a count.
 fn counts(event: &Event) -> bool {
     fn counts(expr: &Expr) -> bool {
         match expr {

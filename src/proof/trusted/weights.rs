@@ -26,15 +26,15 @@ use crate::trusted::system::System;
 /// How many threads a warp has.
 const WARP: i64 = 32;
 
-/// How many arrivals at a lane make up a number.
+/// How many arrivals at a lane make one number.
 pub fn units(weights: &[Weight], class: usize, lane: usize) -> i64 {
     let mut all = weights.iter();
     let found = all.find(|weight| weight.class == class && weight.lane == lane);
     found.map_or(1, |weight| weight.amounts.len() as i64)
 }
 
-/// What each arrival counts, so that all together are as many as are expected: each by itself makes up a number, or all that a
-/// member makes in one iteration of a loop.
+/// What each arrival counts, so that all together are as many as are expected. Either each arrival
+/// makes a number by itself, or all arrivals that a member makes in one iteration of a loop do.
 pub fn weights(system: &System<'_>, points: &[Vec<i64>]) -> Result<Vec<Weight>, String> {
     let mut all = Vec::new();
     for lane in 0..system.lanes.len() {
@@ -86,7 +86,8 @@ fn sum(sum: &Sum, params: &[i64]) -> Option<i64> {
     loops::value(sum, params, &HashMap::new(), &Counters::new())
 }
 
-/// Whether as much arrives in each group as is expected there; unknown where nothing says what is.
+/// Whether as much arrives in each group as is expected there. `None` if nothing says how much is
+/// expected.
 fn is_enough(system: &System<'_>, weights: &[Weight], lane: usize, params: &[i64]) -> Option<bool> {
     if system.lanes[lane].init {
         return None;
@@ -116,7 +117,7 @@ fn is_enough(system: &System<'_>, weights: &[Weight], lane: usize, params: &[i64
     Some(total(system, lane, &each?, params)? == expected)
 }
 
-/// What members of these classes have together in one group, each so much.
+/// The sum over the members of these classes in one group, each with its amount.
 pub fn total(
     system: &System<'_>,
     lane: usize,
@@ -158,7 +159,7 @@ pub fn total(
     Some(all)
 }
 
-/// How many threads the first use of a named barrier says that there are.
+/// The number of threads that the first use of a named barrier gives.
 fn threads(body: &[Node], lane: usize) -> Option<&Expr> {
     body.iter().find_map(|node| match node {
         Node::Act(act) if act.lane == lane => match &act.doing {
@@ -173,7 +174,7 @@ fn threads(body: &[Node], lane: usize) -> Option<&Expr> {
     })
 }
 
-/// Pools that have enough for everybody: what each class holds at most.
+/// For pools that have enough for everybody: the most that each class holds.
 pub fn holds(system: &System<'_>, samples: &[Vec<Sample>], certificate: &mut Certificate) {
     for (lane, this) in system.lanes.iter().enumerate() {
         let ObjectKind::Pool { capacity, .. } = system.kind(lane) else {
@@ -237,7 +238,8 @@ fn group_at(
         .collect()
 }
 
-/// How much waits at one lane count and arrivals at another, so that both go on alike where they are in one loop.
+/// How much a wait at one lane counts and an arrival at another one, so that both advance alike in
+/// one loop.
 pub fn paces(
     system: &System<'_>,
     weights: &[Weight],
