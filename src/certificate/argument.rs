@@ -68,7 +68,7 @@ pub enum Argument {
 }
 
 impl Argument {
-    /// Why a CTA that has not started yet does no harm; `None` where none waits for a place.
+    /// Why a CTA that has not started yet does no harm. `None` if no CTA waits for a place.
     pub(super) fn residency(&self) -> Option<Residency> {
         match self {
             Argument::Ticket(ticket) => Some(ticket.residency),
@@ -80,7 +80,7 @@ impl Argument {
                 true => Residency::WholeGrid,
                 false => Residency::LaunchOrder,
             }),
-            // A launch, if there is one, is obliged to be of the whole grid.
+            // A launch, if there is one, has to be of the whole grid.
             Argument::CaseSplit(_)
             | Argument::Arriver(_)
             | Argument::Kernel(_)
@@ -92,8 +92,8 @@ impl Argument {
         }
     }
 
-    /// Why a CTA that has not started yet does no harm; `None` where the rule shows that it does none in any case. Without a
-    /// grid it has no meaning.
+    /// Why a CTA that has not started yet does no harm. `None` if the rule shows that it never
+    /// does. Without a grid this has no meaning.
     pub(super) fn places(&self, protocol: &Protocol) -> Option<Residency> {
         match self {
             Argument::Credit(credit) => credit::residency(protocol, credit),
@@ -101,7 +101,7 @@ impl Argument {
                 Ok(apart) => arriver.argument.places(&apart),
                 Err(_) => Some(Residency::WholeGrid),
             },
-            // What the certificate says counts for grids only of which few CTAs are resident.
+            // What the certificate says counts only for grids of which few CTAs are resident.
             Argument::Waits(waits) => {
                 let mut roles = protocol.roles.iter().enumerate();
                 let late = roles.any(|(number, role)| waits.starts_late(number, role));
@@ -134,13 +134,13 @@ impl Argument {
             Argument::Separation(parts) => separation::obligations(protocol, parts),
             Argument::CaseSplit(split) => case_split::obligations(protocol, split),
             Argument::Arriver(arriver) => arriver::obligations(protocol, arriver),
-            // What is searched is the whole protocol, and that is done where a certificate is checked.
+            // A search covers the whole protocol. It is made when a certificate is checked.
             Argument::Exhaustive(_) => Err(Unsupported::whole("a search inside another argument")),
         }
     }
 
-    /// The obligations of the rule for the [normal form](super::normal) of a protocol, and that what the untouched text
-    /// evaluates is defined.
+    /// The obligations of the rule for the [normal form](super::normal) of a protocol. Also the
+    /// obligations that what the untouched text evaluates is defined.
     ///
     /// # Errors
     ///
@@ -148,7 +148,8 @@ impl Argument {
     pub fn all_obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
         match self {
             Argument::Exhaustive(_) => return Ok(Vec::new()),
-            // The kernel reads the text as it stands, and says itself what has to be defined. So does the arriver rule.
+            // The kernel reads the text as it stands, and states itself what has to be defined. So
+            // does the arriver rule.
             Argument::Kernel(_) | Argument::Waits(_) | Argument::Arriver(_) => {
                 return self.obligations(protocol);
             }
@@ -172,7 +173,8 @@ impl Argument {
 
     /// Whether the argument, once its obligations are discharged, proves a property.
     pub fn proves(&self, protocol: &Protocol, property: Property) -> bool {
-        // What is put in place of an operation that returns something gets stuck if it does. Nothing else is said of it.
+        // What replaces an operation that returns a value gets stuck if that operation does.
+        // Nothing else is known of it.
         let replaced = !matches!(self, Argument::Exhaustive(_)) && protocol.atomic().is_some();
         if replaced && property != Property::Deadlock {
             return false;
@@ -237,7 +239,7 @@ impl Argument {
         }
     }
 
-    /// How much is searched, where that is the argument.
+    /// How much is searched, if the argument is a search.
     pub fn searched(&self) -> Option<Exhaustive> {
         match self {
             Argument::Exhaustive(searched) => Some(*searched),

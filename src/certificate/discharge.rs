@@ -41,8 +41,9 @@ pub enum Answer {
     Unknown(String),
 }
 
-/// Has one obligation decided within a time limit: without its products if that will do, as a whole
-/// if that is soon done, and otherwise part by part: what must follow, and then where it says how to split it.
+/// Decides one obligation within a time limit: first without its products, then as a whole if that
+/// is soon done, and otherwise part by part. The parts are those of the goal, and then the cases in
+/// which the obligation says how to split it.
 pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
     let deadline = patience::deadline(limit);
     if patience::over() {
@@ -51,7 +52,7 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
     if *solver == Solver::BuiltIn && ground::truth(&obligation.goal) == Some(true) {
         return Answer::Discharged;
     }
-    // A failure of what implies it is none of its own.
+    // If the stronger obligation fails, that says nothing about this one.
     if let Some(linear) = linear::linear(obligation)
         && first(&linear, solver, limit) == Answer::Discharged
     {
@@ -62,7 +63,8 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
         if !matches!(answer, Answer::Unknown(_)) {
             return answer;
         }
-        // Part by part, each has a reason of its own that the solver need not tell from the others'.
+        // Each part has a reason of its own. The solver then need not tell it from those of the
+        // others.
         let conjuncts = parts::conjuncts(obligation);
         if conjuncts.len() > 1 {
             return all_of(&conjuncts, solver, deadline);
@@ -99,7 +101,7 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
     Answer::Discharged
 }
 
-/// Has obligations decided that together say what one does, those first that are soon decided.
+/// Decides obligations that together say what one does. Those that are soon decided come first.
 fn all_of(parts: &[Obligation], solver: &Solver, deadline: Instant) -> Answer {
     let soon = at_once(&parts.iter().collect::<Vec<_>>());
     let open = parts.iter().zip(soon).filter(|(_, soon)| !soon);
@@ -206,8 +208,8 @@ pub fn at_once(obligations: &[&Obligation]) -> Vec<bool> {
     })
 }
 
-/// How much work of the linked solver discharging may take, in steps that it counts itself: as many on a busy machine as on
-/// another one.
+/// How much work of the linked solver may be used, in steps that the solver counts itself. They are
+/// as many on a busy machine as on any other.
 #[derive(Debug, Clone, Copy)]
 pub struct Work {
     /// For one question.
@@ -216,11 +218,12 @@ pub struct Work {
     pub all: u64,
 }
 
-/// How much work it takes to discharge all of these by the core alone, one after the other in one context; `None` where one
-/// is left open or it is more than the limit. What is asked before is the same every time, and so is the outcome.
+/// How much work it takes to discharge all of these by the core alone, one after the other in one
+/// context. `None` if one is left open, or if it is more than the limit. The same questions come
+/// before each time, so the outcome is the same.
 pub fn work(obligations: &[&Obligation], limit: Work) -> Option<u64> {
     fresh::context(|| {
-        // The count of a context goes on.
+        // The count of a context is cumulative.
         let mut done = 0;
         let one = Limit {
             time: left(patience::deadline(UNREACHED)),
@@ -245,7 +248,7 @@ pub fn work(obligations: &[&Obligation], limit: Work) -> Option<u64> {
     })
 }
 
-/// Longer than what is limited by work takes on any machine.
+/// What is limited by work never takes so long on any machine.
 const UNREACHED: Duration = Duration::from_secs(3600);
 
 /// Decides in a context of its own: a reused one gives run-dependent results.
@@ -285,7 +288,7 @@ fn counted(obligation: &Obligation, engine: Engine, limit: Limit, seed: u32) -> 
     let mut params = z3::Params::new();
     params.set_u32("timeout", milliseconds);
     params.set_u32("random_seed", seed);
-    // Z3 would take the signal away from the program, which then gets an answer that is none.
+    // Otherwise Z3 would take the signal from the program, and give an answer that is none.
     params.set_bool("ctrl_c", false);
     if let Some(work) = limit.work {
         params.set_u32("rlimit", work);

@@ -1,29 +1,35 @@
 //! The arriver rule: whoever comes last does what is left, and does not wait there.
 //!
-//! Example: each CTA counts itself by `t = fetch_add(c, 1)`. The one that reads `N - 1` adds up what all have left. In general,
-//! let a semaphore be changed by one statement alone, `let t = fetch_add(c[e], 1)`, and let `t` be used after it in
-//! `if t == L { X }` alone, or in `if t != L { return } X` at the end of the program. Let `X` block nowhere, and depend on
-//! nothing but the element. The protocol is *taken apart*: `c[e] += 1` stands in place of the operation and of `X`, and another
-//! role has one member for each element, which does `wait c[e] >= L + 1` and then `X`.
+//! Example: each CTA counts itself by `t = fetch_add(c, 1)`. The one that reads `N - 1` adds up
+//! what all have left. In general, only one statement changes a semaphore:
+//! `let t = fetch_add(c[e], 1)`. After it, `t` is used only in `if t == L { X }`, or in
+//! `if t != L { return } X` at the end of the program. `X` never blocks, and depends only on the
+//! element. The protocol is *taken apart*: `c[e] += 1` replaces the operation and `X`. A new role
+//! has one member for each element, which does `wait c[e] >= L + 1` and then `X`.
 //!
-//! **Why the protocol does not get stuck if that one does not.** An element counts from no more than `L` on, one by one, so at
-//! most one operation returns `L`, the one after which the wait passes. Take a run of the protocol to a stuck state. Let the
-//! new members do the steps of `X` when others do them in that run. This is a run of the other protocol, for `X` is done where
-//! the wait has passed, all semaphores have the same values, and `X` orders nothing after it that blocks. At its end nobody is
-//! inside `X`, as `X` does not block. So a new member has finished, or its element is at most `L` and it waits, and everybody
-//! else stands at the same statement as in the protocol. Nobody can go on in the other protocol either, and who has not
-//! finished is the same.
+//! **Why the protocol does not get stuck if the new one does not.** An element counts one by one,
+//! from no more than `L`. So at most one operation returns `L`: the one after which the wait
+//! passes. Take a run of the protocol to a stuck state. Let the new members do the steps of `X`
+//! when others do them in that run. This is a run of the new protocol: `X` is done where the wait
+//! has passed, all semaphores have the same values, and `X` orders nothing after it that blocks. At
+//! its end nobody is inside `X`, because `X` does not block. So a new member has finished, or its
+//! element is at most `L` and it waits. Everybody else stands at the same statement as in the
+//! protocol. So nobody can go on in the new protocol either, and the same members have not
+//! finished.
 //!
-//! **Resets.** `X` may set its element to a number for another launch, if nobody else looks at the semaphore, and if there are
-//! never more than `L + 1` operations at an element: no index of the role and no loop around the operation is missing in the
-//! element, but for indices with at most that many values altogether. Then nobody counts after that, and it is left out.
-//! `X` may set other semaphores to numbers in the same way, if whoever uses them has done so before it counts: then all have counted.
+//! **Resets.** `X` may set its element to a number for another launch, under two conditions. Nobody
+//! else looks at the semaphore. There are never more than `L + 1` operations at an element: the
+//! element names every index of the role and every loop around the operation, except for indices
+//! with at most that many values altogether. Then nobody counts after the reset, and it is left
+//! out. `X` may set other semaphores to numbers in the same way, if whoever uses them has done so
+//! before it counts: then all have counted.
 //!
-//! If all meet once in each round of a loop, `X` may reset its element for the next round: see `rounds.rs`.
+//! If all meet once in each iteration of a loop, `X` may reset its element for the next one: see
+//! `rounds.rs`. Work on declared data orders nothing and is left out. It has to be plainly defined:
+//! see `touched`.
 //!
-//! Work on declared data orders nothing and is left out. It has to be plainly defined: see `touched`.
-//!
-//! All of this is checked here, from the text. Only deadlock is proved, and by an argument about the other protocol.
+//! All of this is checked here, from the text. Only deadlock is proved, and by an argument about
+//! the new protocol.
 
 mod rounds;
 
@@ -68,7 +74,7 @@ use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 use crate::protocol::Work;
 
-/// An argument for the protocol that has been taken apart.
+/// An argument for the protocol after it has been taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arriver {
@@ -94,14 +100,15 @@ pub fn obligations(protocol: &Protocol, arriver: &Arriver) -> Result<Vec<Obligat
     Ok(all)
 }
 
-/// Whether the argument, once its obligations are discharged, proves what makes the whole free of deadlock: it may be about
-/// another property.
+/// Whether the argument, once its obligations are discharged, proves what makes the whole free of
+/// deadlock. It may itself be about another property.
 pub fn proves(protocol: &Protocol, arriver: &Arriver, property: Property) -> bool {
     property == Property::Deadlock
         && apart(protocol).is_ok_and(|apart| arriver.argument.proves(&apart, Property::Deadlock))
 }
 
-/// The protocol with a role of its own for what the last one does. If it cannot be taken apart as it stands, its normal form may be.
+/// The protocol with a role of its own for what the last member does. If it cannot be taken apart
+/// as it stands, its normal form is tried.
 ///
 /// # Errors
 ///
@@ -156,12 +163,12 @@ fn taken_apart(protocol: &Protocol) -> Result<Protocol, Unsupported> {
     Ok(apart)
 }
 
-/// An operation that returns a count, and what is done by who gets the last one.
+/// An operation that returns a count, and what the member with the last count does.
 struct Last {
     stmt: Stmt,
     cell: Cell,
     result: VarId,
-    /// What the last one gets.
+    /// The value that the last member gets.
     value: Expr,
     then: Vec<Stmt>,
     /// The variables of the loops around the operation.
@@ -256,7 +263,8 @@ fn asked<'s>(
     }
 }
 
-/// The value of a variable at which an expression, which is it or a number more, is as another one.
+/// The value of a variable for which an expression equals another one. The expression is the
+/// variable, or the variable plus a number.
 fn counted(expr: &Expr, result: VarId, other: &Expr) -> Option<Expr> {
     let more = match expr {
         Expr::Var(var) if *var == result => 0,
@@ -329,7 +337,7 @@ fn separate(
     let above = algebra::sub(last.value.clone(), initial);
     let enough = algebra::sub(algebra::add(above.clone(), Expr::Int(1)), most);
     let told = |var: &VarId| names.contains_key(var) && !changed.contains(var);
-    // Whether all have counted who ever do at this element.
+    // Whether all have counted that ever count at this element.
     let all = last.loops.iter().all(told) && not_negative(&enough);
     if rounds.is_none() && (!not_negative(&above) || last.sets_back() && !all) {
         return Err(refused());
@@ -400,9 +408,9 @@ fn around(
     })
 }
 
-/// Semaphores that nobody uses any more once all have counted: each use outside of `X` stands in front of the operation, in the
-/// same role and outside of loops around it, and is at an element of those who count together. What `X` sets is an element that
-/// its member has used, so that it exists.
+/// Semaphores that nobody uses any more once all have counted. Each use outside of `X` stands in
+/// front of the operation, in the same role and outside of loops around it, at an element of the
+/// members that count together. What `X` sets is an element that its member has used, so it exists.
 fn done_with(whole: &Protocol, role: &Role, last: &Last) -> HashSet<ObjectId> {
     let changed = leave::changed(&role.body);
     let index = |var: &VarId| role.indices.iter().any(|index| index.var == *var);
@@ -477,8 +485,8 @@ fn quick(
         });
         let mut stmt = stmt.clone();
         match &mut stmt.kind {
-            // Of data that is not declared nothing is evaluated, and what is done to declared data at once is defined (`touched.rs`).
-            // Asynchronous work on it may deliver later.
+            // For data that is not declared nothing is evaluated. What is done to declared data at
+            // once is defined (`touched.rs`). Asynchronous work on it may deliver later.
             StmtKind::Access {
                 work: Work::Now(_) | Work::CommitGroup | Work::Fence(_),
                 ..
@@ -525,7 +533,7 @@ fn sets(body: &[Stmt], cell: &Cell) -> bool {
     })
 }
 
-/// Of each statement that uses a semaphore, whether it waits.
+/// For each statement that uses a semaphore, whether it waits.
 fn add_uses(body: &[Stmt], object: ObjectId, uses: &mut Vec<bool>) {
     for stmt in body {
         if statements::cell_of(stmt).is_some_and(|cell| cell.object == object) {

@@ -81,7 +81,8 @@ pub struct Supply {
     pub role: usize,
     /// The operation, among the waits and additions of the role.
     pub event: usize,
-    /// Which ones: of every index of the role, and of every loop around the operation.
+    /// Which executions: a value or a range for every index of the role, and for every loop around
+    /// the operation.
     pub at: Vec<Place>,
 }
 
@@ -91,7 +92,7 @@ pub struct Supply {
 pub enum Place {
     /// This one.
     At(Affine),
-    /// From the first to the last but one.
+    /// From the first up to, but not including, the last.
     From(Affine, Affine),
 }
 
@@ -222,7 +223,8 @@ pub fn obligations(protocol: &Protocol, credit: &Credit) -> Result<Vec<Obligatio
         if frame.role.launch.is_some() {
             match waits_somewhere(frame.program) && credit.residency == Residency::WholeGrid {
                 true => frame.whole_grid()?,
-                // Whoever has started and does not wait finishes, and makes room. Who waits is for `started`.
+                // A member that has started and does not wait finishes, and makes room. `started`
+                // is about those that wait.
                 false => frame.some_resident()?,
             }
         }
@@ -281,7 +283,8 @@ impl<'a> Rule<'a> {
         let value = grid::wait_value(setting, wait, &there.env)?;
         let initial = frame.initial(setting, wait, &there.element)?;
         let missing = term::sub(&value, &initial);
-        // A wait for the very value at the start is for nothing, and for that no addition may follow.
+        // A wait for exactly the value at the start is for nothing. But then no addition may
+        // follow.
         if !exact(wait) {
             setting.facts.push(term::le(&term::int(1), &missing));
         }
@@ -304,7 +307,8 @@ impl<'a> Rule<'a> {
         setting.terms.expr(&expr, &waiting.env)
     }
 
-    /// An arbitrary one of the executions that a supply names: the values, and that they are among those named.
+    /// An arbitrary execution among those that a supply names: its values, and the condition that
+    /// it is among them.
     fn named(
         &self,
         setting: &mut Setting<'_>,
@@ -336,7 +340,7 @@ impl<'a> Rule<'a> {
                 let params = self.protocol.params.len();
                 let from = from.expr(&waiting.names, params)?;
                 let length = algebra::sub(to.expr(&waiting.names, params)?, from);
-                // No range is counted backwards.
+                // No range counts backwards.
                 let length = Expr::binary(BinaryOp::Max, Expr::Int(0), length);
                 product = algebra::mul(product, length);
             }
@@ -374,7 +378,8 @@ impl<'a> Rule<'a> {
                 for (index, wanted) in add.cell.index.iter().zip(&waiting.element) {
                     holds.push(term::eq(&setting.terms.expr(index, &env)?, wanted));
                 }
-                // An amount that is the same wherever it is added counts as it is, any other as 1.
+                // An amount that is the same wherever it is added counts in full, and any other one
+                // as 1.
                 let amount = match &add.kind {
                     EventKind::Add { amount } if over_parameters(amount) => amount.clone(),
                     EventKind::Add { .. } if exact(wait) => {

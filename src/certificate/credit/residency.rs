@@ -50,7 +50,8 @@ pub(super) fn waits_somewhere(program: &Program) -> bool {
 }
 
 impl Rule<'_> {
-    /// Whoever a wait is for has started, or starts without it, if CTAs do not start all at once.
+    /// That whoever a wait is for has started, or starts without it, if CTAs do not start all at
+    /// once.
     pub(super) fn started(&mut self, nth: usize) -> Result<(), Unsupported> {
         if self.credit.residency == Residency::WholeGrid {
             return Ok(());

@@ -100,7 +100,7 @@ impl<'a> Rule<'a> {
             }
         }
         for nth in 0..self.protocol.invariants.len() {
-            // A reset may be no operation of any class, so that nothing would see it.
+            // A reset may be no operation of any class. Then nothing would see it.
             let about = objects(&self.protocol.invariants[nth]);
             if let Some(set) = about.into_iter().find(|o| self.is_set(*o)) {
                 return Err(Unsupported::at(
@@ -203,8 +203,8 @@ impl<'a> Rule<'a> {
         })
     }
 
-    /// The index of an element as operations of a class have it, of an object that each copy has for itself:
-    /// nothing is known of what other copies have.
+    /// The index of an object that each copy has for itself, as operations of a class have it.
+    /// Nothing is known of the objects of other copies.
     fn of_own_copy(
         &self,
         object: ObjectId,
@@ -231,7 +231,7 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// The index of an invariant that stands for the copy whose objects it is about, if it is about such.
+    /// The index of an invariant that numbers the copy whose objects it is about, if there is one.
     fn copy_of_invariant(&self, invariant: &Invariant) -> Result<Option<VarId>, Unsupported> {
         let mut found: Option<Option<VarId>> = None;
         for (_, cell) in &invariant.claim.values {
@@ -415,7 +415,7 @@ impl<'a> Rule<'a> {
             new.push(after.value);
         }
         agree(&mut setting, &old, |valued| &valued.value)?;
-        // It holds before, and so do those without indices.
+        // The invariant holds before, and so do those without indices.
         let condition = self.replaced(&invariant.claim.condition);
         for (value, (var, _)) in old.iter().zip(&invariant.claim.values) {
             env.insert(*var, value.value.clone());
@@ -501,7 +501,7 @@ impl<'a> Rule<'a> {
                 continue;
             }
             let mut env = Env::new();
-            // That its elements exist is shown for itself.
+            // That its elements exist is an obligation of its own.
             let values = self.invariant_values(setting, other, (&env, None), &mut Vec::new())?;
             for (valued, (var, _)) in values.iter().zip(&other.claim.values) {
                 self.known_everywhere(setting, valued)?;

@@ -138,7 +138,8 @@ impl<'a> Rule<'a> {
             let Some(each) = self.counted_each(other, at)? else {
                 continue;
             };
-            // Also of a class that does not come to its arrivals: what others count must not be more than is expected.
+            // This also covers a class that does not come to its arrivals: what others count must
+            // not be more than is expected.
             if each != Expr::Int(1) {
                 let exists = self.exists(&mut setting, other)?;
                 let counts = setting.terms.expr(&each, &Default::default())?;
@@ -281,7 +282,8 @@ impl<'a> Rule<'a> {
         Ok(rounds)
     }
 
-    /// How many deliveries a member has made at the element of one of its own before it, of all that are counted with it.
+    /// For all deliveries that are counted with one of a member: how many it has made at that
+    /// element before.
     pub fn delivered_before(
         &self,
         (class, this): (usize, &Class),
@@ -449,7 +451,7 @@ impl<'a> Rule<'a> {
             if !sites.any(counts) {
                 continue;
             }
-            // Of what each copy has for itself, the elements of a copy of each kind.
+            // For what each copy has for itself: the elements of one copy of each kind.
             let mut kinds: Vec<Option<usize>> = vec![None];
             if self.copies.shares && self.copies.objects.contains_key(&position) {
                 let mut all: Vec<usize> = self.classes.iter().filter_map(|c| c.kind).collect();

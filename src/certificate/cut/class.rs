@@ -91,7 +91,8 @@ pub(super) fn classes_of(
     copies: &Copies,
 ) -> Result<Vec<Class>, Unsupported> {
     let exact = built(protocol, fixed, copies, false);
-    // Without closed sums of the lengths of loops, there may be a proof for any lengths.
+    // If there is no closed sum of the lengths of loops, there may still be a proof for any
+    // lengths.
     exact.or_else(|refused| built(protocol, fixed, copies, true).map_err(|_| refused))
 }
 

@@ -225,8 +225,8 @@ impl Flow {
         Some(sum)
     }
 
-    /// How many iterations a loop has had after so many of the outermost loop around it, where that
-    /// is the only one and the loop's length depends on it.
+    /// How many iterations a loop has had after so many iterations of the outermost loop around it,
+    /// if that is the only one around it and the loop's length depends on it.
     pub fn after(&self, inner: usize, outer: &Expr) -> Option<Expr> {
         let this = self.loops.get(inner)?;
         let [around] = this.outer[..] else {

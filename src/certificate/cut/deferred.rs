@@ -7,17 +7,18 @@
 //!
 //! > `0 <= k` and `n + 1 + k <= m`.
 //!
-//! Then `n < m`: the group has been made by then, and the wait comes after the access. How many groups
-//! have been made at a place is a closed form ([`count`](super::count)), so this is one inequality about
-//! one execution of the wait. Which execution that is does not matter as long as it exists, under its
-//! conditions. Looked at is, where every iteration around the wait makes one group, the first for which
-//! the inequality can hold, and otherwise the first that follows the access in the iteration of the loops
-//! around both, or in the next one.
+//! Then `n < m`: the group has been made by then, and the wait comes after the access. How many
+//! groups have been made at a place is a closed form ([`count`](super::count)). So this is one
+//! inequality about one execution of the wait. Any execution will do, as long as it exists under
+//! its conditions. If every iteration around the wait makes one group, the first execution for
+//! which the inequality can hold is taken. Otherwise it is the first that follows the access, in
+//! the same iteration of the loops around both or in the next one.
 //!
 //! # Side conditions
 //!
-//! How many groups have been made is known at both places. `k` does not depend on iterations. With `read`,
-//! the access is a read. Where no such execution exists, what ends the access otherwise has to do.
+//! How many groups have been made is known at both places. `k` does not depend on iterations. With
+//! `read`, the access is a read. If there is no such execution, another end of the access has to
+//! do.
 
 use super::algebra;
 use super::artefact::Moment;
@@ -76,7 +77,7 @@ pub fn waits(flow: &Flow, point: usize) -> Vec<usize> {
     waits.map(|(at, _)| at).collect()
 }
 
-/// Whether how many groups a wait leaves depends on iterations.
+/// Whether the number of groups that a wait leaves depends on iterations.
 fn moves(flow: &Flow, wait: usize) -> bool {
     let at = &flow.points[wait];
     let Step::WaitGroup { whole, .. } = &at.step else {
@@ -86,8 +87,8 @@ fn moves(flow: &Flow, wait: usize) -> bool {
     loops.any(|l| algebra::mentions(whole, flow.loops[*l].var))
 }
 
-/// How many groups have been made at a wait, less the iterations of the innermost loop around it that
-/// have been completed, if that does not move.
+/// The number of groups made at a wait, minus the completed iterations of the innermost loop around
+/// it, if the difference does not move.
 fn numbered(flow: &Flow, wait: usize) -> Option<(usize, Expr)> {
     let path = &flow.points[wait].path;
     let level = *path.loops.last()?;

@@ -11,9 +11,9 @@
 //! not get beyond the awaited one. Nothing stands between wait and reset, so until the reset the
 //! others can do no more than with the member held before the wait, which itself adds nothing.
 //!
-//! Conditions, read off the classes: every reset directly follows such a wait, all of them and all
-//! waits are of one class with one member, and all uses are of one element. Whoever else waits at
-//! it might miss an epoch; so the reset stays what it was, refused.
+//! The classes have to meet these conditions: every reset directly follows such a wait; all resets
+//! and all waits are of one class with one member; all uses are of one element. Another member that
+//! waits at it might miss an epoch. Then the reset is refused, as it would be otherwise.
 
 use std::collections::BTreeSet;
 
@@ -66,7 +66,7 @@ pub fn epochs(
         };
         let single = !members.copied || private(*at);
         let alone = single && *members.size == Expr::Int(1);
-        // Every role has a name of its own for the number of the copy.
+        // Every role has its own name for the number of the copy.
         let one = looked.elements.len() <= 1 || private(*at);
         let still = looked.elements.iter().all(|e| match &e[..] {
             [] => true,

@@ -2,13 +2,13 @@
 //!
 //! # The conditions
 //!
-//! Where the elements of an object are is defined for all of them, used or not.
+//! The place of each element of an object is defined, whether it is used or not.
 //!
-//! For every operation on an mbarrier whose declaration says where it is, and every class of
-//! members: if the operation's member runs elsewhere, there is a class with a member in the barrier's
-//! CTA that has not finished as long as the operation is still to come: with the operation's member held
-//! before it, or what it puts in flight not landed, the end of that class's program lies beyond a
-//! stop. That is a cut like any other.
+//! Take an operation on an mbarrier whose declaration says where it is, and a class of members.
+//! Suppose that the operation's member runs elsewhere. Then some class has a member in the
+//! barrier's CTA that has not finished as long as the operation is still to come. A cut like any
+//! other shows it: with the operation's member held before it, or what it puts in flight not
+//! landed, the end of that class's program lies beyond a stop.
 //!
 //! A state in which a member stands before the operation, or in which it is in flight, is one of the
 //! system of that cut; by point (a) of the rule, the class has not come to its end, so the CTA is
@@ -41,7 +41,7 @@ use crate::protocol::Scope;
 const PARTS: [Scope; 3] = [Scope::Cta, Scope::Cluster, Scope::Gpu];
 
 impl<'a> Rule<'a> {
-    /// No barrier is used from elsewhere once its CTA has exited.
+    /// That no barrier is used from elsewhere once its CTA has exited.
     pub fn exits(&mut self) -> Result<(), Unsupported> {
         for class in 0..self.classes.len() {
             self.defined_place(class)?;
@@ -201,8 +201,8 @@ impl<'a> Rule<'a> {
         Ok(term::and(same))
     }
 
-    /// Whether a class has a member at a place, beside the one that is held: where its members run
-    /// must not depend on what they are not told apart by.
+    /// Whether a class has a member at a place, beside the one that is held. Where its members run
+    /// must not depend on indices that do not tell them apart.
     fn has_member_at(
         &self,
         setting: &mut Setting<'a>,
@@ -248,7 +248,8 @@ impl<'a> Rule<'a> {
         Ok(env)
     }
 
-    /// Where the members of a class run: written, the common place, or each at one of its own.
+    /// Where the members of a class run: at a written place, at the common one, or each at one of
+    /// its own.
     fn part_of(&self, class: &Class, part: Scope) -> Option<Option<&'a Expr>> {
         let role = &self.protocol.roles[class.role];
         let written = match part {

@@ -46,7 +46,7 @@ impl<'a> Rule<'a> {
         explicit(kind)
     }
 
-    /// What an operation works on is initialised once.
+    /// That what an operation works on is initialised once.
     pub fn initialised_once(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
         let classes = self.classes;
         let this = &classes[class];
@@ -75,7 +75,7 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// Nobody comes to a use of an mbarrier before it is initialised.
+    /// That nobody comes to a use of an mbarrier before it is initialised.
     pub fn initialised_before(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
         self.initialised_once(class, site)?;
         self.initialised_by_itself(class, site)?;
@@ -115,7 +115,7 @@ impl<'a> Rule<'a> {
         Ok(term::sum(sum))
     }
 
-    /// A member that initialises what it uses does so first.
+    /// That a member that initialises what it uses does so first.
     fn initialised_by_itself(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
         let this = &self.classes[class];
         let at = &this.flow.sites[site];

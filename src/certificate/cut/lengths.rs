@@ -31,8 +31,8 @@ const COUNTED: usize = usize::MAX / 2 - 40;
 const MAX_NESTED: usize = 8;
 
 /// The number of iterations of a loop, never negative, if it is a function of the number of one of
-/// the loops around that only the input knows, or, where `any`, whatever function it is. `None` if it
-/// is not.
+/// the loops around and only the input knows this function. With `any`, whatever function it is.
+/// `None` otherwise.
 pub fn length(length: &Expr, around: &[VarId], any: bool) -> Option<Expr> {
     if !any && !has_count(length) {
         return None;
@@ -83,7 +83,7 @@ pub fn summed(length: &Expr, var: VarId, n: &Expr) -> Option<Expr> {
     })
 }
 
-/// The number and the length of which a term of a sum is the lesser, if its text says so.
+/// The number and the length of which a term of a sum is the minimum, if its text says so.
 pub fn least(term: &Expr) -> Option<(i64, &Expr)> {
     let Expr::Binary(BinaryOp::Min, a, b) = term else {
         return None;
@@ -104,7 +104,7 @@ fn has_count(expr: &Expr) -> bool {
     }
 }
 
-/// The same with counted names that only say how deep they are.
+/// The same, with counted names that only say how deep they are nested.
 fn canonical(expr: &Expr, depth: usize) -> Option<Expr> {
     let go = |e: &Expr| canonical(e, depth);
     let boxed = |e: &Expr| go(e).map(Box::new);

@@ -14,10 +14,10 @@
 //! in which the member registered. Call that the *unwrapped* protocol. The protocol is free of
 //! deadlock if
 //!
-//! 1. *(well defined)* every expression is, every index is in range, every arrival counts at least one,
-//!    no addition is negative, uses of one named barrier give one count; every member is resident;
-//!    where arrivals at an mbarrier count more than one, what is said of [`artefact::Shows::Generations`] below holds
-//!    of that element;
+//! 1. *(well defined)* every expression is defined, every index is in range, every arrival counts
+//!    at least one, no addition is negative, and uses of one named barrier give one count; every
+//!    member is resident; if arrivals at an mbarrier count more than one, what is said of
+//!    [`artefact::Shows::Generations`] below holds of that element;
 //! 2. *(closed forms)* an iteration takes every local variable from its closed form to the next;
 //! 3. *(parity)* the generation has the parity that lets the wait pass: `g + parity` is odd;
 //! 4. *(not behind)* before a wait for generation `g > 1` the member has waited at that element for
@@ -167,7 +167,7 @@ use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::hazards;
 
-/// Whether the obligations of a cut that shows so much prove a property of a protocol.
+/// Whether the obligations of a cut that shows `shows` prove a property of a protocol.
 pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
     let mut objects = protocol.objects.iter();
     let consistent = shows == Shows::Generations;
@@ -230,8 +230,8 @@ pub fn one_case(
     Ok(rule.all)
 }
 
-/// What an obligation lacks, where that is plain without asking a solver: for the author of a protocol
-/// that has no proof.
+/// What an obligation lacks, if that is plain without asking a solver. This is for the author of a
+/// protocol that has no proof.
 pub fn missing(protocol: &Protocol, cut: &Cut, obligation: &str) -> Option<String> {
     cut.cases.iter().enumerate().find_map(|(nth, case)| {
         let prefix = prefix(cut, nth);
@@ -281,7 +281,7 @@ impl<'p> View<'p> {
         Ok(View { whole, ordered })
     }
 
-    /// The protocol of what is looked at.
+    /// The protocol that the proof looks at.
     pub fn protocol(&self) -> &Protocol {
         match &self.ordered {
             Some(ordered) => &ordered.seen_from[0],
@@ -289,7 +289,7 @@ impl<'p> View<'p> {
         }
     }
 
-    /// Its copies that are alike, none where copies go in order.
+    /// Its copies that are alike. There are none if copies go in order.
     pub fn copies(&self) -> copies::Copies {
         match &self.ordered {
             Some(_) => copies::Copies::default(),
@@ -310,8 +310,8 @@ impl<'p> View<'p> {
     }
 }
 
-/// That no member of a class ever gets to an operation, whatever the parameters: what a reader of
-/// a proof wants to know, since it usually means a wrong model.
+/// That no member of a class ever gets to an operation, whatever the parameters. A reader of a
+/// proof wants to know this, because it usually means a wrong model.
 ///
 /// # Errors
 ///
@@ -330,7 +330,8 @@ pub fn unreachable(
     rule.all.pop().ok_or_else(none)
 }
 
-/// The rule over these classes where nothing is to be shown of them all: for questions about one place or their shape.
+/// The rule over these classes, with nothing to show of all of them: for questions about one place
+/// or about their shape.
 fn stated<'a>(
     view: &'a View<'_>,
     fixed: &[(ParamId, i64)],
@@ -347,8 +348,8 @@ fn stated<'a>(
     )
 }
 
-/// Where each class goes, for every way that is found of renaming classes and elements such that the
-/// protocol stays the same.
+/// For every renaming of classes and elements that is found and leaves the protocol the same: the
+/// new name of each class.
 pub fn renamings(
     view: &View<'_>,
     fixed: &[(ParamId, i64)],

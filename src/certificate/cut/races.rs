@@ -68,7 +68,7 @@ use crate::certificate::translate::Env;
 use crate::protocol;
 use crate::protocol::Expr;
 
-/// What ends an access: nothing before it does, as far as the text shows.
+/// What ends an access. Nothing before it does, as far as the text shows.
 pub fn end(flow: &Flow, point: usize) -> Option<Moment> {
     let this = &flow.points[point];
     let Step::Touch { write, lasting, .. } = &this.step else {
@@ -189,7 +189,7 @@ impl<'a> Rule<'a> {
         all
     }
 
-    /// The extents of every buffer have values.
+    /// That the extents of every buffer have values.
     fn defined_buffers(&mut self) -> Result<(), Unsupported> {
         for buffer in &self.protocol.buffers {
             let extents: Vec<Expr> = buffer.extents.iter().map(|e| self.replaced(e)).collect();
@@ -201,7 +201,7 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// So has every number of groups, which is never below 0, and where the members run.
+    /// The same for every number of groups, which is never below 0, and for where the members run.
     fn defined_data(&mut self, class: usize) -> Result<(), Unsupported> {
         let this = &self.classes[class];
         for (nth, point) in this.flow.points.iter().enumerate() {
@@ -226,7 +226,7 @@ impl<'a> Rule<'a> {
         self.defined_place(class)
     }
 
-    /// So has where the members of a class run.
+    /// The same for where the members of a class run.
     pub(super) fn defined_place(&mut self, class: usize) -> Result<(), Unsupported> {
         let this = &self.classes[class];
         let place = &self.protocol.roles[this.role].place;
@@ -237,7 +237,7 @@ impl<'a> Rule<'a> {
         self.defined_parts(place, (setting, &env), name, &what)
     }
 
-    /// So have the parts of a place.
+    /// The same for the parts of a place.
     pub(super) fn defined_parts(
         &mut self,
         place: &protocol::Place,
@@ -433,7 +433,7 @@ impl<'a> Rule<'a> {
             copy: self.marked(*class),
         }];
         let (others, mut crews) = self.others(&mut setting, stops, held)?;
-        // It is held, or it stops like everybody else.
+        // The member is held, or it stops like everybody else.
         let first = match at {
             Moment::Point(_) => 1,
             Moment::Landing(_) => {

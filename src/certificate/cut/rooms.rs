@@ -109,7 +109,7 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// Goes to the first iteration of loops, of which there has to be one.
+    /// Goes to the first iteration of loops, which has to exist.
     pub(super) fn begun(
         &self,
         setting: &mut Setting<'a>,

@@ -164,8 +164,8 @@ fn permutations(extent: i64) -> Vec<Vec<i64>> {
 }
 
 impl Rule<'_> {
-    /// For every class one that is at the same place wherever nobody can go on: the first of those. Both
-    /// have members or none has.
+    /// For every class, the first class that is at the same place wherever nobody can go on. Both
+    /// have members, or neither has.
     pub(super) fn at_one_place(&self) -> Vec<usize> {
         let mut first: Vec<usize> = (0..self.classes.len()).collect();
         let pools = (0..self.classes.len()).any(|class| self.uses_pools(class));
@@ -197,7 +197,7 @@ impl Rule<'_> {
         first
     }
 
-    /// Where each class goes, for every way of renaming classes and elements that is found.
+    /// For every renaming of classes and elements that is found: the new name of each class.
     pub fn renamings(&self) -> &[Vec<usize>] {
         self.renamed.classes.get_or_init(|| {
             let copied = |class: &Class| class.copies.is_some() || class.number.is_some();
@@ -226,7 +226,8 @@ impl Rule<'_> {
         images.collect()
     }
 
-    /// Whether a cut follows from that of another class, which is asked for; if not, this one is.
+    /// Whether a cut follows from that of another class, which is asked for. If not, this one is
+    /// asked for.
     pub fn follows_by_renaming(&mut self, hold: &Hold, above: Option<i64>) -> bool {
         let (class, site) = (hold.class, hold.site);
         let follows = hold.elsewhere.is_empty()
@@ -413,7 +414,8 @@ fn same_sites(a: &Flow, b: &Flow, permuted: &Permuted<'_>, order: Order) -> bool
     true
 }
 
-/// How many operations that block nobody follow each other on one path, or one that blocks.
+/// How many operations that block nobody follow each other on one path. An operation that blocks
+/// stands alone.
 fn run(sites: &[Site]) -> usize {
     let first = &sites[0];
     if first.kind.blocks() {

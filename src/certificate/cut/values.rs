@@ -184,7 +184,7 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// What holds of a value at a place by what everybody has done there.
+    /// What holds of a value at a place because of what everybody has done by then.
     pub(super) fn known_by_floors(
         &self,
         setting: &mut Setting<'a>,
@@ -268,8 +268,8 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// That everybody of a class, or of a part of it, has done an operation, and in which iterations: the
-    /// part, what has to hold, and the iterations.
+    /// That everybody of a class, or of a part of it, has done an operation up to some iterations.
+    /// Returns the part, the condition, and the iterations.
     fn floor(
         &self,
         setting: &mut Setting<'a>,
@@ -345,7 +345,7 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// How an object counts; `None` where nothing is said of it.
+    /// How an object counts. `None` if nothing is said of it.
     fn counts(&self, object: ObjectId) -> Option<Count> {
         let own = |class: &Class| {
             let mut sites = class.flow.sites.iter();
@@ -429,7 +429,7 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// No more is there than these have done.
+    /// That no more is there than these have done.
     fn at_most(
         &self,
         setting: &mut Setting<'a>,
@@ -445,7 +445,7 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// At least what these and `more` have done is there, if `given`.
+    /// That at least what these and `more` have done is there, if `given`.
     fn at_least(
         &self,
         setting: &mut Setting<'a>,

@@ -144,8 +144,8 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// What a reset orders that one member makes for others is not looked at: no operation of its
-    /// class stands for it (`epochs.rs`).
+    /// What a reset by one member orders for others is not followed: no operation of its class
+    /// stands for it (`epochs.rs`).
     fn no_epochs(&self) -> Result<(), Unsupported> {
         let used = |object: ObjectId| {
             let mut sites = self.classes.iter().flat_map(|class| &class.flow.sites);
@@ -160,7 +160,7 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// Whatever counts towards a wait tells whoever waits.
+    /// That whatever counts towards a wait tells the member that waits.
     fn edges(&mut self) -> Result<(), Unsupported> {
         for class in 0..self.classes.len() {
             for site in 0..self.classes[class].flow.sites.len() {
@@ -182,7 +182,7 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// How far an operation that counts towards waits tells what its member knows.
+    /// How far an operation that counts towards waits passes on what its member knows.
     fn released(&self, site: &Site) -> Result<Option<Scope>, Unsupported> {
         let object = &self.protocol.objects[site.object.0].kind;
         let (order, scope) = match (&site.kind, object) {
@@ -203,7 +203,7 @@ impl<'a> Rule<'a> {
         Ok(Some(site.memory.scope.unwrap_or(scope)))
     }
 
-    /// From how far a wait hears.
+    /// From how far away a wait hears.
     fn acquired(&self, site: &Site) -> Result<Scope, Unsupported> {
         let (order, scope) = match &site.kind {
             Kind::WaitValue { .. } => (site.memory.order, Scope::Gpu),
@@ -385,13 +385,13 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// Whether a read goes past what a write is known to.
+    /// Whether a write is known only to the generic proxy, and the read goes through the async one.
     fn needs_fence(write: &Access, read: &Access) -> bool {
         !write.bulk && read.bulk
     }
 
-    /// The waits of other iterations that end a write, each with the point from which on it is known:
-    /// the wait itself, or a fence after it if the read goes past what a write is known to.
+    /// The waits of other iterations that end a write, each with the point from which on the write
+    /// is known: the wait itself, or a fence after it if the read needs one.
     fn shown_by_waits(&self, write: &Access, read: &Access) -> Vec<(usize, usize)> {
         let flow = &self.classes[write.class].flow;
         let waits = deferred::waits(flow, write.point).into_iter();

@@ -26,20 +26,22 @@ enum Truth {
     Open,
 }
 
-/// All of a polynomial but its number.
+/// A polynomial without its constant.
 type Rest = Vec<(Vec<Unknown>, i128)>;
 
-/// By all of a polynomial but its number: with this number it is at least 0, which is this polynomial.
+/// For each polynomial without its constant: the constant with which it is at least 0, and the
+/// whole polynomial.
 type Bounds = BTreeMap<Rest, (i128, Polynomial)>;
 
 /// What is assumed, as far as it has been taken apart.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
-    /// What unknowns are, in the order in which it was found: each is free of all before it.
+    /// The solutions of unknowns, in the order in which they were found. Each is free of all
+    /// unknowns before it.
     solved: Vec<(Unknown, Polynomial)>,
     bounds: Bounds,
     not_zero: Vec<Polynomial>,
-    /// Of each of these, one holds.
+    /// Of each of these lists, one fact holds.
     any: Vec<Vec<Fact>>,
     /// The functions that occur.
     applications: Vec<Application>,
@@ -59,12 +61,12 @@ impl Known {
         }
     }
 
-    /// Assumes facts; whether that is a contradiction.
+    /// Assumes facts. Returns whether that is a contradiction.
     pub(super) fn assume(&mut self, facts: Vec<Fact>) -> Attempt<bool> {
         let mut facts = facts;
         let mut rounds = MAX_ROUNDS;
         loop {
-            // Equations first: what is known of fewer unknowns is more.
+            // Equations come first: facts about fewer unknowns say more.
             let mut rest = Vec::new();
             while let Some(fact) = facts.pop() {
                 match fact {
@@ -116,7 +118,8 @@ impl Known {
         }
     }
 
-    /// Functions of the same have the same value; what follows goes to `again`.
+    /// Applications of one function to equal arguments have equal values. What follows goes to
+    /// `again`.
     fn functions(&self, again: &mut Vec<Fact>) -> Attempt<()> {
         let mut seen: HashMap<(&str, Vec<Polynomial>), Polynomial> = HashMap::new();
         for this in &self.applications {
@@ -147,7 +150,8 @@ impl Known {
         Ok(())
     }
 
-    /// A polynomial is 0; whether that cannot be. What has to be looked at again goes to `again`.
+    /// Notes that a polynomial is 0. Returns whether that cannot be. Facts that have to be looked
+    /// at again go to `again`.
     fn solve(&mut self, value: &Polynomial, again: &mut Vec<Fact>) -> Attempt<bool> {
         let value = self.substituted(value)?;
         if let Some(number) = value.value() {
@@ -220,7 +224,7 @@ impl Known {
         Ok(value)
     }
 
-    /// A polynomial is at least 0; whether that cannot be.
+    /// Notes that a polynomial is at least 0. Returns whether that cannot be.
     fn bound(&mut self, value: &Polynomial, again: &mut Vec<Fact>) -> Attempt<bool> {
         let value = self.substituted(value)?;
         if let Some(number) = value.value() {
@@ -247,7 +251,8 @@ impl Known {
         Ok(false)
     }
 
-    /// Looks at statements of which one holds: what follows from them goes to `again`. Whether none of one can hold.
+    /// Looks at lists of statements of which one holds. What follows goes to `again`. Returns
+    /// whether no statement of some list can hold.
     fn propagated(&mut self, again: &mut Vec<Fact>) -> Attempt<bool> {
         let mut open = Vec::new();
         for any in std::mem::take(&mut self.any) {
@@ -273,7 +278,7 @@ impl Known {
 
     fn truth(&self, fact: &Fact) -> Attempt<Truth> {
         Ok(match fact {
-            // What says nothing may hold.
+            // A statement that is not read may hold.
             Fact::Unread => Truth::True,
             Fact::AtLeastZero(value) => {
                 let value = self.substituted(value)?;

@@ -104,7 +104,7 @@ struct Changes<'a> {
     nth: VarId,
 }
 
-/// An index that grows by the same each time, and is less by a modulus when it has grown to it.
+/// An index that grows by the same amount each time, and drops by a modulus when it has reached it.
 struct Wrap {
     modulus: Expr,
     by: Expr,
@@ -229,7 +229,8 @@ impl Changes<'_> {
         }
     }
 
-    /// How a variable wraps that grows by the same each time, and is less by a modulus when it has grown to it.
+    /// How a variable wraps that grows by the same amount each time, and drops by a modulus when it
+    /// has reached it.
     fn wrap(&self, var: VarId) -> Option<Wrap> {
         let symbol = self.symbols[&var];
         let growth = |grown: &Expr| match algebra::linear(grown, symbol)? {
@@ -310,7 +311,7 @@ impl Changes<'_> {
         let found = wraps.iter().filter(|(index, wrap)| {
             let symbol = self.symbols[*index];
             let reached = self.at_modulus(condition, symbol, &wrap.by);
-            // Or it looks whether the index has begun anew.
+            // Or it tests whether the index has begun anew.
             let anew = matches!(&**condition, Expr::Binary(BinaryOp::Eq, a, b)
                 if **a == self.values[*index] && **b == Expr::Int(0));
             reached.as_ref() == Some(&wrap.modulus) || anew && wrap.by == Expr::Int(1)

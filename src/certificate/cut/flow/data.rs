@@ -52,9 +52,9 @@ pub enum Step {
     },
     /// Orders the generic and the async proxy.
     ProxyFence,
-    /// What is under way becomes a group.
+    /// The work under way becomes a group.
     CommitGroup,
-    /// Groups are waited for.
+    /// Waits for groups.
     WaitGroup {
         /// How many may be outstanding, with nothing folded.
         whole: Expr,

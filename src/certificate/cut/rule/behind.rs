@@ -1,8 +1,8 @@
 //! Condition 4: nobody is behind. Before a wait for generation `g > 1` the member has waited at that element
 //! for `g - 1`, and before it does what belongs to generation `g > 1`, generation `g - 1` has completed.
 //!
-//! The member knows that by a wait of its own, or since it does the like only once per element, or by
-//! somebody else's wait (`supports.rs`).
+//! The member knows that in one of three ways: by a wait of its own, because it does this only once
+//! per element, or by somebody else's wait (`supports.rs`).
 
 use super::Rule;
 use crate::certificate::cut::artefact::Generation;

@@ -99,8 +99,8 @@ impl<'a> Rule<'a> {
         Ok((groups, crews))
     }
 
-    /// The copies after that of the member that is held, where copies go in order: the groups of the
-    /// second symbolic copy. Says what copies do that are not looked at.
+    /// The copies after that of the held member, if copies go in order: the groups of the second
+    /// symbolic copy. Notes what the copies do that are not looked at.
     pub(super) fn away(
         &self,
         setting: &mut Setting<'a>,

@@ -32,7 +32,7 @@ impl<'a> Rule<'a> {
         self.hold(class, site, Some(above))
     }
 
-    /// The cut for an operation: the only one that is looked at anywhere.
+    /// The cut for an operation. No other one is looked at.
     pub fn held(&self, class: usize, site: usize) -> Option<&'a Hold> {
         let classes = self.classes.len();
         let apart = self.copies.shares || self.ordered.is_some();

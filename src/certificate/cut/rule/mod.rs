@@ -61,14 +61,14 @@ pub struct Rule<'a> {
     pub fixed: Vec<(ParamId, i64)>,
     pub classes: &'a [Class],
     pub copies: Copies,
-    /// The classes of further symbolic copies, and what these are, where copies go in order.
+    /// The classes of further symbolic copies, and these copies, if copies go in order.
     pub shadows: &'a [Class],
     pub ordered: Option<&'a Ordered>,
     pub case: &'a Case,
     pub shows: Shows,
     pub prefix: String,
     pub all: Vec<Obligation>,
-    /// Per obligation, by name, what it lacks, where that is known without asking a solver.
+    /// For each obligation, by name: what it lacks, if that is known without asking a solver.
     pub missing: Vec<(String, String)>,
     pub renamed: Renamed,
 }
@@ -120,7 +120,7 @@ impl<'a> Rule<'a> {
                 term::boolean(false),
             );
         }
-        // 1, for declarations; with it what is made use of about copies and pools.
+        // Condition 1 for declarations, and what is used about copies and pools.
         self.declarations()?;
         self.residency()?;
         self.copies()?;
@@ -128,7 +128,7 @@ impl<'a> Rule<'a> {
         self.plenty()?;
         self.revolving()?;
         self.brief()?;
-        // 1, 2 and 3, for programs.
+        // Conditions 1, 2 and 3 for programs.
         for class in 0..self.classes.len() {
             self.claims(class)?;
             for site in 0..self.classes[class].flow.sites.len() {
@@ -136,13 +136,13 @@ impl<'a> Rule<'a> {
             }
         }
         self.counts_agree()?;
-        // 4 and 5.
+        // Conditions 4 and 5.
         for class in 0..self.classes.len() {
             for site in 0..self.classes[class].flow.sites.len() {
                 self.window(class, site)?;
             }
         }
-        // What the property asks for beyond that.
+        // What the property requires beyond that.
         match self.shows {
             Shows::Nothing => {}
             Shows::Generations => self.balanced_at_the_end()?,
@@ -152,7 +152,7 @@ impl<'a> Rule<'a> {
             Shows::Lifetimes => self.lifetimes()?,
             Shows::Exits => self.exits()?,
         }
-        // 6.
+        // Condition 6.
         if self.needs_progress() {
             self.progress(Upto::This)?;
             if self.ordered.is_some() {
@@ -208,13 +208,13 @@ impl<'a> Rule<'a> {
             Kind::Arrive { .. } if self.has_bytes(class, site) => {
                 self.participants(class, site)?;
                 self.balanced_bytes(class, site)?;
-                // Where bytes are expected first, that is where the phase has to be the right one.
+                // If bytes are expected first, the phase has to be the right one there.
                 if self.expectation(class, site).is_none() {
                     self.joins(class, site)?;
                 }
                 self.not_ahead(class, site, 0)
             }
-            // What counts more than one at once must not overshoot a phase.
+            // An arrival that counts more than one must not overshoot a phase.
             Kind::Arrive { .. }
                 if self.at_mbarrier(class, site)
                     && (self.shows == Shows::Generations || self.counts_several(class, site)) =>

@@ -1,8 +1,8 @@
 //! Which generation of its element an operation is about.
 //!
-//! A wait by parity is numbered by the certificate, everything else by how often its member has done the
-//! like at the element. That these are the generations the operation meets in every run is what the
-//! conditions 3 to 5 are for.
+//! The certificate numbers waits by parity. Any other operation is numbered by how often its member
+//! has done the same kind of operation at the element. Conditions 3 to 5 show that the operation
+//! meets these generations in every run.
 
 use super::Rule;
 use crate::certificate::cut::algebra;

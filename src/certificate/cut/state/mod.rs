@@ -46,23 +46,23 @@ pub struct Setting<'p> {
     pub terms: Translator<'p>,
     pub facts: Vec<Term>,
     fresh: usize,
-    /// What a solver may tell apart.
+    /// What a solver may treat case by case.
     pub split: Vec<Split>,
-    /// Places in small rings that were looked at.
+    /// Places in small rings that have occurred.
     pub rings: Vec<Split>,
     /// Whether products are also stated as such. Pools need it, since the numbers of members there
     /// are unknowns; elsewhere it only slows the solver down.
     pub exact_products: bool,
     /// Objects that each of the copies has for itself, where copies share others.
     private: BTreeSet<usize>,
-    /// What copies do that are not looked at, where copies go in order.
+    /// What the copies do that are not looked at, if copies go in order.
     pub around: Option<Around>,
 }
 
 /// Some members of a class that are all at one place.
 pub struct Group<'c> {
     pub class: &'c Class,
-    /// How many; may be 0 or less where there are none.
+    /// How many there are; may be 0 or less if there are none.
     pub size: Expr,
     /// Where they may be: exactly one of the conditions holds.
     pub spots: Vec<Spot>,
@@ -76,7 +76,7 @@ pub struct Group<'c> {
 }
 
 impl<'c> Group<'c> {
-    /// So many members that are where exactly one of the spots' conditions holds.
+    /// So many members, at the spot whose condition holds. Exactly one of the conditions holds.
     pub fn new(class: &'c Class, size: Expr, spots: Vec<Spot>, copy: Option<Copy>) -> Group<'c> {
         Group {
             class,
