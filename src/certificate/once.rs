@@ -34,7 +34,7 @@ pub fn once(stmt: &Stmt) -> Option<(&Expr, &[Stmt])> {
     (!says(body, *var) && leave::leaving(body).is_none()).then_some((amount, body))
 }
 
-/// Whether a name occurs in a block, in what is done to data and claimed, too.
+/// Whether a name occurs in a block, also in what is done to data and in what is claimed.
 pub fn says(body: &[Stmt], var: VarId) -> bool {
     body.iter().any(|stmt| {
         let mut found = false;

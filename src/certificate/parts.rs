@@ -6,8 +6,8 @@ use super::sexpr::Sexpr;
 use super::term;
 use super::term::Term;
 
-/// The obligations that together say the same, one for each value of the first integer of
-/// [`Obligation::split`], and one for all other values; empty if there is none.
+/// Obligations that together say the same: one for each value of the first integer of
+/// [`Obligation::split`], and one for all other values. Empty if there is no such integer.
 pub fn parts(whole: &Obligation) -> Vec<Obligation> {
     let Some((first, rest)) = whole.split.split_first() else {
         return Vec::new();
@@ -31,8 +31,8 @@ pub fn parts(whole: &Obligation) -> Vec<Obligation> {
         .collect()
 }
 
-/// The obligations that together say the same, one for each part of a conjunction that must
-/// follow; empty if it is none.
+/// Obligations that together say the same: one for each part of a conjunction that must follow.
+/// Empty if the goal is no conjunction.
 pub fn conjuncts(whole: &Obligation) -> Vec<Obligation> {
     let Some(Sexpr::List(parts)) = Sexpr::of(&whole.goal) else {
         return Vec::new();

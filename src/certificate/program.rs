@@ -5,12 +5,13 @@
 //! condition holds. This module lists those families for every wait and every increment,
 //! together with all expressions the program evaluates on the way (each must be well defined).
 //!
-//! A local variable that the last statement of a loop's body sets to the loop variable holds,
-//! in an iteration, the value of the previous one, and after the loop that of the last one
-//! ([`Bound::Previous`], [`Bound::Last`]).
+//! Let the last statement of a loop's body set a local variable to the loop variable. In an
+//! iteration, the local variable then holds the loop variable's previous value, and after the loop
+//! its last one ([`Bound::Previous`], [`Bound::Last`]).
 //!
-//! Side conditions, refused with a reason where they fail: `return` only outside loops, no
-//! `break`, no other value carried from one iteration to the next, no barrier, and no reset but for a rule that asks for them.
+//! Side conditions, refused with a reason where they fail: `return` only outside loops; no `break`;
+//! no other value carried from one iteration to the next; no barrier; no reset, except for a rule
+//! that asks for them.
 
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -169,7 +170,7 @@ pub fn summarize(protocol: &Protocol, role: &Role) -> Result<Program, Unsupporte
     }
 }
 
-/// The same, for a rule that knows what it is to set a semaphore.
+/// The same, for a rule that knows what it means to set a semaphore.
 ///
 /// # Errors
 ///
@@ -228,7 +229,7 @@ impl Walk {
 
     fn statement(&mut self, stmt: &Stmt, path: &mut Path) -> Result<Expr, Unsupported> {
         let never = Expr::Bool(false);
-        // Nothing that is executed once has to be told apart by a loop variable.
+        // What is executed at most once need not be told apart by a loop variable.
         if let Some((amount, body)) = once(stmt) {
             let condition = Expr::binary(BinaryOp::Ge, amount.clone(), Expr::Int(1));
             return self.branch(stmt.span, &condition, body, &[], path);
@@ -409,8 +410,8 @@ impl Walk {
         let mut inner = path.clone();
         inner.bounds.push(Bound::Loop(binder.clone()));
         inner.place.push(Place::Loop(var, direction));
-        // Each carried value gets a name of its own: the same local variable stands for another
-        // one after the next loop, and expressions outlive that.
+        // Each carried value gets a name of its own. After the next loop the same local variable
+        // stands for another value, and expressions live longer than that.
         if let Some((local, before)) = &carried {
             let var = self.fresh();
             inner.locals.insert(*local, Some(Expr::Var(var)));

@@ -154,7 +154,7 @@ pub fn parts(protocol: &Protocol) -> Result<Parts, Unsupported> {
         &mut own,
         &|stmt| match (statements::cell_of(stmt), &stmt.kind) {
             (Some(cell), _) => !keep(cell),
-            // What is claimed may be about shared objects.
+            // A claim may be about shared objects.
             (None, StmtKind::Access { work, .. }) => !matches!(work, Work::Assert(_)),
             (None, _) => true,
         },
@@ -249,7 +249,7 @@ fn shared_by(protocol: &Protocol, sharing: usize) -> Option<BTreeSet<ObjectId>> 
     (alone && !shared.is_empty() && shared.len() < used.len()).then_some(shared)
 }
 
-/// Leaves these operations of a protocol, what they need, and the objects that they use.
+/// Keeps these operations of a protocol, what they need, and the objects that they use.
 fn restrict(protocol: &mut Protocol, keep: &dyn Fn(&Stmt) -> bool) {
     protocol.invariants.clear();
     protocol.progress.clear();
@@ -271,7 +271,8 @@ fn restrict(protocol: &mut Protocol, keep: &dyn Fn(&Stmt) -> bool) {
         .collect();
 }
 
-/// The operations that are kept, in their loops and branches; what is empty then is left out.
+/// The operations that are kept, in their loops and branches. Loops and branches that are empty
+/// then are left out.
 fn kept(body: &[Stmt], keep: &dyn Fn(&Stmt) -> bool) -> Vec<Stmt> {
     let mut all = Vec::new();
     for stmt in body {
@@ -424,7 +425,7 @@ fn row(
     let mut used = of_row.clone();
     mentioned(then, &mut used);
     let whole = *last == Expr::Var(var) && copies::equal(columns, hi);
-    // Which row it is is asked once then.
+    // The row is then asked for only once, so which row it is must not change.
     let moves = assigns(then, &of_row);
     if !whole || !otherwise.is_empty() || used.contains(&var) || leave::breaks(then) || moves {
         return None;

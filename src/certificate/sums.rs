@@ -28,8 +28,9 @@ impl Sum {
     }
 }
 
-/// That sums of lengths do not decrease. One of terms `min(m, f)` grows by no more than `m` at every step, by no more than
-/// the sum of the `f`, and, if `m` is at least 1, wherever that one grows.
+/// That sums of lengths do not decrease. At every step, a sum of terms `min(m, f)` grows by no more
+/// than `m`, and by no more than the sum of the `f`. If `m` is at least 1, it grows wherever that
+/// sum grows.
 pub fn facts(sums: &[Sum]) -> Vec<Term> {
     let mut facts = Vec::new();
     for (position, sum) in sums.iter().enumerate() {

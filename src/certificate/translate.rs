@@ -1,9 +1,9 @@
 //! Expressions as SMT-LIB terms.
 //!
-//! Integers are mathematical integers. `div` and `mod` of SMT-LIB agree with the protocol's
-//! floor division for positive divisors only, so [`Translator::well_defined`] lists, for every
-//! expression, the conditions under which it means what the interpreter computes; a proof has
-//! to discharge them.
+//! Integers are mathematical integers. `div` and `mod` of SMT-LIB agree with the protocol's floor
+//! division for positive divisors only. So [`Translator::well_defined`] lists, for every
+//! expression, the conditions under which it means what the interpreter computes. A proof has to
+//! discharge them.
 //!
 //! **Counts.** `count(k in lo..hi where body(k))` becomes `H(hi) - H(lo)` (0 when `hi <= lo`)
 //! for the prefix count `H` of that body: the function on all integers with `H(0) = 0` and
@@ -13,13 +13,13 @@
 //! `H`, so adding them never excludes a real counterexample. Two counts share an `H` only if
 //! their bodies are the same text after translation.
 //!
-//! **Products and quotients of unknowns.** Solvers are weak at nonlinear arithmetic, so
-//! [`Translator::axioms`] also instantiates, for the products and symbolic divisors that occur,
-//! `a = b * (a div b) + a mod b` with `0 <= a mod b < b` for `b > 0`, and for two multiples of one
-//! positive factor `x < y => x * b + b <= y * b`. Both are theorems of integer arithmetic.
+//! **Products and quotients of unknowns.** Solvers are weak at nonlinear arithmetic. So
+//! [`Translator::axioms`] also instantiates two theorems of integer arithmetic for the products and
+//! symbolic divisors that occur. For `b > 0`: `a = b * (a div b) + a mod b` with
+//! `0 <= a mod b < b`. For two multiples of one positive factor: `x < y => x * b + b <= y * b`.
 //!
-//! **Sums of lengths** ([`lengths`]) are differences of a function that does not decrease, one per
-//! text of the terms: nothing else is said of the terms.
+//! **Sums of lengths** ([`lengths`]) are differences of a function that does not decrease. There is
+//! one function for each text of the terms. Nothing else is said of the terms.
 //!
 //! Side condition, refused where it fails: a count's body contains no other count.
 
@@ -82,10 +82,12 @@ pub struct Translator<'p> {
     inside_count: bool,
 }
 
-/// With more constants than this, counts are instantiated at their ends only.
+/// If there are more constants than this, the facts about counts are instantiated only at their
+/// ends.
 const CONSTANT_POINTS: usize = 8;
 
-/// More pairs of multiples than this are more of a burden than a help.
+/// If there are more pairs of multiples than this, they are left out: they would be more of a
+/// burden than a help.
 const MULTIPLE_PAIRS: usize = 60;
 
 impl<'p> Translator<'p> {
@@ -349,9 +351,9 @@ impl<'p> Translator<'p> {
         body
     }
 
-    /// The points at which a prefix count's facts are instantiated: its ends, and as long as they
-    /// are few, the constants and their successors. Those carry facts such as "a row that visits
-    /// this tile is not empty".
+    /// The points at which a prefix count's facts are instantiated: its ends and, if they are few,
+    /// the constants and their successors. Constants carry facts such as "a row that visits this
+    /// tile is not empty".
     fn points(&self, prefix: &Prefix) -> Vec<Term> {
         let mut points = prefix.points.clone();
         if self.constants.len() <= CONSTANT_POINTS {

@@ -1,8 +1,8 @@
 //! The turn rule: why a grid whose CTAs take numbered turns at each element never hangs.
 //!
 //! The ticket rule needs one order on the CTAs that suits every element. Rotated schedules have
-//! none: at one element CTA 0 comes first, at another CTA 1. This rule lets each element have an
-//! order of its own, given by the awaited values, and asks for a rank that excludes cycles.
+//! none: at one element CTA 0 comes first, at another one CTA 1. In this rule each element has an
+//! order of its own, given by the awaited values. The rule asks for a rank that excludes cycles.
 //!
 //! # The rule
 //!
@@ -24,17 +24,18 @@
 //! # Why it is sound
 //!
 //! *Invariant:* the additions done to `s` are those of the turns `0, ..., v - 1`, where `v` is the
-//! value minus the initial one. An addition by `k` follows a wait that saw `v` equal to `k`'s turn
-//! (for a `>=` wait: at least that; not more, because `k`'s own addition was still missing, and the
-//! invariant held). Until `k` adds, no other addition to `s` can happen, since it would need the same turn
-//! (4). So it is turn `v` that is added to `0, ..., v - 1`.
+//! value minus the initial one. An addition by `k` follows a wait that saw `v` equal to `k`'s turn.
+//! (A `>=` wait saw at least that. It did not see more, because `k`'s own addition was still
+//! missing, and the invariant held.) Until `k` adds, no other addition to `s` can happen, since it
+//! would need the same turn (4). So it is turn `v` that is added to `0, ..., v - 1`.
 //!
 //! *Progress:* suppose a stuck state. Every CTA that started and is not finished is blocked at a
-//! wait; let `c` be one, at `s`, with turn `t`. Its own addition comes later (3), so `v <= t` by the
-//! invariant, and `v < t` since it is blocked. The CTA `p` of turn `t - 1` exists (5) and has not
-//! added to `s`. It has started (7: otherwise it would start before `c`, which has; or a place is free for it). So `p` is blocked at a wait up
-//! to its addition to `s`, which ranks lower than `c`'s (6). Going on like this gives an infinite
-//! descent among finitely many waits. If nobody has started, a place is free (7).
+//! wait. Let `c` be one, at `s`, with turn `t`. Its own addition comes later (3), so `v <= t` by
+//! the invariant. It is blocked, so `v < t`. The CTA `p` of turn `t - 1` exists (5) and has not
+//! added to `s`. It has started, by 7: either it starts before `c`, which has started, or a place
+//! is free for it. So `p` is blocked at a wait up to its addition to `s`, which ranks lower than
+//! `c`'s (6). Going on like this gives an infinite descent among finitely many waits. If nobody has
+//! started, a place is free (7).
 //!
 //! Ranks are compared lexicographically; their components are read off a wait: its turn, an index
 //! of its element, an index of its CTA, each ascending or descending ([`Component`]).
@@ -57,7 +58,7 @@ use super::translate::Env;
 use crate::protocol::LaunchOrder;
 use crate::protocol::Protocol;
 
-/// What the search found and this module re-derives the obligations from.
+/// What the search has found. This module derives the obligations from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turns {

@@ -1,13 +1,17 @@
 //! Elements that are numbered by hand, for example `ready[rank * tiles + tile]`.
 //!
-//! Rules know families of two indices, each of which belongs to somebody. Let `mbarrier ready[ranks * tiles]` be used as
-//! `ready[e * tiles + f]` alone, where `f` is an index or the variable of a loop from 0 to `tiles`, or `x % tiles`. It is the same as
-//! `mbarrier ready[ranks, tiles]`, used as `ready[e, f]`: `f` is in `0..tiles` wherever this is evaluated, so different pairs have
-//! different numbers, and the number is in `0..ranks * tiles` just where `e` is in `0..ranks`. Neither factor may be below 0.
+//! Let `mbarrier ready[ranks * tiles]` be used only as `ready[e * tiles + f]`. Here `f` is an
+//! index, or the variable of a loop from 0 to `tiles`, or `x % tiles`. Rules know families of two
+//! indices, each of which belongs to somebody. So this becomes `mbarrier ready[ranks, tiles]`, used
+//! as `ready[e, f]`. Both are the same: `f` is in `0..tiles` wherever this is evaluated. So
+//! different pairs have different numbers, and the number is in `0..ranks * tiles` exactly where
+//! `e` is in `0..ranks`. Neither factor may be below 0.
 //!
-//! A `let` that names the number is looked through, as long as nothing that it is made of changes.
+//! A `let` that names the number is looked through, as long as nothing that its value is made of
+//! changes.
 //!
-//! Families of barriers and of data are rewritten. Counters are not, since the rules for them read such sums.
+//! Families of barriers and of data are rewritten. Counters are not, since the rules for them read
+//! such sums.
 
 use std::collections::HashMap;
 
@@ -38,7 +42,7 @@ enum Family {
     Buffer(BufferId),
 }
 
-/// The same protocol with two indices where a number stands for them.
+/// The same protocol with two indices in place of each such number.
 pub(super) fn apart(protocol: &Protocol) -> Protocol {
     let mut apart = protocol.clone();
     for (at, object) in protocol.objects.iter().enumerate() {
@@ -168,7 +172,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Nothing if an element has another form.
+    /// `None` if an element has another form.
     fn block(&mut self, body: &mut [Stmt]) -> Option<()> {
         let outside = self.named.clone();
         for stmt in body {
@@ -221,7 +225,7 @@ impl<'w> Walk<'w> {
             StmtKind::Assign { var, value } => {
                 let value = self.looked_through(value);
                 self.forget(&[*var]);
-                // Assigned to once, so that it is what it stands for until the end of the block.
+                // The name is assigned to once. So it keeps this value until the end of the block.
                 let once = self.changed.iter().filter(|v| *v == var).count() == 1;
                 if once && !algebra::mentions(&value, *var) {
                     self.named.insert(*var, value);
@@ -232,7 +236,7 @@ impl<'w> Walk<'w> {
         Some(())
     }
 
-    /// What `let`s stand for is not known any more once something that they are made of changes.
+    /// Forgets what a `let` stands for once something that its value is made of changes.
     fn forget(&mut self, changed: &[VarId]) {
         let moves = |e: &Expr| changed.iter().any(|var| algebra::mentions(e, *var));
         self.named.retain(|_, value| !moves(value));

@@ -9,7 +9,7 @@
 //! `B` neither changes what the condition looks at nor leaves a loop, so the condition is the same after each part of it. It is
 //! evaluated more often than before, but only in iterations in which it was evaluated before, at the same values.
 //!
-//! Who knows branches and not such loops reads them back with [`once`].
+//! A rule that knows branches, but not such loops, reads them back with [`once`].
 
 use super::Loop;
 use super::Rewriter;

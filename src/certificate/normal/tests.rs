@@ -1,4 +1,4 @@
-//! What the normal form makes one, and what it leaves alone.
+//! Which programs get the same normal form, and which ones stay as they are.
 
 use crate::certificate::cut::statements;
 use crate::text;
@@ -13,7 +13,7 @@ fn protocol(program: &str) -> Protocol {
     text::load(text.as_bytes()).unwrap_or_else(|found| panic!("{}", found[0].message))
 }
 
-/// Programs that are another one in normal form.
+/// Pairs of programs: the normal form of the first one is the second one.
 #[test]
 fn spellings_are_one_program() {
     for (program, other) in [
@@ -215,7 +215,7 @@ fn parameters_of_one_value_are_numbers() {
     assert!(shown.contains("Mul"), "{shown}");
 }
 
-/// Elements that are numbered by hand get two indices, where each number is one pair.
+/// Elements that are numbered by hand get two indices, if each number is that of one pair.
 #[test]
 fn a_number_of_an_element_is_a_pair() {
     let load = |extents: &str, program: &str| {
@@ -249,7 +249,7 @@ fn a_number_of_an_element_is_a_pair() {
         );
     }
     for program in [
-        // Another number than those of a rank, in one place.
+        // One place has another number than those of a rank.
         "for i in 0..S { arrive b[g * S + i] } arrive b[0]",
         "for i in 0..N { arrive b[g * S + i] }",
         "for i in 1..S { arrive b[g * S + i] }",

@@ -1,18 +1,20 @@
 //! Loops in which only every `m`th iteration does something, for example because members take turns.
 //!
-//! Let `r` be in `0..m`. The numbers `i` in `0..b` with `i % m == r` are `m * k + r` for `k` in `0..(b - r + m - 1) / m`,
-//! in the same order. The other iterations do nothing. Where `b` is not above `r` there is none: the bound is then at
-//! most `(m - 1) / m = 0`.
+//! Let `r` be in `0..m`. The numbers `i` in `0..b` with `i % m == r` are `m * k + r` for `k` in
+//! `0..(b - r + m - 1) / m`, in the same order. The other iterations do nothing. If `b` is at most
+//! `r`, there is no such number: the bound is then at most `(m - 1) / m = 0`.
 //!
-//! Beside the branch, variables may step in every iteration, as the pipeline state of a ring does that members share:
+//! Beside the branch, variables may step in every iteration. For example, the pipeline state of a
+//! ring that members share does:
 //!
 //! ```text
 //! for i in 0..b { if i % m == r { B } x = x + e }
 //! ```
 //!
-//! Let `B` change neither `x` nor what `e` looks at, and never leave the loop. Then `x` is `x0 + e * i` in iteration `i`, where
-//! `x0` is its value in front of the loop, and `x0 + e * max(b, 0)` after the loop. A step in front of the branch has been done
-//! once more when `B` begins. So the loop is the same as
+//! Let `B` change neither `x` nor what `e` looks at, and never leave the loop. Then `x` is
+//! `x0 + e * i` in iteration `i`, where `x0` is its value in front of the loop. After the loop, `x`
+//! is `x0 + e * max(b, 0)`. If the step stands in front of the branch, it has been done once more
+//! when `B` begins. So the loop is the same as
 //!
 //! ```text
 //! x0 = x
@@ -190,7 +192,7 @@ fn steps<'s>(
     if steps.is_empty() {
         return Some(steps);
     }
-    // Each variable is changed by its step alone, and what a step or the loop looks at by nobody.
+    // Each variable is changed by its step alone. Nobody changes what a step or the loop looks at.
     let changed = leave::changed(this.body);
     let once = |var: VarId| changed.iter().filter(|other| **other == var).count() == 1;
     let sound =

@@ -4,23 +4,29 @@
 //! role cta[t in 0..T][s in 0..S] { wait x[t] == s  B  x[t] = (s + 1) % S }
 //! ```
 //!
-//! Here `x[t]` counts 0, 1, ... up to `S - 1`, and then 0 for another launch. That gets stuck only if `x[t] += 1` does in place of it.
+//! Here `x[t]` counts 0, 1, ... up to `S - 1`, and then it is 0 for another launch. That gets stuck
+//! only if it does with `x[t] += 1` in place of the assignment.
 //!
-//! *In general.* Let a semaphore begin at 0, and let one role use it, by a wait for its index `s` that runs from 0 to below `S`, and after
-//! it in the same block by a statement that executes at most one of these: `x[e] = (s + 1) % S`, `x[e] = s + 1`, `x[e] += 1`, and, where
-//! `s == S - 1`, `x[e] = 0`. Let the element `e` name every other index of the role and the variable of every loop around. So at most
-//! one execution of the wait at an element is for each `s`.
+//! *In general.* A semaphore begins at 0, and only one role uses it. The role waits for its index
+//! `s`, which runs from 0 to below `S`. After the wait, in the same block, a statement executes at
+//! most one of these: `x[e] = (s + 1) % S`, `x[e] = s + 1`, `x[e] += 1`, and, where `s == S - 1`,
+//! `x[e] = 0`. The element `e` names every other index of the role and the variable of every loop
+//! around. So for each `s` there is at most one execution of the wait at an element.
 //!
-//! *Why.* In the protocol with `x[e] += 1` an element has the value `v` once `v` executions have added 1. As long as it has, only the execution for
-//! `s = v` passes its wait, and no other one until it has added. So it adds where the value is `s`, and the value is `s + 1` after
-//! it, as in the protocol with the assignment. They differ only after the execution for `s = S - 1`. By then all `S` of them have added at this
-//! element, so nobody waits there any more. Hence both have the same runs.
+//! *Why.* Take the protocol with `x[e] += 1`. An element has the value `v` once `v` executions have
+//! added 1. As long as it has this value, only the execution for `s = v` passes its wait, and no
+//! other one passes until this one has added. So an execution adds where the value is `s`, and the
+//! value is `s + 1` after it, as in the protocol with the assignment. The two protocols differ only
+//! after the execution for `s = S - 1`. By then all `S` executions have added at this element, so
+//! nobody waits there any more. Hence both have the same runs.
 //!
-//! *Memory.* An addition goes on with what was released before it, and an assignment does not. Here each wait acquires and each
-//! assignment releases, for the GPU at least. So whoever gives a turn has seen what all turns before have released, and passes it on
-//! in either case. With other orders or scopes nothing is changed.
+//! *Memory.* An addition passes on what was released before it (it continues the release sequence),
+//! and an assignment does not. Here each wait acquires and each assignment releases, for the GPU at
+//! least. So whoever gives a turn has seen what all turns before have released, and passes it on in
+//! either case. With other orders or scopes nothing is changed.
 //!
-//! Where a state is claimed something of, the value of the semaphore may matter, so nothing is changed there.
+//! If something is claimed of a state, the value of the semaphore may matter. So nothing is changed
+//! there.
 
 use std::collections::HashSet;
 
@@ -95,7 +101,8 @@ struct Turns<'p> {
 }
 
 impl Turns<'_> {
-    /// A block that has all the uses, with an addition; `None` if they are others. `loops`: the variables of the loops around.
+    /// A block with all the uses, in which an addition gives the turn. `None` if the uses are
+    /// others. `loops`: the variables of the loops around.
     fn block(&self, body: &[Stmt], loops: &mut Vec<VarId>) -> Option<Vec<Stmt>> {
         let using = |stmt: &&Stmt| uses(std::slice::from_ref(stmt), self.object) > 0;
         let places: Vec<usize> = (0..body.len()).filter(|at| using(&&body[*at])).collect();
@@ -211,7 +218,8 @@ impl Turns<'_> {
     }
 }
 
-/// Whether a statement orders memory in this way for the GPU at least. What is not written does.
+/// Whether a statement orders memory in this way, for the GPU at least. It does if order and scope
+/// are not written.
 fn orders(stmt: &Stmt, how: fn(MemoryOrder) -> bool) -> bool {
     let Qualifiers { order, scope } = stmt.memory;
     order.is_none_or(how) && !matches!(scope, Some(Scope::Cta | Scope::Cluster))

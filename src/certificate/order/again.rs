@@ -5,18 +5,24 @@
 //! for i in 0..N { sync bar 96 }                     // another one
 //! ```
 //!
-//! Every registration counts a warp's threads, whoever makes it. So a class may have *shadows* at a named barrier, as at an
-//! mbarrier to which it delivers bytes (`bytes.rs`): the certificate says which of the class's registrations are those of which
-//! shadow ([`Again`]). A shadow has the same members, with the same waits and ranks. Only the registrations at this lane are its own.
-//! Above, the class of the first warp makes the `sync`, and its shadow the `arrive`.
+//! Every registration counts a warp's threads, whoever makes it. So a class may have *shadows* at a
+//! named barrier, as it has one at an mbarrier to which it delivers bytes (`bytes.rs`). The
+//! certificate says which of the class's registrations belong to which shadow ([`Again`]). A shadow
+//! has the same members, with the same waits and ranks. Only the registrations at this lane are its
+//! own. In the example, the class of the first warp makes the `sync`, and its shadow makes the
+//! `arrive`.
 //!
-//! The rule does not change. Each registration is of one class or shadow (no entry is listed twice, and each is moved once). A class
-//! and each of its shadows number their registrations from 0, and count (2) adds the members of each. In turn (6) is shown for every
-//! registration, by its own number; so no class or shadow has two in a generation, and a member has as many as its class and
-//! shadows together. A wait is for the generation that the registration before it has joined, by the number that this one has. A member
-//! that is missing at a generation as one of a shadow is stuck in front of that registration, as for any other arrival (8).
+//! The rule does not change. Each registration belongs to one class or shadow: no entry is listed
+//! twice, and each is moved once. A class and each of its shadows number their registrations from
+//! 0, and *count* (2) adds the members of each. *In turn* (6) is shown for every registration, by
+//! its own number. So no class or shadow has two in a generation, and a member has as many as its
+//! class and its shadows together. A wait is for the generation that the registration before it has
+//! joined. This registration has the generation's number. Suppose that a generation lacks the
+//! registration of a member as one of a shadow. Then the member is stuck in front of this
+//! registration, as for any other arrival (8).
 //!
-//! Which registrations are whose does not matter to that: any way to share them out is as sound.
+//! None of this depends on which registrations belong to whom. Any way to share them out is as
+//! sound.
 
 use super::artefact::Again;
 use super::lanes::Lane;
@@ -65,8 +71,9 @@ pub(super) fn share_out(
     Ok(())
 }
 
-/// The class or shadow whose registration a wait at a named barrier is for: one half of a `sync` of this class. `member` gives the
-/// class of which the members of a shadow are.
+/// The class or shadow that makes the registration which a wait at a named barrier is for. The
+/// registration and the wait are the two halves of one `sync` of this class. `member` gives the
+/// class to which the members of a class or shadow belong.
 ///
 /// # Errors
 ///

@@ -5,27 +5,33 @@
 //! sync bar[0] 256                                     sync bar[1] 256  sync bar[0] 256    // four others
 //! ```
 //!
-//! Registrations for 128 threads are never pending together with those for 256, so each count may as well have a barrier of its
-//! own. That is what the rule takes an element for that the certificate names ([`super::artefact::Element`]): its registrations make one lane for each
-//! count, which is a number, and each of them is one half of a `sync`.
+//! Registrations for 128 threads are never pending together with those for 256. So each count may
+//! as well have a barrier of its own. The certificate names the elements that the rule takes so
+//! ([`super::artefact::Element`]). The registrations at such an element make one lane for each
+//! count. The count is a number, and each registration is one half of a `sync`.
 //!
-//! The rule proves this protocol, in which the counts are apart. Of two lanes of an element, let everybody who registers
-//! at the *lesser* one register at the *greater* one as well. Then it is to be shown, for each registration at the lesser one, by a member `x` that has made `a`
-//! registrations at the greater one, that
+//! The rule proves this protocol, in which the counts are apart. Take two lanes of an element such
+//! that everybody who registers at one of them, the *lesser*, registers at the other one, the
+//! *greater*, as well. For each registration at the lesser lane, by a member `x` that has made `a`
+//! registrations at the greater lane, it has to be shown that
 //!
-//! 1. `x` has waited at the greater one as often as it has registered there;
-//! 2. whoever makes registration `a` at the greater one, of every class that registers there, knows that a member of the
-//!    class of `x` has passed its wait for the generation of this registration, so that it is complete
-//!    ([`super::artefact::About::Apart`]).
+//! 1. `x` has waited at the greater lane as often as it has registered there;
+//! 2. whoever makes registration `a` at the greater lane, of every class that registers there,
+//!    knows that a member of the class of `x` has passed its wait for the generation of this
+//!    registration of `x`, so that this generation is complete ([`super::artefact::About::Apart`]).
 //!
-//! *Why this is sound.* Take a run, and the first step that makes a registration at an element where one of another count is
-//! pending. Up to there the run is one of the protocol with the counts apart, so its states are tidy. Let `x` be the member that is
-//! pending at the lesser lane or registers there now, and `y` the one at the greater lane, with number `v` there. Generations below `a` are complete
-//! there: `x` has awaited them, by 1. Generation `a` is not, since it lacks the registration of `x`: `x` does not go on
-//! before its wait has passed. If `y` is pending there, `v` is the number of a generation that is not complete, and if it
-//! registers now, `v` is so by *in turn*. So `v = a` in either case, as `y` makes no registration for a generation beyond that. But then the generation of the registration of `x` at the
-//! lesser lane is complete by 2. So `x` has made it, and it is not pending: a contradiction. So no registrations of different counts are
-//! ever pending together, and each run is one of the protocol with the counts apart.
+//! *Why this is sound.* Take a run, and the first step that makes a registration at an element
+//! where one of another count is pending. Up to there the run is one of the protocol with the
+//! counts apart, so its states are tidy. One of the two members is pending, and the other one
+//! registers now. Let `x` be the one at the lesser lane, and `y` the one at the greater lane, with
+//! number `v` there. At the greater lane, generations below `a` are complete: `x` has awaited them,
+//! by 1. Generation `a` is not, since it lacks the registration of `x`: `x` does not go on before
+//! its wait has passed. If `y` is pending, generation `v` is not complete. If `y` registers now,
+//! generation `v` is not complete by *in turn*. So `v = a` in either case, since `y` makes no
+//! registration for a generation beyond that. But then, by 2, the generation of the registration of
+//! `x` at the lesser lane is complete. So `x` has made this registration, and it is not pending: a
+//! contradiction. So registrations of different counts are never pending together, and each run is
+//! one of the protocol with the counts apart.
 
 use super::artefact::About;
 use super::cases::fits;
@@ -74,7 +80,7 @@ impl Rule<'_> {
         Ok(&self.site(*class, *site).index)
     }
 
-    /// What needs a chain where counts are apart.
+    /// What needs a chain because counts are apart.
     pub(super) fn ordered_apart(&self) -> Result<Vec<About>, Unsupported> {
         let mut all = Vec::new();
         for (lesser, greater) in self.pairs_apart()? {
@@ -86,7 +92,7 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// Who registers at the lesser lane has waited at the greater one.
+    /// Whoever registers at the lesser lane has waited at the greater one.
     pub fn apart(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (lesser, greater) in self.pairs_apart()? {

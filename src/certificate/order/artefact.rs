@@ -25,7 +25,7 @@ pub struct Order {
     /// Per obligation, by name, the multipliers that show it.
     #[serde(with = "serde_with::rust::maps_duplicate_key_is_error")]
     pub proofs: BTreeMap<String, Proof>,
-    /// Waits that count where a condition around them fails, too: class and operation.
+    /// Waits that count also where a condition around them fails: class and operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unguarded: Vec<(usize, usize)>,
     /// Waits at the ends of programs that need no rank.
@@ -101,8 +101,8 @@ pub struct Again {
     pub shadow: usize,
 }
 
-/// A wait after which its member only waits. The number of the arrival that it is for is what its
-/// index is a remainder of, less `rounds * size`.
+/// A wait after which its member only waits. Its index is a remainder. The number of the arrival
+/// that it is for is the dividend of this remainder, less `rounds * size`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
@@ -123,9 +123,11 @@ pub struct Lag {
     pub class: usize,
     /// The lane, by position.
     pub lane: usize,
-    /// How many rounds: 0 for who waits for what is being filled, 1 for who waits for a place.
+    /// How many rounds: 0 for a member that waits for what is being filled, 1 for one that waits
+    /// for a place.
     pub rounds: i64,
-    /// How many arrivals more, as for who waits in each round for what was begun in the round before.
+    /// How many arrivals more. For example, a member may wait in each round for what was begun in
+    /// the round before.
     #[serde(default, skip_serializing_if = "is_none")]
     pub arrivals: i64,
 }
@@ -180,8 +182,8 @@ impl Behind {
 pub struct Chain {
     /// What it shows.
     pub about: About,
-    /// The members passed through: the last wait of the one before at this lane is for arrivals of
-    /// this class.
+    /// The members passed through. The last wait of the member before, at the link's lane, is for
+    /// arrivals of the link's class.
     pub links: Vec<Link>,
     /// Whether it shows that an arrival has been made where nothing can be in flight: see `teams.rs`.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -218,8 +220,8 @@ pub enum About {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// At which lane the member before has waited, by position; for the first link of a chain about
-    /// lapping, the lane of the wait itself, whose next generation needs the class's arrival.
+    /// At which lane the member before has waited, by position. In the first link of a chain about
+    /// lapping, it is the lane of the wait itself: its next generation needs the class's arrival.
     pub lane: usize,
     /// For whose arrival, by position.
     pub class: usize,

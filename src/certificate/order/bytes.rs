@@ -1,19 +1,23 @@
 //! Bytes that mbarriers expect.
 //!
-//! Where a lane's bytes are delivered by whoever expects them, with the same arrival, nothing is left of each
-//! such arrival. Otherwise, as with a multicast copy, a class may *bring* bytes to a lane without arriving there. What
-//! one of its members delivers without waiting in between is numbered, ordered and ranked like an arrival
-//! ([`super::lanes`]), so that all of it lands in the generation that it is meant for. It only does not count as one.
-//! Then every member expects or delivers the same each time, equally often, and the sum over all members is 0.
+//! If whoever expects the bytes of a lane also delivers them, with the same arrival, nothing is
+//! left of each such arrival. Otherwise, as with a multicast copy, a class may *bring* bytes to a
+//! lane without arriving there. What one of its members delivers without waiting in between is
+//! numbered, ordered and ranked like an arrival ([`super::lanes`]). So all of it lands in the
+//! generation that it is meant for. But it does not count as an arrival. In this case every member
+//! expects or delivers the same each time, all do so equally often, and the sum over all members is
+//! 0.
 //!
-//! A class that arrives at a lane may bring bytes to it apart from its arrivals, as where a barrier stands between:
+//! A class that arrives at a lane may also bring bytes to it apart from its arrivals. For example,
+//! a barrier may stand between:
 //!
 //! ```text
 //! expect full 4096; arrive full; sync bar; deliver full 4096
 //! ```
 //!
-//! These deliveries are numbered by themselves, as if another class brought them: the *shadow* of the class. It has the same
-//! members, with the same waits and ranks; only at such lanes its arrivals are the deliveries.
+//! These deliveries are numbered by themselves, as if another class brought them: the *shadow* of
+//! the class. It has the same members, with the same waits and ranks. Only at such lanes, its
+//! arrivals are the deliveries.
 
 use super::cases::Env;
 use super::cases::fits;
@@ -41,7 +45,7 @@ impl Rule<'_> {
                 let (Kind::Expect { bytes } | Kind::Deliver { bytes }) = &site.kind else {
                     continue;
                 };
-                // Nothing waits for a delivery of no bytes, so that it may land at any later time.
+                // Nothing waits for a delivery of no bytes. So it might land at any later time.
                 let least = i128::from(matches!(site.kind, Kind::Deliver { .. }));
                 let what = format!("{} is of a number of bytes", self.words(class, at));
                 for place in self.scene.at(this, at)? {
@@ -125,8 +129,8 @@ impl Rule<'_> {
         Ok(())
     }
 
-    /// As many bytes are brought for a generation as are expected: the same by every member of a class each
-    /// time, and nothing is left of the sum over all.
+    /// As many bytes are brought for a generation as are expected. Every member of a class expects
+    /// or brings the same each time, and nothing is left of the sum over all.
     fn balance(&self, nth: usize, lane: &Lane, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
         let object = &self.protocol.objects[lane.object];
         let name = format!("balance_l{nth}");
@@ -160,7 +164,8 @@ impl Rule<'_> {
         self.totals(nth, lane, all)
     }
 
-    /// Whoever expects or brings bytes does so equally often over the whole run, so that none are left in the end.
+    /// Whoever expects or brings bytes does so equally often over the whole run. So none are left
+    /// in the end.
     fn totals(&self, nth: usize, lane: &Lane, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
         let object = &self.protocol.objects[lane.object];
         let name = format!("totals_l{nth}");
@@ -170,7 +175,7 @@ impl Rule<'_> {
         );
         let total =
             |class: usize| scene::before(self.class(class), Place::End, lane.filled_of(class));
-        // Of all pairs, since any class between two may have no members.
+        // All pairs are compared, since any class between two may have no members.
         let arriving = lane.arriving();
         let rest = |nth| arriving.iter().skip(exact::next(nth));
         let pairs = arriving.iter().enumerate();

@@ -87,7 +87,7 @@ fn binary(
         for (more, b) in &right {
             let facts = [facts.clone(), more.clone()].concat();
             let difference = fits(a.plus(-1, b))?;
-            // Where both are equal it is what says more: not the number.
+            // If both are equal, the value is the one that says more: not the number.
             let (ties, less_ties) = match b.value() {
                 Some(_) => (0, -1),
                 None => (-1, 0),
@@ -125,7 +125,7 @@ fn each(
     cases.into_iter().map(map).collect()
 }
 
-/// Without the cases that are none.
+/// Without the cases that cannot occur.
 fn few<T>(mut all: Cases<T>) -> Result<Cases<T>, Unsupported> {
     all.retain(|(facts, _)| possible(facts));
     match all.len() {
@@ -134,8 +134,9 @@ fn few<T>(mut all: Cases<T>) -> Result<Cases<T>, Unsupported> {
     }
 }
 
-/// Not if one of the facts, or two of them together, say that a number below 0 is at least 0: of `p + a >= 0` and `b - p >= 0`, where
-/// `a + b` is below 0. Facts are reduced before, as `3 - 8 * i >= 0` to `-i >= 0`.
+/// Whether facts may hold together. They do not if one of them, or two together, say that a number
+/// below 0 is at least 0. For example, `p + a >= 0` and `b - p >= 0` say so if `a + b` is below 0.
+/// Facts are reduced before: `3 - 8 * i >= 0` becomes `-i >= 0`.
 pub(super) fn possible(facts: &[Polynomial]) -> bool {
     let mut least: HashMap<Polynomial, i128> = HashMap::new();
     for fact in facts {
@@ -158,7 +159,7 @@ pub(super) fn possible(facts: &[Polynomial]) -> bool {
     !least.iter().any(contrary)
 }
 
-/// When a condition is true, or false: in one of these cases.
+/// The cases in which a condition is true, or false: it is so in one of these.
 ///
 /// # Errors
 ///
@@ -246,7 +247,7 @@ pub struct Bit {
 }
 
 impl Bit {
-    /// The bit an expression is, by cases; `None` if it is none by its form.
+    /// The bit that an expression is, by cases. `None` if its form shows no bit.
     pub fn of(expr: &Expr, env: &Env) -> Option<Cases<Bit>> {
         match expr {
             Expr::Int(0 | 1) => Bit::sum(expr, env),

@@ -64,8 +64,9 @@ impl Rule<'_> {
         }
     }
 
-    /// What has to hold for the links of a chain, whatever it is to show in the end. It holds of every part of a chain from its
-    /// beginning, so that a search need not go on after a link of which it does not.
+    /// What has to hold for the links of a chain, whatever it is to show in the end. It has to hold
+    /// for every beginning of the chain, too. So a search need not go on after a link for which it
+    /// does not.
     pub fn linked(
         &self,
         about: About,
@@ -337,8 +338,8 @@ impl Rule<'_> {
         Ok(walk.claims)
     }
 
-    /// Whether an operation makes that arrival in no iteration, whatever else is known. This is soon seen, and most operations at a
-    /// barrier of many make another one.
+    /// Whether an operation makes that arrival in no iteration, whatever else is known. This is
+    /// soon seen. Most operations at a barrier of many make another arrival.
     fn never(
         &self,
         lane: &Lane,

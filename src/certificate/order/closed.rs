@@ -1,8 +1,8 @@
 //! Whether two expressions are the same number, as far as that can be read off them.
 //!
-//! An index that is set to 0 when it has grown to its modulus is a remainder by it: where
-//! `x mod m + 1 = m`, `(x + 1) mod m = 0` and `(x + 1) div m = x div m + 1`, and elsewhere
-//! `(x + 1) mod m = x mod m + 1` and `(x + 1) div m = x div m`, for `m >= 1`.
+//! An index that is set to 0 when it has grown to its modulus is a remainder by it. Let `m >= 1`.
+//! Where `x mod m + 1 = m`, `(x + 1) mod m = 0` and `(x + 1) div m = x div m + 1`. Elsewhere
+//! `(x + 1) mod m = x mod m + 1` and `(x + 1) div m = x div m`.
 
 use itertools::Itertools;
 
@@ -18,7 +18,7 @@ use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 
-/// More indices than this do not wrap in one expression.
+/// In one expression, the wraps of so many indices are told apart.
 const MAX_WRAPS: usize = 4;
 
 /// What has to hold for two expressions to be equal. Divisors in them have to be positive.
@@ -157,8 +157,9 @@ fn same_bit(a: &Bit, b: &Bit) -> Result<bool, Unsupported> {
     Ok(sum.is_even())
 }
 
-/// By how much the first of two quotients, rounded down, is more, if that is so by its form; or less, which is the same for a bit.
-/// It is `q` for `(a + q * m) div m` and `a div m`, and for `(c * a + r + q * c * m) div (c * m)` and `a div m` where `r` is in `0..c`.
+/// By how much two quotients, rounded down, differ, if their form shows it. More or less is the
+/// same for a bit. The difference is `q` for `(a + q * m) div m` and `a div m`. It is also `q` for
+/// `(c * a + r + q * c * m) div (c * m)` and `a div m`, where `r` is in `0..c`.
 fn quotients_apart(
     left: &(Polynomial, Polynomial),
     right: &(Polynomial, Polynomial),
@@ -184,8 +185,9 @@ fn quotients_apart(
     Ok(None)
 }
 
-/// What an index is a remainder of by an extent, if it is one by its form: `x` for `x mod extent`, and `c * x + b` for `c * (x mod m)
-/// + b` with `c * m = extent` and `b` in `0..c`. Extents are positive.
+/// The dividend, if the form of an index shows that it is a remainder by an extent: `x` for
+/// `x mod extent`, and `c * x + b` for `c * (x mod m) + b` with `c * m = extent` and `b` in `0..c`.
+/// Extents are positive.
 pub fn dividend(index: &Expr, extent: &Expr) -> Option<Expr> {
     use BinaryOp as B;
     if let Expr::Binary(B::Mod, x, modulus) = index
@@ -219,8 +221,8 @@ pub fn dividend(index: &Expr, extent: &Expr) -> Option<Expr> {
     (whole && (0..times).contains(&plus)).then(|| Expr::binary(B::Add, scale(x), Expr::Int(plus)))
 }
 
-/// The same bit with the whole part of its quotient in the sum: `(q * m + r) div m = q + r div m` for `m >= 1`, which is `q`
-/// for a number `r` in `0..m`.
+/// The same bit with the whole part of its quotient in the sum. For `m >= 1`,
+/// `(q * m + r) div m = q + r div m`. This is `q` for a number `r` in `0..m`.
 fn whole(bit: &Bit) -> Result<Bit, Unsupported> {
     let split =
         |(over, under): &(Polynomial, Polynomial)| Some((over.split(under)?, under.clone()));
@@ -241,7 +243,8 @@ fn whole(bit: &Bit) -> Result<Bit, Unsupported> {
 /// How many rounds apart an index and the number it stands for may be.
 const MAX_ROUNDS: i128 = 4;
 
-/// How many times the size of a lane a number is, if it is so by its form: an integer, whatever the unknowns are.
+/// How many times the size of a lane a number is, if its form shows that: an integer, whatever the
+/// unknowns are.
 pub fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<Polynomial>, Unsupported> {
     if let Some((rounds, rest)) = apart.split(size)
         && rest == Polynomial::default()
@@ -257,8 +260,9 @@ pub fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<Polynomial
     Ok(None)
 }
 
-/// A multiple of the size of a lane, and what is left: where that is 0, a number is so many times the size.
-/// By its form it may be any number, as `K * i - i` where `K` is 1.
+/// A multiple of the size of a lane, and the rest. Where the rest is 0, the number is so many times
+/// the size. The form of the rest need not show that it is 0: for example, it may be `K * i - i`
+/// where `K` is 1.
 pub fn left(apart: &Polynomial, size: &Polynomial) -> Result<(i128, Polynomial), Unsupported> {
     let number = apart.number_in();
     let rounds = match size.value() {
@@ -270,8 +274,8 @@ pub fn left(apart: &Polynomial, size: &Polynomial) -> Result<(i128, Polynomial),
     Ok((rounds, fits(apart.plus(-1, &back))?))
 }
 
-/// That bits are the same in every case. Where they are not by their form, what they are remainders of has to be the same
-/// number; or the case is none.
+/// That bits are the same in every case. If their form does not show it, what they are remainders
+/// of has to be the same number, or the case must not occur.
 fn same_bits(
     scene: &Scene,
     left: &Cases<Bit>,
@@ -293,7 +297,8 @@ fn same_bits(
     Ok(all)
 }
 
-/// A number such that two bits are the same where it is 0: `x div m` and `y div m` are `c` apart where `x - y = c * m`.
+/// A number such that two bits are the same where it is 0. For example, `x div m` and `y div m` are
+/// `c` apart where `x - y = c * m`.
 fn same_if_0(a: &Bit, b: &Bit) -> Result<Option<Polynomial>, Unsupported> {
     let sums = fits(a.sum.plus(-1, &b.sum))?;
     Ok(match (&a.quotient, &b.quotient) {

@@ -1,12 +1,16 @@
-//! Conditions on parameters that are no comparisons of polynomials, as `K == (n - 1) % K + 1` around what ends a tile.
+//! Conditions on parameters that are no comparisons of polynomials. For example,
+//! `K == (n - 1) % K + 1` may stand around what ends a tile.
 //!
-//! The rule counts operations by cases of the conditions around them, and a case is told by polynomials. So a parameter `b` in
-//! `0..=1` takes the place of such a comparison: `b >= 1` says that it holds, everywhere where it stands in the condition of an `if`.
+//! The rule counts operations by cases of the conditions around them, and polynomials tell the
+//! cases apart. So a parameter `b` in `0..=1` takes the place of such a comparison: `b >= 1` says
+//! that it holds. It does so everywhere where the comparison stands in the condition of an `if`.
 //!
-//! *Why this is sound.* Take any values of the parameters, and let `b` be 1 if the comparison holds and 0 otherwise. It is about
-//! parameters alone, so it is the same wherever it stands. Each run of the protocol is one of the protocol with this `b`, and what is
-//! shown of all values of `b` is shown of this one. Whether the comparison has a value, as no divisor is 0, is still to be
-//! shown of the protocol as it was, wherever it is evaluated ([`super::claims`]). What the comparison says is lost: the rule then shows more than it has to.
+//! *Why this is sound.* Take any values of the parameters, and let `b` be 1 if the comparison holds
+//! and 0 otherwise. The comparison is about parameters alone, so it is the same wherever it stands.
+//! Each run of the protocol is one of the protocol with this `b`. What is shown of all values of
+//! `b` is shown of this one. A comparison may have no value, if a divisor is 0. That this does not
+//! happen is still shown of the protocol as it was, wherever the comparison is evaluated
+//! ([`super::claims`]). What the comparison says is lost. So the rule shows more than it has to.
 
 use super::cases;
 use super::cases::Env;

@@ -42,7 +42,8 @@ impl Rule<'_> {
                 continue;
             }
             let each = self.counted_each(lane, class)?;
-            // Also of a class that does not come to its arrivals: what others count must not be more than is expected.
+            // This also covers a class that does not come to its arrivals: what others count must
+            // not be more than is expected.
             for scene in self.scene.inhabited(self.class(class))? {
                 for (scene, each) in scene.value(&each, &Env::new())? {
                     push(&mut all, &name, what.clone(), &scene, fits(each.less(1))?);
@@ -64,7 +65,7 @@ impl Rule<'_> {
         }
         match &object.kind {
             ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
-                // Where nobody arrives no generation completes: see `Rule::waits`.
+                // If nobody arrives, no generation completes: see `Rule::waits`.
                 if lane.arrivals.is_empty() {
                     return Ok(all);
                 }
@@ -95,9 +96,10 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// How much each arrival of a class at a lane counts: the same each time. At an mbarrier a warp may count as its 32 lanes
-    /// at once, `arrive b 32`. In a generation there is one arrival of each member (in turn), so the pending count is 0 when
-    /// everybody has arrived and not before, and no arrival counts more than is pending.
+    /// How much each arrival of a class at a lane counts: the same each time. At an mbarrier a warp
+    /// may count as its 32 lanes at once, `arrive b 32`. In a generation there is one arrival of
+    /// each member (in turn). So the pending count is 0 when everybody has arrived and not before,
+    /// and no arrival counts more than is pending.
     fn counted_each(&self, lane: &Lane, class: usize) -> Result<Expr, Unsupported> {
         let mut each: Option<&Expr> = None;
         for site in lane.arrivals_of(class) {

@@ -1,14 +1,16 @@
-//! Waits that end a program, as a producer's that drains its ring before it leaves.
+//! Waits that end a program. For example, a producer drains its ring before it leaves.
 //!
-//! Let a member only wait from some operation on. Leave these waits out, of all members: no other
-//! member notices, since a wait changes nothing, so a run of the protocol is a run of what is left. Let that be free of
-//! deadlock by the rule. Where nobody can go on, everybody has come to the waits that were left out, and all
-//! that was in flight has landed. So everybody has made all arrivals. Let a wait be for arrival `j`, with
-//! `total - size <= j < total` for the total of everybody who arrives at its lane, and let it be for no unfilled arrival. Then each has made exactly `j
-//! div size + 1` arrivals at its element, and as many generations are complete, no more and no less: the wait
-//! has the parity of that one, so it passes.
+//! Suppose that a member only waits from some operation on. Leave these waits out, for all members.
+//! No other member notices, since a wait changes nothing. So a run of the protocol is a run of what
+//! is left. Let that be free of deadlock by the rule. Where nobody can go on, everybody has come to
+//! the waits that were left out, and all that was in flight has landed. So everybody has made all
+//! arrivals. Let a wait be for arrival `j`, with `total - size <= j < total` for the total of
+//! everybody who arrives at its lane. Let it be for no unfilled arrival. Then each has made exactly
+//! `j div size + 1` arrivals at its element, and exactly as many generations are complete. The wait
+//! has the parity of the last one, so it passes.
 //!
-//! When it passes in other runs is not said, so that `early_pass` and `lapped_wait` are not proved.
+//! Nothing is said of when it passes in other runs. So `early_pass` and `lapped_wait` are not
+//! proved.
 
 use std::collections::BTreeSet;
 
@@ -137,8 +139,8 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// The number of the arrival that the index of such a wait stands for, by cases. Where there is one
-    /// element only it is the last.
+    /// The number of the arrival that the index of such a wait stands for, by cases. If there is
+    /// only one element, it is the last arrival.
     fn numbered<'c>(
         &self,
         lane: usize,

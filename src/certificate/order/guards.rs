@@ -1,10 +1,11 @@
-//! Waits that are skipped because there is nothing to wait for, as `if n >= S { wait empty[n % S] ... }`.
+//! Waits that are skipped because there is nothing to wait for.
 //!
-//! `if n >= S { wait empty[n % S] (n / S + 1) % 2 }` skips the waits for arrivals below 0, which pass at
-//! once. How often it has been done has no closed form in nested loops, but how often its member has
-//! come to it has. So such a wait may be numbered as if its condition always held: where the
-//! condition fails the number of the arrival has to be below 0. No point of the rule says anything about
-//! an arrival below 0, and a wait that is left out blocks nobody, so numbers are all that changes.
+//! For example, `if n >= S { wait empty[n % S] (n / S + 1) % 2 }` skips the waits for arrivals
+//! below 0. They would pass at once. In nested loops, there is no closed form for how often the
+//! wait has been done, but there is one for how often its member has come to it. So such a wait may
+//! be numbered as if its condition always held. Where the condition fails, the number of the
+//! arrival has to be below 0. No point of the rule says anything about an arrival below 0, and a
+//! wait that is left out blocks nobody. So only numbers change.
 
 use std::collections::BTreeMap;
 
@@ -128,7 +129,7 @@ fn opened(
 }
 
 impl Rule<'_> {
-    /// What a wait would be for where its condition fails is below 0.
+    /// Where its condition fails, a wait would be for an arrival below 0.
     pub fn skipped(
         &self,
         lane: usize,
@@ -145,7 +146,7 @@ impl Rule<'_> {
             );
             for guard in self.guards.get(&(class, site)).into_iter().flatten() {
                 for at in self.scene.at(&self.classes[class], site)? {
-                    // What is not understood is not known.
+                    // A condition that is not understood says nothing.
                     let ways = cases::holds(guard, &at.env, false);
                     for facts in ways.unwrap_or(vec![Facts::new()]) {
                         let mut there = at.clone();

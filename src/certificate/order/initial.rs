@@ -1,20 +1,23 @@
-//! Explicit initialisation: every use of an mbarrier comes after it, and there is one.
+//! Explicit initialisation: every mbarrier is initialised once, and every use comes after it.
 //!
 //! An mbarrier with `init: explicit` is read as one that is there from the beginning, if
 //!
-//! 1. *(once)* of each of its elements there is one operation that initialises it, in no loop, of a class with at most one
-//!    member; all elements of a lane are initialised by the same class;
-//! 2. *(before)* a member that comes to a use of an element knows that all elements of its lane have been initialised
-//!    ([`super::artefact::About::Initialised`]): a chain, as those of the rule, leads to the member that initialises
-//!    them, at a place after all of these operations. (Without links it is the member itself.)
+//! 1. *(once)* each of its elements has one operation that initialises it, in no loop, of a class
+//!    with at most one member; all elements of a lane are initialised by the same class;
+//! 2. *(before)* a member that comes to a use of an element knows that all elements of its lane
+//!    have been initialised ([`super::artefact::About::Initialised`]): a chain, like those of the
+//!    rule, leads to the member that initialises them, at a place after all of these operations.
+//!    (Without links it is the member itself.)
 //!
-//! *Why this is sound.* Leave out the operations that initialise, and let every mbarrier be there from the beginning. This protocol
-//! is free of deadlock by the rule, and its states are tidy. Take a run of the protocol, and the first step in it that
-//! uses an element before that is initialised. What comes before is a run of the protocol without them: an element is first
-//! used when it has been initialised, once (1), so it is found as the declaration would leave it. In its last
-//! state, which is tidy, what has been awaited is complete, so what chains show is so. By 2 the element has been initialised: a
-//! contradiction. So no run comes to such a step. To initialise blocks nobody, so a stuck state would be one of
-//! the protocol without them, too.
+//! *Why this is sound.* Leave out the operations that initialise, and let every mbarrier be there
+//! from the beginning. This protocol is free of deadlock by the rule, and its states are tidy. Take
+//! a run of the protocol as it is, and the first step in it that uses an element before that is
+//! initialised. What comes before is a run of the protocol without these operations: an element is
+//! first used when it has been initialised, once (1), so it is found as the declaration would leave
+//! it. The last state before the step is tidy: what has been awaited is complete. So what chains
+//! show is true there. By 2 the element has been initialised: a contradiction. So no run comes to
+//! such a step. To initialise blocks nobody. So a stuck state would be one of the protocol without
+//! these operations, too.
 
 use super::cases::Env;
 use super::cases::fits;
@@ -28,7 +31,8 @@ use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
 
 impl Rule<'_> {
-    /// Elements that have to be initialised are so at most once, and all of them by one member.
+    /// Elements that have to be initialised are initialised at most once, and all of them by one
+    /// member.
     pub fn initialised(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (nth, lane) in self.lanes.iter().enumerate() {

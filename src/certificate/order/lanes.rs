@@ -24,7 +24,8 @@ use crate::protocol::Protocol;
 pub struct Lane {
     /// The object, by position.
     pub object: usize,
-    /// Which count, of a named barrier whose registrations are apart by their counts: see `apart.rs`.
+    /// Which count, if the registrations of a named barrier are apart by their counts: see
+    /// `apart.rs`.
     pub count: Option<i64>,
     /// Which index moves.
     pub moving: Option<usize>,
@@ -36,8 +37,8 @@ pub struct Lane {
     pub waits: Vec<(usize, usize)>,
     /// The deliveries of bytes.
     pub deliveries: Vec<(usize, usize)>,
-    /// The classes that deliver bytes and do not arrive. What such a member delivers in the same breath is
-    /// among the arrivals, by the last of it.
+    /// The classes that deliver bytes and do not arrive. What such a member delivers without
+    /// waiting in between is listed as one arrival, by the last of these deliveries.
     pub bringing: Vec<usize>,
     /// The arrivals whose bytes nobody delivers: see `unfilled.rs`.
     pub unfilled: Vec<(usize, usize)>,
@@ -97,7 +98,7 @@ impl Lane {
         self.bringing.contains(&class)
     }
 
-    /// Whether some do.
+    /// Whether some classes do.
     pub fn mixed(&self) -> bool {
         !self.bringing.is_empty()
     }
@@ -115,8 +116,9 @@ fn of(uses: &[(usize, usize)], class: usize) -> impl Iterator<Item = usize> {
     own.map(|(_, site)| *site)
 }
 
-/// The lanes of a protocol, and the classes that have a shadow (see `bytes.rs`). The first of these is numbered as if it came
-/// after the last class. Registrations are those of classes; `again.rs` moves some to shadows.
+/// The lanes of a protocol, and the classes that have a shadow (see `bytes.rs`). Shadows are
+/// numbered in this order, after the last class. Registrations are those of classes; `again.rs`
+/// moves some to shadows.
 ///
 /// # Errors
 ///
@@ -144,15 +146,17 @@ pub fn lanes(
     Ok((lanes, shadows))
 }
 
-/// The class of which the members are, where there are so many classes: of a shadow, that of which it is the shadow.
+/// The class to which the members of a class or shadow belong, if there are so many classes. A
+/// shadow has the members of its class.
 pub fn member(class: usize, classes: usize, shadows: &[usize]) -> usize {
     let shadow = class.checked_sub(classes).and_then(|nth| shadows.get(nth));
     shadow.copied().unwrap_or(class)
 }
 
-/// Gives deliveries that are apart from their class's arrivals to shadows of the class: the first ones to its first shadow, what
-/// is delivered after a barrier to its second, and so on. Of a class that does not arrive the first ones are its own. Any other
-/// way to share them out would be as sound.
+/// Gives deliveries that are apart from their class's arrivals to shadows of the class: the first
+/// ones to its first shadow, what is delivered after a barrier to its second one, and so on. If the
+/// class does not arrive, the first ones are its own. Any other way to share them out would be as
+/// sound.
 fn shadows(lanes: &mut [Lane], classes: &[Class]) -> Vec<usize> {
     let mut shadows: Vec<usize> = Vec::new();
     for lane in lanes {
@@ -168,7 +172,7 @@ fn shadows(lanes: &mut [Lane], classes: &[Class]) -> Vec<usize> {
                 continue;
             }
             let last = at_once.last().copied().unwrap_or(*site);
-            // After an arrival or a wait by parity another turn may have begun.
+            // After an arrival or a wait by parity, another turn may have begun.
             let begins = |at: &usize| {
                 let waits = matches!(sites[*at].kind, Kind::WaitParity { .. });
                 waits || lane.arrivals.contains(&(*class, *at))
@@ -179,7 +183,7 @@ fn shadows(lanes: &mut [Lane], classes: &[Class]) -> Vec<usize> {
                 let [this, other] = [*site, *at].map(|at| &sites[at]);
                 this.path == other.path && this.index == other.index
             });
-            // Of a class that does not arrive the first are its own.
+            // If the class does not arrive, the first ones are its own.
             let number = earlier.count().checked_sub(usize::from(!arrives_at_all));
             apart.insert((*class, last));
             let Some(number) = number else { continue };
@@ -204,7 +208,7 @@ pub(super) fn shadow(shadows: &mut Vec<usize>, class: usize, number: usize) -> u
 /// What tells lanes apart: the object, the indices that are numbers, and the count of registrations that are apart.
 type Key = (usize, Vec<Option<i64>>, Option<i64>);
 
-/// The lanes, with deliveries that are among no arrivals.
+/// The lanes. Their deliveries are not among the arrivals yet.
 fn of_uses(
     protocol: &Protocol,
     classes: &[Class],

@@ -1,9 +1,11 @@
-//! What has been counted of a class before: at every pair of operations the same sums are asked for.
+//! Remembers what has been counted of a class: at every pair of operations the same sums are asked
+//! for.
 //!
-//! A sum is a function of the class, the place, the operations that are counted, and what the variables of the loops around the place
-//! stand for. All but the class stand in the key, and each class has a memory of its own. It has to be emptied where a class
-//! is changed: [`super::rule::Rule::new`] does so at its end, and nothing changes the classes of a rule later. A copy
-//! begins without any.
+//! A sum is a function of the class, the place, the operations that are counted, and what the
+//! variables of the loops around the place stand for. Each class has a memory of its own, and all
+//! but the class stand in the key. The memory has to be emptied if a class is changed.
+//! [`super::rule::Rule::new`] does so at its end, and nothing changes the classes of a rule later.
+//! A copy of a class begins with an empty memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;

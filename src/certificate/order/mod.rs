@@ -16,9 +16,9 @@
 //!    barrier is taken for as many members (`again.rs`), and who takes part may differ from generation to generation ([`seats`]);
 //!    members that take turns at arriving are taken for one ([`teams`]);
 //! 3. *(turn)* arrival `v` of a member is at element `v mod size`, so that it belongs to generation
-//!    `v div size + 1` of that element; bytes are expected by a member in the same breath as it
-//!    arrives, before, and then delivered, at least one by each delivery; or others bring them (`bytes.rs`)
-//!    ([`Rule::arrivals`](rule::Rule::arrivals));
+//!    `v div size + 1` of that element; a member expects bytes before its arrival and then delivers
+//!    them, without waiting in between, at least one by each delivery; or others bring them
+//!    (`bytes.rs`) ([`Rule::arrivals`](rule::Rule::arrivals));
 //! 4. *(wait)* a class's `n`th wait at a lane, from 0, is at element `j mod size` and has the parity
 //!    of generation `j div size + 1`, for `j = n - rounds * size - arrivals` with two numbers
 //!    ([`artefact::Lag`]); `j >= -size`; whoever arrives at the lane makes arrival `j` if `j >= 0`
@@ -146,7 +146,7 @@ pub fn proves_by(protocol: &Protocol, order: &Order, property: Property) -> bool
     proves(protocol, property) && (order.ends.is_empty() || of_arrivals) && !left_over
 }
 
-/// Whether an argument by the rule may prove a property of a protocol.
+/// Whether an argument by the rule can prove a property of a protocol.
 pub fn proves(protocol: &Protocol, property: Property) -> bool {
     let mut objects = protocol.objects.iter();
     match property {
@@ -156,7 +156,8 @@ pub fn proves(protocol: &Protocol, property: Property) -> bool {
         | Property::LappedWait
         | Property::OverArrival
         | Property::TxMismatch => true,
-        // Nothing that is initialized explicitly or runs out is covered; what remains is about data.
+        // Nothing that is initialised explicitly or runs out is covered. What remains is about
+        // data.
         Property::Uninitialized | Property::Resources => {
             let covered = |object: &Object| {
                 let kind = &object.kind;
@@ -219,7 +220,7 @@ fn claims_of_named(names: &Names, order: &Order) -> Result<Vec<Claim>, Unsupport
     let mut all = rule.declarations()?;
     all.extend(rule.programs()?);
     if names.conditions || !names.elsewhere.is_empty() {
-        // What is evaluated has to mean something also where a parameter takes its place.
+        // What is evaluated has to be defined also where a parameter takes its place.
         let unnamed = Rule::new(&names.bounds, &Order::default())?;
         all.extend(unnamed.evaluated()?);
         all.extend(unnamed.dividends(&names.elsewhere)?);

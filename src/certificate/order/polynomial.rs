@@ -61,8 +61,9 @@ impl Polynomial {
         }
     }
 
-    /// The part with unknowns, divided by what divides all of its coefficients, and the number divided by that and rounded down: the
-    /// sum of both is at least 0 wherever this is, since a part with unknowns is an integer.
+    /// The part with unknowns, divided by the greatest common divisor of its coefficients, and the
+    /// number, divided by the same and rounded down. The sum of both is at least 0 wherever this
+    /// polynomial is, since the divided part is an integer.
     pub fn reduced(&self) -> Option<(Polynomial, i128)> {
         let (mut number, mut divisor) = (0, 0);
         for (monomial, times) in self.terms() {
@@ -93,8 +94,8 @@ impl Polynomial {
         self.0.values().all(|times| times % 2 == 0)
     }
 
-    /// Whether it is 0 nowhere, as its number is no multiple of what divides all of its coefficients. All else in it
-    /// is such a multiple, whatever integers the unknowns are.
+    /// Whether it is 0 nowhere, because its number is no multiple of the common divisor of all
+    /// other coefficients. The rest of it is such a multiple, whatever integers the unknowns are.
     pub fn is_never_0(&self) -> bool {
         let (mut number, mut divisor) = (0, Some(0));
         for (monomial, times) in self.terms() {
@@ -129,7 +130,7 @@ impl Polynomial {
         Ok(sum)
     }
 
-    /// The difference with a number, which is at least 0 where this is at least the number.
+    /// The difference with a number. It is at least 0 where this is at least the number.
     ///
     /// # Errors
     ///
@@ -156,8 +157,9 @@ impl Polynomial {
         Ok(product)
     }
 
-    /// `q` and `r` with this `= q * by + r`, where `by` is one product with a positive coefficient: `q` takes what it can of every
-    /// term that the product divides, so that coefficients in `r` are at least 0 and less than that of `by` there.
+    /// `q` and `r` with this `= q * by + r`. Here `by` is one product with a positive coefficient.
+    /// From every term that the product divides, `q` takes what it can. So the coefficients of
+    /// these terms in `r` are at least 0 and less than that of `by`.
     pub fn split(&self, by: &Polynomial) -> Option<(Polynomial, Polynomial)> {
         let mut only = by.terms();
         let (Some((divisor, number @ 1..)), None) = (only.next(), only.next()) else {

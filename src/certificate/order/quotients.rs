@@ -1,8 +1,9 @@
-//! Trip counts that are quotients of parameters, as `(tiles - cta + 131) / 132` of a persistent kernel.
+//! Trip counts that are quotients of parameters, for example `(tiles - cta + 131) / 132` of a
+//! persistent kernel.
 //!
-//! The rule is about polynomials, and a quotient is none. So a parameter takes the place of the bound of a loop
-//! `for i in 0..e / d`, if `e` is a polynomial over parameters and `d` is a number above 1: one parameter for all loops with this
-//! bound.
+//! The rule is about polynomials, and a quotient is none. So a parameter takes the place of a
+//! loop's bound in `for i in 0..e / d`, if `e` is a polynomial over parameters and `d` is a number
+//! above 1. All loops with this bound have the same parameter.
 //!
 //! *Why this is sound.* Take any values of the parameters, and let the new parameter be `q = max(e, 0) / d`. It lies in its
 //! domain, `0..`, and the two assumptions about it hold, `q * d <= max(e, 0)` and `e < q * d + d`. Every loop goes through the
@@ -15,9 +16,11 @@
 //!
 //! # Elsewhere
 //!
-//! The same quotient may stand elsewhere, as in `wait full[e / d % 2] e / d / 2 % 2` after the loop. There the parameter takes its place as
-//! well. It is the quotient where `e` is not negative. That is to be shown wherever an expression with such a quotient is evaluated
-//! ([`Rule::dividends`](super::rule::Rule)), of the protocol in which only bounds have their parameters.
+//! The same quotient may also stand elsewhere, for example in `wait full[e / d % 2] e / d / 2 % 2`
+//! after the loop. The parameter takes its place there as well. The parameter is the quotient where
+//! `e` is not negative. This has to be shown wherever an expression with such a quotient is
+//! evaluated ([`Rule::dividends`](super::rule::Rule)), of the protocol in which only bounds have
+//! their parameters.
 
 use crate::certificate::cut::algebra;
 use crate::certificate::cut::domain::never_negative;
@@ -92,7 +95,8 @@ fn known(protocol: &Protocol) -> Vec<Quotient> {
     quotients
 }
 
-/// A protocol in which bounds have their parameters, with these also where the same quotients stand elsewhere, and these quotients.
+/// The protocol in which parameters stand for quotients elsewhere, too, and these quotients. In
+/// `bounds`, only bounds have their parameters.
 pub fn elsewhere(protocol: &Protocol, bounds: &Protocol) -> (Protocol, Vec<Quotient>) {
     let mut named = bounds.clone();
     let mut found = Vec::new();
@@ -148,7 +152,8 @@ fn put(expr: &mut Expr, quotient: &Quotient, id: ParamId, used: &mut bool) {
     }
 }
 
-/// Whether the quotient of these stands in an expression; of what is not looked into it may.
+/// Whether the quotient of these stands in an expression. If an expression is not looked into, it
+/// may.
 pub(super) fn stands_in(expr: &Expr, over: &Expr, under: i64) -> bool {
     let inside = |e: &Expr| stands_in(e, over, under);
     is(expr, over, under)
@@ -259,7 +264,7 @@ fn quotient(expr: &Expr) -> Option<(Expr, i64)> {
     }
 }
 
-/// Whether an expression is over parameters, without quotients of its own.
+/// Whether an expression is over parameters and has no quotients.
 fn of_parameters(expr: &Expr) -> bool {
     match expr {
         Expr::Int(_) | Expr::Param(_) => true,

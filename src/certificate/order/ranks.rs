@@ -1,4 +1,4 @@
-//! Ranks: they do not fall along a program, and are greater for a wait than for what it is for.
+//! Ranks: they do not fall along a program, and a wait has a greater one than what it is for.
 //!
 //! ```text
 //! a  for i in 0..N { b  c }  d

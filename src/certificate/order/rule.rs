@@ -62,9 +62,10 @@ pub struct Rule<'p> {
 }
 
 impl<'p> Rule<'p> {
-    /// Splits a protocol into classes and lanes, with some waits counted under any condition, and those
-    /// at the ends of programs looked at alone, with arrivals that are unfilled, and some numbered by themselves, with
-    /// seats, and with registrations apart by their counts, all as the artefact says.
+    /// Splits a protocol into classes and lanes. The artefact says which waits are counted under
+    /// any condition, which waits at the ends of programs are looked at alone, which arrivals are
+    /// unfilled, which registrations are numbered by themselves, who has which seats, and which
+    /// registrations are apart by their counts.
     ///
     /// # Errors
     ///
@@ -90,7 +91,7 @@ impl<'p> Rule<'p> {
         again::share_out(protocol, &classes, &mut lanes, &mut shadows, &order.again)?;
         let mut scene = Scene::new(protocol)?;
         if let Some(extent) = copies.extent {
-            // Without a copy there is nobody, and nothing to show.
+            // Without a copy there is nobody, and nothing has to be shown.
             scene.assume(&Expr::binary(BinaryOp::Ge, extent, Expr::Int(1)));
         }
         let mut rule = Rule {
@@ -139,11 +140,11 @@ impl<'p> Rule<'p> {
         format!("`{quote}` of {}", self.class(class).name)
     }
 
-    /// Declarations mean something, and classes have sizes.
+    /// Declarations are defined, and classes have sizes.
     pub fn declarations(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (nth, assumption) in self.protocol.assumptions.iter().enumerate() {
-            // Where those before it hold.
+            // An assumption has to be defined only where those before it hold.
             let mut earlier = self.protocol.clone();
             earlier.assumptions.truncate(nth);
             let scene = Scene::new(&earlier)?;
@@ -153,7 +154,7 @@ impl<'p> Rule<'p> {
             self.defined(&scene, condition, &Env::new(), &name, what, &mut all)?;
         }
         let none = Env::new();
-        // Declarations have to mean something even where there is no copy.
+        // Declarations have to be defined even where there is no copy.
         let anywhere = Scene::new(self.protocol)?;
         for object in &self.protocol.objects {
             let name = format!("declares_{}", object.name);
@@ -259,7 +260,8 @@ impl<'p> Rule<'p> {
     pub(super) fn dividends(&self, quotients: &[Quotient]) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (class, this) in self.classes.iter().enumerate() {
-            // Members are told apart by what they compare their index with before anything of theirs is evaluated.
+            // Before anything of theirs is evaluated, members are told apart by what they compare
+            // their index with.
             for (comparison, _) in &this.compared {
                 for (over, under) in quotients {
                     if !quotients::stands_in(comparison, over, *under) {
@@ -432,7 +434,7 @@ impl<'p> Rule<'p> {
                 None => (index, false),
             };
             for (at, extent) in at.value(extent)? {
-                // Not empty, so that a remainder is inside.
+                // The extent is not 0, so a remainder by it is in range.
                 let goal = fits(extent.less(1))?;
                 push(all, name, what.to_owned(), &at.scene, goal);
                 for (at, x) in at.value(x)? {
@@ -526,7 +528,7 @@ impl<'p> Rule<'p> {
                     }
                 }
             }
-            // Whoever arrives there at all arrives so often.
+            // Everybody who arrives there at all arrives that often.
             for by in this.arriving() {
                 let name = format!("exists_c{class}_s{site}_by{by}");
                 let what = format!("{words} is for arrivals that {} make", self.class(by).name);
@@ -535,7 +537,7 @@ impl<'p> Rule<'p> {
                 if ends {
                     continue;
                 }
-                // Before its first number it has no seat.
+                // Before its first number, a class has no seat.
                 let total = Expr::binary(BinaryOp::Add, total, Expr::Int(first));
                 for at in self.scene.at(&self.classes[class], site)? {
                     for (mut at, number) in self.awaited(this, &at, class, lag)? {

@@ -83,7 +83,7 @@ impl Scene {
         }
     }
 
-    /// Assumes that two are equal.
+    /// Assumes that two polynomials are equal.
     pub fn know_equal(&mut self, a: &Polynomial, b: &Polynomial) -> Result<(), Unsupported> {
         self.know(fits(a.plus(-1, b))?);
         self.know(fits(b.plus(-1, a))?);
@@ -105,7 +105,8 @@ impl Scene {
         scene
     }
 
-    /// Not if two facts together say that a number below 0 is at least 0. Then there is nothing to be shown here.
+    /// Whether the facts may hold together. They do not if two of them say that a number below 0 is
+    /// at least 0. Then nothing has to be shown here.
     pub(super) fn possible(&self) -> bool {
         cases::possible(&self.facts)
     }
@@ -124,7 +125,7 @@ impl Scene {
             let same = facts.is_empty();
             (self.with(facts), x, same)
         });
-        // A case that contradicts what is known is none.
+        // A case that contradicts what is known does not occur.
         let all = all.filter(|(scene, _, same)| *same || scene.possible());
         all.map(|(scene, x, _)| (scene, x)).collect()
     }
@@ -170,7 +171,7 @@ impl Scene {
         for condition in &path.conditions {
             let mut inner = Vec::new();
             for (scene, env) in all {
-                // What is not understood is not known.
+                // A condition that is not understood says nothing.
                 let ways = cases::holds(condition, &env, true).unwrap_or(vec![Facts::new()]);
                 for facts in ways {
                     let scene = scene.with(facts);

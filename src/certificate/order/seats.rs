@@ -5,14 +5,17 @@
 //! for i in 0..N { ..  arrive bar 64 }                   // another one
 //! ```
 //!
-//! The first generation has two registrations of the first warp: the one in front of its loop stands for the other warp, which
-//! registers for the second generation first. Such a protocol may also change the count: eight warps meet with 256 threads, and next
-//! these and one more with 288.
+//! The other warp registers for the second generation first. So the first generation has two
+//! registrations of the first warp: the one in front of its loop stands for the other warp. Such a
+//! protocol may also change the count: eight warps meet with 256 threads, and next these and one
+//! more with 288.
 //!
-//! So a class or shadow (`again.rs`) has a *seat* at a lane ([`Seat`]). Its registrations are numbered from the seat's first number on.
-//! It takes part in the generations of all numbers from this one on or, where the seat ends, up to its last registration. Above, the
-//! warp's first registration is a shadow with a seat for number 0 alone, and the other warp's seat begins with number 1. Without
-//! a seat in the certificate it begins with 0 and does not end, as at mbarriers.
+//! So a class or shadow (`again.rs`) has a *seat* at a lane ([`Seat`]). Its registrations are
+//! numbered from the seat's first number on. It takes part in the generations of all numbers from
+//! this one on. If the seat ends, it takes part only up to its last registration. In the example,
+//! the first warp's first registration is a shadow with a seat for number 0 alone, and the other
+//! warp's seat begins with number 1. Without a seat in the certificate, it begins with 0 and does
+//! not end, as at mbarriers.
 //!
 //! The rule reads as before with "whoever has a seat at number `v`" for "whoever arrives at the lane":
 //!
@@ -21,16 +24,19 @@
 //! - wait (4): whoever has a seat at `j` makes registration `j`. Where the seat ends, it does so by definition;
 //! - a link of a chain is to a class that has a seat at the number.
 //!
-//! Tidy is: at an element with `c` generations complete, everybody has made all registrations there that are for these, and
-//! none for a generation beyond the next one.
+//! A state is tidy if, at each element with `c` generations complete, everybody has made all
+//! registrations there that are for these, and none for a generation beyond the next one.
 //!
-//! It stays so. Let a member make registration `v`, for generation `g` of its element. By 6 generation `g - 1` is complete. All
-//! registrations that have been made since then are for `g`, and different ones. By 2 each gives the same count, which depends on `v`
-//! alone: as many as have a seat at `v`. So `g` is complete when all of these have registered, and not before. The member is one of
-//! them, and makes registration `v` once; so `g` is not complete before it. In a stuck state a generation that is
-//! awaited lacks a registration of somebody with a seat there, who would make it (4); the rest is as before.
+//! It stays so. Let a member make registration `v`, for generation `g` of its element. By 6
+//! generation `g - 1` is complete. All registrations that have been made since then are for `g`,
+//! and different ones. By 2 each gives the same count, which depends on `v` alone: as many as have
+//! a seat at `v`. So `g` is complete when all of these have registered, and not before. The member
+//! is one of them, and makes registration `v` once. So `g` is not complete before it. In a stuck
+//! state, a generation that is awaited lacks a registration of somebody with a seat there, who
+//! would make it (4). The rest is as before.
 //!
-//! A generation for which nobody waits may lack registrations for ever, as the last one above. By 6 nobody registers for the one after it.
+//! A generation for which nobody waits may lack registrations for ever, for example the last one
+//! above. By 6 nobody registers for the one after it.
 
 use super::artefact::Seat;
 use super::cases::Env;
@@ -46,11 +52,11 @@ use crate::certificate::program::Unsupported;
 use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
 
-/// Numbers beyond this are no first ones.
+/// The greatest first number of a seat.
 const MAX_FIRST: i64 = 1 << 20;
 
 impl Lane {
-    /// The number of a class's first arrival, and whether it has a seat up to its last one only.
+    /// The number of a class's first arrival, and whether its seat ends with its last one.
     pub fn seat(&self, class: usize) -> (i64, bool) {
         let seat = self.seats.iter().find(|seat| seat.class == class);
         seat.map_or((0, false), |seat| (seat.first, seat.ends))
@@ -99,7 +105,8 @@ impl Rule<'_> {
         .collect()
     }
 
-    /// What has to be at least 0 for a class to have a seat at a number that is not below 0, by cases.
+    /// What has to be at least 0 if a class has a seat at a number, by cases. The number is not
+    /// below 0.
     pub(super) fn taken(
         &self,
         lane: &Lane,

@@ -1,21 +1,24 @@
-//! Arrivals whose bytes nobody delivers, as those of a producer that asks for the next free slot before it ends.
+//! Arrivals whose bytes nobody delivers. For example, a producer asks for the next free slot before
+//! it ends.
 //!
 //! ```text
 //! for k in 0..N { wait empty 1 - k % 2  expect full 64  arrive full  deliver full 64 }
 //! wait empty 1 - N % 2  expect full 64  arrive full
 //! ```
 //!
-//! The last arrivals of a class at a lane may be *unfilled*: bytes are expected with them and none are delivered. So their
-//! generation is not completed, and it need not be. The rule stays as it is, but for this:
+//! The last arrivals of a class at a lane may be *unfilled*: bytes are expected with them and none
+//! are delivered. So their generation is not completed, and it need not be. The rule changes only
+//! in these points:
 //!
 //! - in front of an unfilled arrival, its member has made all arrivals that are *filled*;
 //! - waits are for filled arrivals alone, of all who arrive (condition 4 of the rule);
 //! - bytes are compared for filled arrivals alone, and brought as often as these are made.
 //!
-//! Then states stay tidy: an unfilled arrival is made in turn (6) like any other, nothing is delivered to its generation, and by 6
-//! nobody arrives for the generation after it, since that one would have been awaited. A generation that is awaited has filled
-//! arrivals only, so it completes as before. Hence the argument about ranks holds without a change. Bytes are left over in
-//! the end, so that `tx_mismatch` is not proved.
+//! Then states stay tidy. An unfilled arrival is made in turn (6) like any other. Nothing is
+//! delivered to its generation. By 6 nobody arrives for the generation after it, since the unfilled
+//! one would have been awaited. A generation that is awaited has only filled arrivals, so it
+//! completes as before. Hence the argument about ranks holds without a change. Bytes are left over
+//! in the end. So `tx_mismatch` is not proved.
 
 use super::cases::fits;
 use super::polynomial::Polynomial;
@@ -33,7 +36,7 @@ impl Rule<'_> {
         unfilled: &[(usize, usize)],
     ) -> Result<(), Unsupported> {
         for of in unfilled {
-            // A shadow's are deliveries.
+            // The arrivals of a shadow are deliveries.
             let own = of.0 < self.classes.len();
             let mut lanes = self.lanes.iter_mut();
             let lane = lanes.find(|lane| own && lane.arrivals.contains(of) && !lane.brings(of.0));

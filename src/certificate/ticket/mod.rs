@@ -80,7 +80,7 @@ use super::term;
 use super::term::Term;
 use crate::protocol::Protocol;
 
-/// What the search found and this module re-derives the obligations from.
+/// What the search has found. This module derives the obligations from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ticket {
@@ -99,8 +99,8 @@ pub struct Ticket {
     pub split: bool,
 }
 
-/// Reads a map by number. JSON has texts for keys, and does not say in which order the parts of an
-/// argument come: where the rule's name comes last, nobody knows yet that numbers are meant.
+/// Reads a map by number. JSON has texts for keys. It also does not say in which order the parts of
+/// an argument come: if the rule's name comes last, nobody knows yet that numbers are meant.
 fn numbered<'de, D, T>(from: D) -> Result<BTreeMap<usize, T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -108,7 +108,7 @@ where
 {
     let texts: BTreeMap<String, T> = maps_duplicate_key_is_error::deserialize(from)?;
     let number = |text: String| match text.parse::<usize>() {
-        // One number has one text, so that none is there twice.
+        // A number has only one text. So no number is there twice.
         Ok(number) if number.to_string() == text => Ok(number),
         _ => Err(D::Error::custom(format!("`{text}` is not a number"))),
     };
