@@ -101,7 +101,7 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
     Answer::Discharged
 }
 
-/// Decides obligations that together say what one does. Those that are soon decided come first.
+/// Decides the parts of an obligation. Those that are soon decided come first.
 fn all_of(parts: &[Obligation], solver: &Solver, deadline: Instant) -> Answer {
     let soon = at_once(&parts.iter().collect::<Vec<_>>());
     let open = parts.iter().zip(soon).filter(|(_, soon)| !soon);
@@ -122,7 +122,7 @@ fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 
-/// A first attempt, which has most answers.
+/// A first attempt. It decides most obligations.
 fn first(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
     match solver {
         Solver::BuiltIn => attempt(obligation, Engine::Core, CORE.min(limit), 0),
@@ -137,16 +137,16 @@ fn first(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
 /// Which part of Z3 is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Engine {
-    /// Its core alone, which has most answers soonest.
+    /// Its core alone. It decides most obligations, and soonest.
     Core,
-    /// Whatever it chooses for the problem, after it has looked at it.
+    /// Whatever tactic it chooses for the problem, after it has looked at it.
     Chosen,
 }
 
 /// How long the core alone is asked.
 const CORE: Duration = Duration::from_millis(50);
 
-/// And how long another program.
+/// How long another program is asked first.
 const PROGRAM: Duration = Duration::from_secs(10);
 
 /// How often and how long an obligation that can be split is tried as a whole.
@@ -188,9 +188,9 @@ fn one(obligation: &Obligation, solver: &Solver, time: Duration, seed: u32) -> A
     }
 }
 
-/// Which of these obligations the core alone discharges soon, one after the other in one context: a
-/// context takes longer to make than most of them take to decide. What such a context does not
-/// answer means nothing, since that depends on what it was asked before.
+/// Which of these obligations the core alone discharges soon. It is asked for one after the other
+/// in one context, since a context takes longer to make than most obligations take to decide. If
+/// such a context leaves a question open, that means nothing: it depends on what was asked before.
 pub fn at_once(obligations: &[&Obligation]) -> Vec<bool> {
     fresh::context(|| {
         let limit = Limit::time(CORE);

@@ -163,8 +163,9 @@ impl<'a> Rule<'a> {
         Ok(all)
     }
 
-    /// The execution in the iteration with a number, or the first one, if it exists: as many groups have been
-    /// made there as iterations are completed and as do not move, which is enough.
+    /// The execution of a wait in the iteration `first` of the loop `level`, or in its first
+    /// iteration if `first` is below 0, if it exists. As many groups have been made there as
+    /// iterations are completed, plus a number that does not move. So this execution is enough.
     fn first_at(
         &self,
         setting: &mut Setting<'a>,

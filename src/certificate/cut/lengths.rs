@@ -6,14 +6,15 @@
 //! *sum* `f(0) + ... + f(n - 1)`. Both are written here as a count whose body is not a truth value
 //! but the number `f(x)`, over the name [`ITERATION`]: from `v` to `v + 1`, and from 0 to `n`.
 //!
-//! The same is done to lengths that do have closed sums, as those of a triangle, where a protocol has
-//! no closed forms otherwise.
+//! The same is done to lengths that do have closed sums, such as those of a triangle, if a protocol
+//! has no closed forms otherwise.
 //!
-//! The solver is told nothing about `f` except that it is never negative: a sum is the difference of a function that does
-//! not decrease ([`Translator`](crate::certificate::translate::Translator)), one function per text of `f`. Where that reads
-//! `min(m, g)`, it is also told that the sum grows by no more than `m` at every step and than the sum of the `g`, and that it grows
-//! wherever that one does. So what is proved holds for all lengths, and roles that go by the
-//! same text agree on them.
+//! The solver is told nothing about `f` except that it is never negative: a sum is the difference
+//! of a function that does not decrease
+//! ([`Translator`](crate::certificate::translate::Translator)). There is one such function for each
+//! text of `f`. If this text is `min(m, g)`, the solver is told more: at every step the sum grows
+//! by no more than `m`, and by no more than the sum of the `g`; and it grows wherever that one
+//! grows. So what is proved holds for all lengths. Roles that go by the same text agree on them.
 
 use super::algebra;
 use crate::certificate::exact;

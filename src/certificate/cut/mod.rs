@@ -1,5 +1,6 @@
-//! The cut rule: why threads that meet at barriers, rings of barriers and counters never hang,
-//! whatever their number, the number of iterations and, where it stays symbolic, of stages.
+//! The cut rule: why threads that meet at barriers, rings of barriers and counters never hang. It
+//! holds for any number of threads and of iterations, and for any number of stages where that stays
+//! symbolic.
 //!
 //! Members of a role that run the same program form a *class* ([`class`]). Since control flow
 //! never looks at a synchronization object, a member's program is a fixed sequence of operations,
@@ -37,29 +38,30 @@
 //! # Why it is sound
 //!
 //! The unwrapped protocol is monotone: arrivals only add up, and a wait that could pass still can
-//! later. Hence (a) if a vector of places, one per member, has everybody in it blocked or finished
-//! by the arrivals up to it, no run that starts below it ever gets beyond it: the first member to
-//! do so would pass a wait with no more arrivals than the vector has. The same holds with one
-//! member held, as long as it is held. So by 5, whenever a member stands before the operation,
+//! later. Hence (a): take a vector of places, one per member, in which everybody is blocked or
+//! finished by the arrivals up to it. No run that starts below it ever gets beyond it: the first
+//! member to do so would pass a wait with no more arrivals than the vector has. The same holds with
+//! one member held, as long as it is held. So by 5, whenever a member stands before the operation,
 //! everybody else is at or before the stops, and the element is where 5 says.
 //!
 //! (b) A run of the protocol is a run of the unwrapped one. Take the first step for which this
-//! fails. Before it both agree, so 4 and 5 hold in its state: a wait by parity finds generation
+//! fails. Before it both agree, so 4 and 5 hold in its state. A wait by parity finds generation
 //! `g - 1` or `g` completed and nothing else, so it passes iff `g` has (3). A strict wait finds at
-//! most its value. A registration finds exactly `g - 1` completed, so it joins generation `g`, and
-//! it is the member's only one there, as its registrations are numbered apart. (That is shown, not assumed: at a
-//! named barrier a second registration of a member in one generation counts like any other. It would find `g - 2` completed, so 4
-//! does not hold of a member that makes one, and the rule refuses it.) Single arrivals cannot overshoot a phase. Where
-//! some count more than one, a member's `g`th arrival at the element finds generation `g - 1` completed, so the arrivals
-//! that count in generation `g` are at most one of each member; all of these together count what is
-//! expected, so none counts more than is pending. So the step is a
-//! step of the unwrapped protocol, and nothing undefined happens.
+//! most its value. A registration finds exactly `g - 1` completed, so it joins generation `g`. It
+//! is the member's only one there, as its registrations are numbered apart. (That is shown, not
+//! assumed. At a named barrier a second registration of a member in one generation counts like any
+//! other. It would find `g - 2` completed. So 4 does not hold of a member that makes one, and the
+//! rule refuses it.) Single arrivals cannot overshoot a phase. Now suppose that some count more
+//! than one. Then a member's `g`th arrival at the element finds generation `g - 1` completed. So
+//! the arrivals that count in generation `g` are at most one of each member. All of these together
+//! count what is expected, so none counts more than is pending. So the step is a step of the
+//! unwrapped protocol, and nothing undefined happens.
 //!
-//! (c) Suppose a run gets stuck. By (b) its places `X` have everybody blocked or finished in the
-//! unwrapped protocol. Vectors like that are closed under taking the lesser place of each member,
-//! so there is a least one; it is mapped to itself by exchanging members of a class, so it has one
-//! place per class, one for several where the protocol is symmetric, and some member is blocked in it (it
-//! lies at or below `X`). That contradicts 6.
+//! (c) Suppose a run gets stuck. By (b), at its places `X` everybody is blocked or finished in the
+//! unwrapped protocol. Vectors like that are closed under taking the lesser place of each member.
+//! So there is a least one. It is mapped to itself by exchanging members of a class. So it has one
+//! place per class, and one for several classes where the protocol is symmetric. Some member is
+//! blocked in it, since it lies at or below `X`. That contradicts 6.
 //!
 //! The obligations of 1 to 6 are derived in `rule`, in a file for each condition.
 //!
@@ -75,21 +77,22 @@
 //! comes to an acquisition of more than the pool has would stay there, which (c) excludes
 //! (`resources`). Nobody comes to an mbarrier before its initialisation (`uninitialized`, `init.rs`).
 //!
-//! For `early_completion`, registrations join generation `g` in every run. Where
-//! [`artefact::Shows::Generations`] is asked for, arrivals at mbarriers do: a member's `g`th arrival at an
-//! element is made after generation `g - 1` has completed (4, by a wait of its own or by a
-//! support), and as many members arrive there as arrivals are expected, so that before generation
-//! `g` completes at most `g` arrivals of each have been made, and all of these are needed. That holds
-//! for arrivals that land later than they are issued too. Expectations and deliveries: `bytes.rs`.
+//! For `early_completion`: registrations join generation `g` in every run. If
+//! [`artefact::Shows::Generations`] is asked for, arrivals at mbarriers do so, too. A member's
+//! `g`th arrival at an element is made after generation `g - 1` has completed (4, by a wait of its
+//! own or by a support). As many members arrive there as arrivals are expected. So before
+//! generation `g` completes, at most `g` arrivals of each have been made, and all of these are
+//! needed. That holds for arrivals that land later than they are issued, too. For expectations and
+//! deliveries see `bytes.rs`.
 //!
 //! For `tx_mismatch`: when phase `g` completes, all expectations of the first `g` generations have
-//! been made, and what has been delivered is no more than these (`bytes.rs`), so a delivery never
+//! been made. What has been delivered is no more than these (`bytes.rs`). So a delivery never
 //! brings more than is missing. Such a cut shows too that in the end as many bytes have been
 //! delivered to an element as were expected there.
 //!
-//! None of this but (c) and `resources` uses 6. What is shown for `race` and `stale_read` holds in every
-//! state that a run comes to, whether or not somebody is stuck in the end, so 6 is not asked for there,
-//! except where a pool may run short, and such a certificate proves neither `deadlock` nor `resources`.
+//! Only (c) and `resources` use 6. What is shown for `race` and `stale_read` holds in every state
+//! that a run comes to, whether or not somebody is stuck in the end. So 6 is not asked for there,
+//! unless a pool may run short. Such a certificate proves neither `deadlock` nor `resources`.
 //!
 //! For `race` and `stale_read` see [`races`] and [`visible`], for `assertion` [`asserted`],
 //! for lifetimes of data (`resources`) `lifetimes.rs` and for CTAs that have exited (`uninitialized`)
@@ -97,24 +100,29 @@
 //!
 //! # Copies
 //!
-//! Roles with an index of unknown extent that is used as more than a number of members are copies of
-//! something, such as CTAs. Those that share nothing are treated one at a time (`copies.rs`). Those
-//! that are alike and share objects have one place per class, in all copies ([`sharing`]); those
-//! whose programs depend on their number are looked at in the order of their numbers ([`ordered`]).
-//! Both kinds of data, a copy's own and what several use, are looked at in pairs of accesses (`pairs.rs`).
-//! Copies in order are refused for `race`, `stale_read` and `assertion`, and all that share objects for what
-//! gets room and for CTAs that exit.
+//! Some roles have an index of unknown extent that is used as more than a number of members. They
+//! are copies of something, such as CTAs. Copies that share nothing are treated one at a time
+//! (`copies.rs`). Copies that are alike and share objects have one place per class, in all copies
+//! ([`sharing`]). Copies whose programs depend on their number are looked at in the order of their
+//! numbers ([`ordered`]). Both kinds of data, a copy's own and what several use, are looked at in
+//! pairs of accesses (`pairs.rs`). Copies in order are refused for `race`, `stale_read` and
+//! `assertion`. All copies that share objects are refused for what gets room and for CTAs that
+//! exit.
 //!
 //! # Side conditions
 //!
-//! Refused with the construct named: conditions on patterns and entries of rows that synchronization
-//! depends on, resets that do not directly follow the only member's wait (`epochs.rs`),
-//! ways of leaving a loop that `leave.rs` does not cover, arrivals of one member that count differently, a wait at a
-//! split-phase barrier that does not follow its arrival in the same block, as written or once
-//! `split_phase.rs` has moved the arrival, indices that move in
-//! ways other than `x`, `x % m` with `x` the number of the iteration up to a constant, index values
-//! of unknown extent used otherwise than in comparisons with values over parameters, unless they
-//! number copies.
+//! Refused with the construct named:
+//!
+//! - conditions on patterns and entries of rows that synchronization depends on;
+//! - resets that do not directly follow the only member's wait (`epochs.rs`);
+//! - ways of leaving a loop that `leave.rs` does not cover;
+//! - arrivals of one member that count differently;
+//! - a wait at a split-phase barrier that does not follow its arrival in the same block, as written
+//!   or once `split_phase.rs` has moved the arrival;
+//! - indices that move in ways other than `x` and `x % m`, with `x` the number of the iteration up
+//!   to a constant;
+//! - index values of unknown extent that are used otherwise than in comparisons with values over
+//!   parameters, unless they number copies.
 
 pub(in crate::certificate) mod algebra;
 pub mod artefact;

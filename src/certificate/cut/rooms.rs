@@ -1,30 +1,32 @@
-//! Room for data that is made again and again: by one member, inside loops, such as an accumulator in
-//! tensor memory that is allocated for every tile of a persistent kernel.
+//! Room for data that one member makes again and again, inside loops. For example, a persistent
+//! kernel allocates an accumulator in tensor memory for every tile.
 //!
 //! # The conditions
 //!
-//! In place of the condition *(once)* of [`lifetimes`](super::lifetimes), for a buffer whose room begins
-//! or ends inside a loop:
+//! For a buffer whose room begins or ends inside a loop, they take the place of the condition
+//! *(once)* of [`lifetimes`](super::lifetimes):
 //!
-//! 1. *(one member)* all of that is done by one member, at elements that do not depend on iterations;
-//!    what may be for one element is for the same one;
-//! 2. *(by turns)* where room begins the member has begun it as often as ended it, and where it ends once
-//!    more;
-//! 3. *(begins)* as there: an access comes after the room first begins, in the first iteration of the loops
-//!    around that;
+//! 1. *(one member)* all of that is done by one member, at elements that do not depend on
+//!    iterations; what may be for one element is for the same one;
+//! 2. *(by turns)* where room begins, the member has begun it as often as it has ended it; where
+//!    room ends, it has begun it once more than it has ended it;
+//! 3. *(begins)* as there: an access comes after the room first begins, in the first iteration of
+//!    the loops around that;
 //! 4. *(ends)* for every access and every end of room of its element: the end comes only when the
-//!    access is over, as there, *or* the access comes after room is made once more: later in the program of
-//!    the same member, or with the member held at a beginning that follows the end in its program,
-//!    the other one stops before.
+//!    access is over, as there, *or* the access comes after room is made once more. The access may
+//!    be later in the program of the same member. Or the member is held at a beginning that follows
+//!    the end in its program, and the other one stops before the access.
 //!
 //! # Why that suffices
 //!
-//! By 2 an element has room once or not at all, and it has none while its member is before the first
-//! beginning or between an end and the beginning that follows. In the first case nobody comes to an access,
-//! by 3. Take an access that is next or under way, and an end that has been done. By 4 that end was not
-//! done while the access lasts, which is not so, or the access comes after a beginning `b` that follows
-//! the end: held at `b` or before it the member lets nobody come to the access, so it has passed `b`. Hence it is
-//! not between that end and the next beginning, which is `b` or an earlier one. That holds for every end.
+//! By 2 an element has room once or not at all. It has none while its member is before the first
+//! beginning, or between an end and the beginning that follows. Before the first beginning nobody
+//! comes to an access, by 3. Now take an access that is next or under way, and an end that has been
+//! done. By 4 there are two cases. The first one is that the end is not done while the access
+//! lasts; it has been done, so this is not the case. The second one is that the access comes after
+//! a beginning `b` that follows the end. While the member is at `b` or before it, nobody comes to
+//! the access. So it has passed `b`. Hence it is not between that end and the next beginning, which
+//! is `b` or an earlier one. That holds for every end, so the element has room.
 
 use std::collections::BTreeSet;
 

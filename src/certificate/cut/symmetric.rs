@@ -1,35 +1,38 @@
-//! Classes that are at one place wherever nobody can go on: those that run one program, such as the warps of
-//! several roles, and those that are the same but for a number, such as the CTAs of a cluster, each with barriers
-//! of its own and all with arrivals at those of the others.
+//! Classes that are at the same place wherever nobody can go on. Some run the same program, such as
+//! the warps of several roles. Others are the same but for a number, such as the CTAs of a cluster,
+//! each with barriers of its own and all with arrivals at those of the others.
 //!
-//! Exchanging two members that run the same program changes nothing, whichever roles they are of. So
-//! classes whose programs are the same, up to the order in which operations that block nobody follow each
-//! other, make up one *group*.
+//! If two members run the same program, exchanging them changes nothing, whichever roles they are
+//! of. So classes with the same program make up one *group*. The order in which operations that
+//! block nobody follow each other may differ.
 //!
-//! Take a permutation of the values of some positions of objects, applied to elements. If it turns the program of
-//! every group into that of another one, with equally many members, up to that order, then there is a permutation
-//! of members that goes with it. It is an automorphism of the unwrapped protocol, as far as places are
-//! concerned at which members block or have finished: whoever is at such a place has made the same arrivals, at the
-//! permuted elements. The vectors of places at which everybody is blocked or finished are mapped to
-//! such vectors, so the least one is mapped to itself. In it, a class and its image are at the same
-//! place. That is all that the rule's last condition is about, and the only one that makes use of it.
+//! Take a permutation of the values of some positions of objects, applied to elements. Suppose that
+//! it turns the program of every group into that of another one, with equally many members, up to
+//! that order. Then a permutation of members goes with it. It is an automorphism of the unwrapped
+//! protocol, as far as places are concerned at which members block or have finished: whoever is at
+//! such a place has made the same arrivals, at the permuted elements. It maps a vector of places at
+//! which everybody is blocked or finished to another such vector. So it maps the least one to
+//! itself. In this one, a class and its image are at the same place. That is all that the rule's
+//! last condition is about. It is also the only condition that makes use of it.
 //!
 //! # Cuts
 //!
-//! Where the programs are turned into each other operation by operation, and each class into one of the
-//! same size, the permutation renames classes and elements throughout. The obligation for a cut of a class,
-//! with its stops renamed, is then that for a cut of the image, under other names: if one is shown, so is the other.
-//! Only one of the two is asked for. Other copies than that of the held member do not occur in it.
+//! Suppose that the programs are turned into each other operation by operation, and each class into
+//! one of the same size. Then the permutation renames classes and elements throughout. Take the
+//! obligation for a cut of a class, with its stops renamed. It is the obligation for a cut of the
+//! image, under other names. If one is shown, so is the other. So only one of the two is asked for.
+//! Other copies than that of the held member do not occur in it.
 //!
 //! # Side conditions
 //!
-//! A position of an object is permuted where it has as many elements as there are values, and every
-//! operation there has a number at this position; one that numbers copies is not. What an element expects or
-//! starts with does not depend on which one it is. Waits and registrations are for the same generations, loops and
-//! conditions are the same to the letter. Members are counted: classes whose sizes are numbers from 1 are put
-//! together, and others where the size is the same to the letter, so that either all of a group's classes have members or
-//! none has. Classes of copies are put together with others of their role and kind only. Not looked for where pools are used or
-//! where copies go in order.
+//! A position of an object is permuted if it has as many elements as there are values, if every
+//! operation there has a number at this position, and if the position does not number copies. What
+//! an element expects or starts with does not depend on which one it is. Waits and registrations
+//! are for the same generations. Loops and conditions are the same to the letter. Members are
+//! counted. Classes whose sizes are numbers from 1 are put together. Other classes are put together
+//! if their sizes are the same to the letter. So either all classes of a group have members, or
+//! none has. Classes of copies are put together only with others of their role and kind. If pools
+//! are used, or copies go in order, nothing is looked for.
 
 use std::cell::OnceCell;
 

@@ -414,7 +414,8 @@ impl Known {
                 }
             }
             Fact::NotZero(value) => {
-                // Where it is known on which side of 0 it is, it is further away.
+                // The value is not 0. So if it is known to be at least 0, it is at least 1. The
+                // same holds of its negation.
                 let value = self.substituted(value)?;
                 for value in [value.clone(), Polynomial::default().plus(-1, &value)?] {
                     if self.truth(&Fact::AtLeastZero(value.clone()))? == Truth::True {
@@ -444,8 +445,8 @@ impl Known {
         Ok(false)
     }
 
-    /// Whether a polynomial that is at least 0 and multiples of others add up to a number below 0: the greatest product of each sum
-    /// has to be cancelled by another polynomial.
+    /// Whether a polynomial that is at least 0, and multiples of others, add up to a number below
+    /// 0. In each sum, another polynomial has to cancel the greatest product.
     fn sums(&self, value: &Polynomial, left: usize, tried: &mut usize) -> Attempt<bool> {
         if let Some(number) = value.value() {
             return Ok(number < 0);
@@ -495,7 +496,7 @@ fn remainder(value: &Polynomial) -> Attempt<(Polynomial, bool)> {
     Ok((rest, odd))
 }
 
-/// All of a polynomial but its number, and that.
+/// A polynomial without its number, and the number.
 fn parts(value: &Polynomial) -> (Rest, i128) {
     let mut number = 0;
     let mut rest = Vec::new();

@@ -6,12 +6,12 @@
 //! ```
 //!
 //! Registrations for 128 threads are never pending together with those for 256. So each count may
-//! as well have a barrier of its own. The certificate names the elements that the rule takes so
-//! ([`super::artefact::Element`]). The registrations at such an element make one lane for each
-//! count. The count is a number, and each registration is one half of a `sync`.
+//! as well have a barrier of its own. The rule does this for the elements that the certificate
+//! names ([`super::artefact::Element`]): the registrations at such an element make one lane for
+//! each count. The count is a number, and each registration is one half of a `sync`.
 //!
-//! The rule proves this protocol, in which the counts are apart. Take two lanes of an element such
-//! that everybody who registers at one of them, the *lesser*, registers at the other one, the
+//! The rule proves this protocol, in which the counts are apart. In any two lanes of an element,
+//! everybody who registers at one of them, the *lesser*, has to register at the other one, the
 //! *greater*, as well. For each registration at the lesser lane, by a member `x` that has made `a`
 //! registrations at the greater lane, it has to be shown that
 //!

@@ -50,14 +50,15 @@
 //! if every wait by parity or registration that a member has passed was for a completed generation.
 //! The beginning is tidy. Take the first step of a run after which things are not tidy.
 //!
-//! It is not an arrival: by 6 the member has waited, or somebody has, for generation `g - 1` of its
-//! element before it makes its arrival for `g`; in a tidy state what has been awaited is complete.
-//! Hence all arrivals that land while `g - 1` generations are complete are for `g`, at most one of
-//! each member. (This is what *in turn* shows, and nothing else in the rule says it: at a named barrier every
-//! registration counts, also a second one of a member.) By 2 the generation completes when everybody has made one, so that nothing arrives
-//! that is not expected; by 3 bytes are expected before the own arrival and the same number is
-//! delivered, so that the count of bytes is never below 0, and while everybody has arrived it is 0
-//! exactly when every delivery has landed. So it is not a completion either.
+//! It is not an arrival. Before the member makes its arrival for `g`, it has waited for generation
+//! `g - 1` of its element, or somebody has, by 6. In a tidy state what has been awaited is
+//! complete. Hence all arrivals that land while `g - 1` generations are complete are for `g`, at
+//! most one of each member. (This is what *in turn* shows, and nothing else in the rule says it: at
+//! a named barrier every registration counts, also a second one of a member.) By 2 the generation
+//! completes when everybody has made one. So nothing arrives that is not expected. By 3 bytes are
+//! expected before the own arrival, and the same number is delivered. So the count of bytes is
+//! never below 0. While everybody has arrived, it is 0 exactly when every delivery has landed. So
+//! it is not a completion either.
 //!
 //! It is not a wait: by 5, generation `g - 1` is complete when a member comes to its wait for `g`.
 //! Generation `g + 1` is not, for it needs arrival `j + size` of the class at the end of the chain

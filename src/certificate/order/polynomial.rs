@@ -219,7 +219,7 @@ impl Polynomial {
     }
 }
 
-/// What divides both, up to its sign, and is divided by all that does.
+/// The greatest common divisor of both, up to its sign.
 fn common(mut a: i128, mut b: i128) -> Option<i128> {
     while b != 0 {
         (a, b) = (b, a.checked_rem(b)?);

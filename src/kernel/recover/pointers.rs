@@ -46,8 +46,9 @@ pub fn written(operation: &Operation) -> Option<Operand> {
     matches!(write.space, Space::Global | Space::Generic).then_some(write.address)
 }
 
-/// The places of parameters of 8 bytes that are no pointers, as `size_t n`: nothing but arithmetic uses them, other than in
-/// products. What is added to an address, stored, or handed to anything else may be a pointer.
+/// The places of parameters of 8 bytes that are no pointers, for example `size_t n`. Outside of
+/// products, only arithmetic uses them. What is added to an address, stored, or handed to anything
+/// else may be a pointer.
 pub fn wide_sizes(kernel: &Kernel) -> BTreeSet<u32> {
     let operations = kernel.blocks.iter().flat_map(|block| &block.operations);
     let others =
@@ -113,7 +114,8 @@ impl<'k> Pointers<'k> {
         found
     }
 
-    /// The pointers among what operands are computed from, and where there are several ways to compute something on the way.
+    /// The pointers that operands are computed from. Also the ways to compute whatever is computed
+    /// in several ways in between.
     fn reached(&self, from: Vec<Operand>) -> (Bases, Vec<Vec<Way>>) {
         let mut found = Bases::new();
         let mut several = Vec::new();

@@ -216,7 +216,9 @@ fn fit(each: &[&Number], index: u32) -> Option<Number> {
         guesses.push(rest.plus(&own.times(step)?)?);
     }
     guesses.push(first.clone());
-    // What goes on with the index and differs beside that is not one thing in turn, as two barriers of one ring each.
+    // Turns are guessed only for a number that does not go on with the index. One that does, and
+    // differs beside that, is not one thing in turn: for example, two barriers, each of a ring of
+    // its own.
     let still = first == *each[0];
     for slow in (1..copies).filter(|slow| still && copies % slow == 0) {
         for turns in (2..=copies).filter(|turns| copies % (turns * slow) == 0) {

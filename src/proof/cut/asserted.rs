@@ -22,7 +22,7 @@ use crate::certificate::cut::races;
 use crate::protocol::ObjectId;
 
 impl Search<'_> {
-    /// A cut for every access to data that needs room, and for where it gets it.
+    /// A cut for every access to data that needs room, and for every place where data gets room.
     pub(super) fn lifetimes(&self) -> Vec<Exposure> {
         let mut moments = BTreeSet::new();
         for (class, this) in self.classes.iter().enumerate() {

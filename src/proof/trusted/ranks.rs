@@ -6,8 +6,8 @@
 //! member has before this arrival. Ranks do not fall along a run.
 //!
 //! If a weight has to grow with a parameter, a large number fits everything that was seen as well.
-//! So small weights are looked for first, at points one of which has a value beyond them for each
-//! parameter.
+//! So small weights are looked for first. For each parameter, one of the points has a value beyond
+//! these weights.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -34,10 +34,10 @@ use crate::trusted::certificate::Sum;
 use crate::trusted::system::Node;
 use crate::trusted::system::System;
 
-/// How many inequalities are used first, and how many more are added at a time at most.
+/// How many inequalities are used first, and how many are added at a time at most.
 const FIRST: usize = 60;
 
-/// Weights up to so much for each wait, and one more, are small. Parameters that are so much larger
+/// Weights are small up to so much for each wait, and one more. Parameters that are so much larger
 /// are beyond them.
 const SMALL: i64 = 3;
 

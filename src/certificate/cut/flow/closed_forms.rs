@@ -229,8 +229,8 @@ impl Changes<'_> {
         }
     }
 
-    /// How a variable wraps that grows by the same amount each time, and drops by a modulus when it
-    /// has reached it.
+    /// How a variable wraps, if it grows by the same amount each time, and drops by a modulus when
+    /// it has reached it.
     fn wrap(&self, var: VarId) -> Option<Wrap> {
         let symbol = self.symbols[&var];
         let growth = |grown: &Expr| match algebra::linear(grown, symbol)? {

@@ -1,9 +1,9 @@
 //! Condition 5: the cut for an operation that must not be overtaken.
 //!
-//! With one member held before the operation, everybody else is blocked or finished at the stops that the
-//! certificate names, so no run gets beyond these as long as the member is held (point (a) of the rule). And
-//! by what has arrived up to there, the element has not completed the generation after the one the
-//! operation is about.
+//! One member is held before the operation. Everybody else is then blocked or finished at the stops
+//! that the certificate names. So no run gets beyond these stops as long as the member is held
+//! (point (a) of the rule). What has arrived up to the stops has not completed the generation after
+//! the one that the operation is about.
 
 use super::Held;
 use super::Rule;
@@ -42,8 +42,8 @@ impl<'a> Rule<'a> {
         holds.find(|h| h.class == class && h.site == site && fits(h))
     }
 
-    /// Where the members of a class stop that may work on the elements of the member that is held:
-    /// those of its copy, if they belong to copies.
+    /// Where the members of a class stop, if they may work on the elements of the member that is
+    /// held: those of its copy, if they belong to copies.
     pub fn stops_of(&self, hold: &'a Hold, class: usize) -> Option<&'a [Stop]> {
         let other = &self.classes[class];
         let marked = other.copies.is_none() || other.is_kind_of(&self.classes[hold.class]);
@@ -111,7 +111,7 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// That whoever is in these groups, from `first` on, and not at the end is blocked where it is.
+    /// That everybody in these groups, from `first` on, who is not at the end is blocked.
     pub fn blocked(
         &self,
         setting: &mut Setting<'a>,

@@ -285,7 +285,7 @@ impl Lowerer<'_> {
         })
     }
 
-    /// A term of each of a loop's phis that are of a machine.
+    /// For each phi of a loop that belongs to a machine: a term of the phi.
     pub(super) fn of_machine(
         &self,
         own: &[u32],
@@ -404,7 +404,8 @@ impl Lowerer<'_> {
         }])
     }
 
-    /// Behind a loop.
+    /// Notes what the phis of a loop are behind it. `last`: the index of the iteration that leaves
+    /// it. `bottom`: whether it is left at its end.
     pub(super) fn leave(&mut self, own: &[u32], id: LoopId, last: Option<&Number>, bottom: bool) {
         for phi in own {
             let variable = self.recurrences.of_phi[phi];

@@ -28,7 +28,7 @@ use crate::recover::tree::Statement;
 /// The range of an address as a signed number.
 pub const ADDRESSES: (i128, i128) = (-(1 << 63), (1 << 63) - 1);
 
-/// The most that is added at once, and counted.
+/// The most that an operation may add to a counter.
 const MOST_ADDED: i128 = (1 << 31) - 1;
 
 const UNKNOWN: &str = "which word of memory this is cannot be written as a formula";

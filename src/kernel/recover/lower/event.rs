@@ -56,7 +56,8 @@ fn countable(bytes: &Number, location: &Location) -> Result<()> {
 }
 
 impl Lowerer<'_> {
-    /// Up to which of the events that follow one depends on the same choice.
+    /// How many of the events that follow one go with it: up to the last one that depends on the
+    /// same choice.
     pub(super) fn decided_alike(&self, choice: TermId, behind: &[Statement]) -> usize {
         let mut last = 0;
         for (at, statement) in behind.iter().enumerate() {
@@ -103,7 +104,8 @@ impl Lowerer<'_> {
         self.conditional(choice, &yes, &no, &event.location, lines)
     }
 
-    /// Whether an operand or the offset of an address is a number that is not just called computed.
+    /// Whether an operand, or the offset of an address, has a form: it is a number, and not one
+    /// that is just called computed.
     pub(super) fn has_form(&mut self, term: TermId) -> bool {
         let width = self.arena.terms.width_of(term);
         let (constant, parts) = self.arena.terms.linear(term);
@@ -137,7 +139,8 @@ impl Lowerer<'_> {
     /// A condition in an operand that has no form: one of the launch if there is one, or else one
     /// of counters.
     pub(super) fn choice_in(&mut self, kind: &EventKind) -> Option<TermId> {
-        // Which of several numbers a CTA waits for is one number of the CTA.
+        // A counter needs no choice: whichever of several numbers a CTA waits for is one number of
+        // the CTA.
         if let EventKind::CounterWait { .. } | EventKind::CounterAdd { .. } = kind {
             return None;
         }
@@ -214,7 +217,8 @@ impl Lowerer<'_> {
                     return refuse("several lanes invalidate one mbarrier", location);
                 }
                 let object = self.object(*object, location)?;
-                // Where there is none, none is used afterwards: nothing else would tell.
+                // At a misaligned place there is no mbarrier. None is used afterwards, so nothing
+                // else would tell.
                 let Object { offset, .. } = &object;
                 let whole = |number: &i128| number.rem_euclid(family::SIZE) == 0;
                 if !whole(&offset.constant) && offset.parts.values().all(whole) {
@@ -316,7 +320,8 @@ impl Lowerer<'_> {
                     Some(above) => Some(self.operand(*above, location)?),
                     None => None,
                 };
-                // Below 0 it is passed at once, or never if the comparison is one without sign.
+                // If the number is below 0, the wait passes at once. If the comparison is one
+                // without sign, it never passes.
                 let natural = above
                     .iter()
                     .chain(at_least.then_some(&value))

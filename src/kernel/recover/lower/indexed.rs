@@ -73,7 +73,8 @@ impl Lowerer<'_> {
             let change = self.arena.terms.substitute(change, &of);
             value = self.arena.terms.value(change)?;
             iteration += 1;
-            // The period is that of the changes of all values that occur, once they have come around.
+            // `period` is a period of the changes of all values so far. If the first value is there
+            // again after a multiple of it, everything repeats.
             if value == start && iteration % period == 0 {
                 break;
             }

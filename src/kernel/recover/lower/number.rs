@@ -1,8 +1,9 @@
 //! A term as an integer.
 //!
-//! A number stands for a term of `w` bits if it equals the term's value as a signed number, that is, if it
-//! is equal modulo 2^w and lies in -2^(w-1)..2^(w-1); each rule below keeps that by the ranges of its parts.
-//! What the launch fixes and no rule covers is an input of its own: any value of its range.
+//! A number stands for a term of `w` bits if it equals the term's value as a signed number. That
+//! is: it is equal modulo 2^w and lies in -2^(w-1)..2^(w-1). Each rule below keeps that by the
+//! ranges of its parts. If the launch fixes a term and no rule covers it, the term becomes an input
+//! of its own, with any value of its range.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -19,14 +19,16 @@ const MOST_UNIT: i128 = 64;
 const MOST_SCALE: u32 = 6;
 
 impl Lowerer<'_> {
-    /// Rounded down, also where a product with a reciprocal is meant.
+    /// A term divided by a number, rounded down. A product with a reciprocal is read as a division,
+    /// too.
     pub(super) fn quotient(&mut self, term: TermId, divisor: i128) -> Option<Number> {
         let number = self.natural(term)?;
         self.reciprocal(&number, divisor)
     }
 
-    /// `number / divisor`, also where that is written as a product with a reciprocal, or as one whose factor has a bit more than
-    /// a word and is added in parts: `(a / d + b) / e` is `(a + d * b) / (d * e)`.
+    /// `number / divisor`. This may be written as a product with a reciprocal. If the factor of the
+    /// product has one bit more than a word, the product is added in parts: `(a / d + b) / e` is
+    /// `(a + d * b) / (d * e)`.
     pub(super) fn reciprocal(&self, number: &Number, divisor: i128) -> Option<Number> {
         let mut all = vec![(number.clone(), divisor)];
         for _ in 0..MOST_NESTED {
@@ -54,12 +56,14 @@ impl Lowerer<'_> {
         number.divided(divisor)
     }
 
-    /// Where the number is `m * x` and `m` is a rounded `divisor / d`, it is `x / d`: with
-    /// `m * d = divisor + e` and `0 <= e * x < divisor`, `m * x / divisor = x / d + e * x / (d * divisor)`, and what
-    /// is added is less than `1 / d`, too little to come to the next integer.
+    /// Let the number be `m * x`, where `m` is a rounded `divisor / d`. Then the quotient is
+    /// `x / d`. For let `m * d = divisor + e` and `0 <= e * x < divisor`. Then
+    /// `m * x / divisor = x / d + e * x / (d * divisor)`. What is added is less than `1 / d`: too
+    /// little to come to the next integer.
     ///
-    /// Of `x = 4 * i + 1`, the normal form has divided `m * x / 2^34` by the 4: it is `(m * i + m / 4) / 2^32`. Multiplied by the
-    /// 4 again, with any constant that is rounded to `m / 4`, it is the same number.
+    /// For `x = 4 * i + 1`, the normal form has divided `m * x / 2^34` by the 4: it is
+    /// `(m * i + m / 4) / 2^32`. Multiplied by the 4 again, with any constant that is rounded to
+    /// `m / 4`, it is the same number.
     fn by_reciprocal(&self, number: &Number, divisor: i128) -> Option<Number> {
         // What `x` counts in may be a factor as well.
         let factors = number.parts.values().copied();

@@ -21,7 +21,8 @@ impl Lowerer<'_> {
     pub(super) fn narrow(&mut self, number: &Number, width: u16) -> bool {
         let half = 1_i128 << (width - 1).min(100);
         let mut most = Vec::new();
-        // What the multiples of one sign may come to, and the numbers of the other sign do not lessen.
+        // For each sign: how large the inputs may be so that the multiples of this sign fit. The
+        // other ones do not count against them.
         for sign in [1, -1] {
             let weights = number.parts.values().map(|factor| (factor * sign).max(0));
             let weight: i128 = weights.sum();

@@ -20,8 +20,9 @@ use crate::recover::term::TermId;
 
 impl Walker<'_> {
     /// Refuses exchanges between lanes in a loop that tests an mbarrier, if accesses are followed.
-    /// The loop is walked with tests that pass in all lanes or in none. That shows lanes which go
-    /// on by what they have found themselves only if no lane knows what the others have found.
+    /// The walk goes through the loop as if a test passed in all lanes or in none. But each lane
+    /// may go on by what it has found itself. The walk shows such lanes as well, but only if no
+    /// lane knows what the others have found.
     pub(super) fn told_in_spin(
         &self,
         synchronization: &Synchronization,

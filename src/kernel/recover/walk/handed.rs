@@ -101,7 +101,8 @@ impl Walker<'_> {
         path.position.loose |= mask;
     }
 
-    /// Marks an arrival of lanes that may come before others have read or written, or that does not show these what they wrote.
+    /// Marks an arrival of lanes if it may come before loads and stores of other lanes. A relaxed
+    /// arrival is marked as well: it does not show others what has been written.
     pub(super) fn mark_ahead(
         &mut self,
         order: MemoryOrder,

@@ -129,7 +129,8 @@ impl Order {
     }
 }
 
-/// Lanes with the addresses of which the first is so many bytes apart.
+/// Lanes whose addresses are at known distances from the address of the first of them. `ranges` are
+/// the bytes, counted from there.
 struct Group {
     first: TermId,
     ranges: Vec<(i128, i128)>,
@@ -141,7 +142,7 @@ pub(super) const OWN_COPIES: &str = "each lane has waited for its own `cp.async`
 const LANES: &str =
     "races are not decided where several lanes start a bulk copy in one instruction";
 
-/// The most lanes' groups, times bytes: what a lane touches at once is at most this.
+/// The most bytes that a lane touches at once. More are not followed.
 const MOST_BYTES: u64 = 1 << 20;
 
 impl Walker<'_> {
