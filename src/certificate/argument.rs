@@ -93,7 +93,7 @@ impl Argument {
     }
 
     /// Why a CTA that has not started yet does no harm. `None` if the rule shows that it never
-    /// does. Without a grid this has no meaning.
+    /// does any. Without a grid this has no meaning.
     pub(super) fn places(&self, protocol: &Protocol) -> Option<Residency> {
         match self {
             Argument::Credit(credit) => credit::residency(protocol, credit),

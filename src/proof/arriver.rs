@@ -34,7 +34,7 @@ pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) +
                 let argument = Box::new(argument);
                 return Guess::Fitting(Argument::Arriver(Arriver { argument }));
             }
-            // What goes wrong in that layer need not go wrong in this one.
+            // What may go wrong in the split protocol need not go wrong in this one.
             Guess::Nothing { reason: why, .. } if layer == Layer::Credit => reason = why,
             Guess::Nothing { .. } => {}
         }

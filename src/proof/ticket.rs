@@ -3,7 +3,7 @@
 //! The rule ([`crate::certificate::ticket`]) needs an order of the CTAs in which every wait asks
 //! for exactly what the smaller CTAs add. On a concrete instance this is a matter of counting. So
 //! every order is tried on a few hundred random instances. The orders that no instance contradicts
-//! are handed to the checker, which proves or refutes them. A contradiction is kept as the
+//! are handed to the checker, which proves or refuses them. A contradiction is kept as the
 //! explanation in case that nothing works.
 
 use std::collections::BTreeMap;

@@ -108,7 +108,7 @@ impl Member<'_, '_> {
         }
     }
 
-    /// That a member that adds to a semaphore knows: every wait there for one value is over.
+    /// That everybody who adds to a semaphore knows: every wait there for one value is over.
     fn never_overshot(&self, lane: usize) -> Result<(), Unsupported> {
         let mut arriving = self.system().lanes[lane].arriving.iter();
         let knows = arriving.all(|by| {

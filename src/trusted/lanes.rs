@@ -8,7 +8,7 @@
 //! differ in the index that moves, or there is one. Lanes have no element in common, and neither have groups.
 //!
 //! An own index determines the index of the role that it is made of, by an obligation (`groups.rs`): see
-//! [`Own::inverse`]. A remainder is written out if the dividend lies between one divisor below 0 and two divisors:
+//! [`Own::inverse`]. A remainder is written out if the dividend is at least minus one divisor and less than two:
 //! `a - t * b` is the remainder of `a` by `b` if it is in `0..b`. So the terms need no division there.
 //!
 //! Mbarriers that exist only when a statement has initialised them have a further lane each: that of their initialisations, each

@@ -142,7 +142,7 @@ impl<'a, 'p> Member<'a, 'p> {
         self.world.local(self.class)
     }
 
-    /// What is known here. Of quotients, only what those say that have occurred by now: later ones tell nothing of them.
+    /// What is known here. Of quotients, only what those say that have occurred by now: what is counted later tells nothing of them.
     pub(super) fn known(&self) -> Vec<Term> {
         let pairs: Vec<[Term; 4]> = self.pairs.iter().cloned().collect();
         let mut facts = self.facts.clone();

@@ -39,9 +39,9 @@
 //!    `a`, it knows that everybody in `c` has passed the wait for number `a - S`, if there is one. Or `c` itself arrives, and each member has
 //!    passed its own wait. For each class that waits for one value of a semaphore, every class that arrives at the lane knows so, whatever it has
 //!    waited for itself.
-//! 7. *(progress)* Take a member before a wait for number `j >= 0`, and another one of a class that arrives there, which has made all arrivals to
-//!    at most `j` numbers. The other one is not at its end. Before whatever wait it stands, its rank is less than that of the first one's wait
-//!    (`progress.rs`).
+//! 7. *(progress)* Take a member before a wait for number `j >= 0`, and a second one (maybe the same) of a class that arrives there, which has
+//!    made all arrivals to at most `j` numbers. The second one is not at its end. Before whatever wait it stands, its rank is less than that of
+//!    the first one's wait (`progress.rs`).
 //! 8. *(pools)* Whoever takes of a pool finds enough, at once or where nothing else can happen (`pools.rs`).
 //! 9. *(initialised)* Mbarriers that exist only when they have been initialised have a lane of their initialisations. One member arrives there,
 //!    once to each number below `S`. A member that does anything else to an element has arrived at all of them itself. Or it knows that number 0

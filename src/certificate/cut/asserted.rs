@@ -203,8 +203,8 @@ impl<'a> Rule<'a> {
         })
     }
 
-    /// The index of an object that each copy has for itself, as operations of a class have it.
-    /// Nothing is known of the objects of other copies.
+    /// The index of an element of an object that each copy has for itself, as operations of a class
+    /// have it. Nothing is known of the objects of other copies.
     fn of_own_copy(
         &self,
         object: ObjectId,

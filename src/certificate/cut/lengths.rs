@@ -13,8 +13,9 @@
 //! of a function that does not decrease
 //! ([`Translator`](crate::certificate::translate::Translator)). There is one such function for each
 //! text of `f`. If this text is `min(m, g)`, the solver is told more: at every step the sum grows
-//! by no more than `m`, and by no more than the sum of the `g`; and it grows wherever that one
-//! grows. So what is proved holds for all lengths. Roles that go by the same text agree on them.
+//! by no more than `m`, and by no more than the sum of the `g`; and, if `m` is at least 1, it grows
+//! wherever that one grows. So what is proved holds for all lengths. Roles that go by the same text
+//! agree on them.
 
 use super::algebra;
 use crate::certificate::exact;

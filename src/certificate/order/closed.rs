@@ -18,7 +18,7 @@ use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 
-/// In one expression, the wraps of so many indices are told apart.
+/// In one expression, the wraps of at most so many indices are told apart.
 const MAX_WRAPS: usize = 4;
 
 /// What has to hold for two expressions to be equal. Divisors in them have to be positive.

@@ -105,8 +105,8 @@ impl Rule<'_> {
         .collect()
     }
 
-    /// What has to be at least 0 if a class has a seat at a number, by cases. The number is not
-    /// below 0.
+    /// What has to be at least 0 for a class to have a seat at a number, by cases. If all of it is,
+    /// the class has a seat there. The number is not below 0.
     pub(super) fn taken(
         &self,
         lane: &Lane,

@@ -9,7 +9,7 @@
 //!
 //! A block may have several phases, for example if the compiler has unrolled a loop. A phase begins
 //! where bytes are expected after a copy. Each phase has to have copies, all of them before the
-//! warp waits again. If the phase of a copy is not certain, the kernel is refused.
+//! warp waits again. If the phase of a copy is not certain, and matters, the kernel is refused.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -147,8 +147,9 @@ impl Course {
     /// Whether it does not matter which copies belong to which phase.
     ///
     /// It does not matter if equally many copies stand in front of each place that expects bytes,
-    /// none stand behind the last one, and all places expect the same number of bytes. Then all
-    /// shares are equal: whichever copies land first, that many complete a phase, and fewer do not.
+    /// none stand behind the last one, and all places expect the same number of bytes, which the
+    /// copies share evenly. Nor may the bytes of single copies matter. Then all shares are equal:
+    /// whichever copies land first, that many complete a phase, and fewer do not.
     fn is_even(&self) -> bool {
         let Some((copies, Some(bytes))) = self.runs.first() else {
             return false;
@@ -209,8 +210,8 @@ pub fn fill(
     Ok(assumed)
 }
 
-/// Refuses a copy if the block has several phases and it is not certain to which one the copy
-/// belongs. A block with one phase gets the turn 0.
+/// Refuses a copy if the block has several phases, and it matters and is not certain to which one
+/// the copy belongs. A block with one phase gets the turn 0.
 fn settle_turns(all: &mut [Uses]) -> Result<(), Obstacle> {
     let expected = all.iter().flat_map(|uses| &uses.expected);
     let later = expected.filter(|(site, _)| site.turn > 0);
@@ -383,8 +384,8 @@ fn share(all: &[Uses], program: usize, number: usize, site: &Site) -> Option<i12
             .count()
     };
     let involved = all.iter().filter(|uses| copies(uses) > 0);
-    // Programs that expect bytes and copy divide their own bytes among their own copies, unless
-    // some program expects bytes and does not copy.
+    // If all programs that expect bytes copy, and all that copy expect bytes, each divides its own
+    // bytes among its own copies.
     let only_copiers = !all.iter().any(|uses| expects(uses) && copies(uses) == 0);
     let alone = only_copiers && involved.clone().all(expects);
     let own = &all[program];

@@ -1,5 +1,5 @@
-//! Tensor memory: checks that what is allocated is given back, and that nobody allocates after
-//! giving up the permit to allocate.
+//! Tensor memory: checks that what is allocated is given back, and that nobody allocates after the
+//! CTA's permit to allocate has been given up.
 //!
 //! Example: a warp that allocates 64 columns and gives 32 back leaves columns behind that no later CTA of the multiprocessor
 //! can have. PTX asks for all of it to be given back before the kernel ends.

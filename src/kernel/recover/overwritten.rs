@@ -9,11 +9,8 @@
 //! Copies and other instructions that write count as stores. Writes at other computed places are
 //! assumed not to reach an mbarrier.
 //!
-//! Where the place of the write is known, this is asked of the mbarrier there and not of others in the variable. On every way
-//! to the write the last operation at that place is the end, if there is one, and behind it the first one is an
-//! initialisation. The end is one that some thread carries out whatever the launch is: the number of a thread alone says which does
-//! ([`crate::recover::chosen`]). It is the end for other threads behind a meeting of all. An operation at a computed place is no use of that mbarrier then: it would be one behind the end of its
-//! life, and such kernels are refused ([`crate::recover::lives`]).
+//! The place of an mbarrier that the kernel ends by `mbarrier.inval` may be used for data, from its
+//! end to its next initialisation.
 //!
 //! Source: PTX ISA, "mbarrier": only mbarrier operations are defined on an mbarrier object.
 
@@ -253,11 +250,11 @@ impl Words {
 
 /// Where threads go.
 ///
-/// A write to the place of an mbarrier that ends is allowed if three things hold. Behind the write,
-/// its thread does not use the mbarrier without initialising it first ([`Self::is_used_behind`]).
-/// No other thread may initialise or use it meanwhile ([`Self::is_shared`]). If the place of the
-/// write is known, only the mbarrier there matters, and it must not be alive ([`Self::is_alive`]).
-/// Otherwise all mbarriers of the variable matter.
+/// A write to the place of an mbarrier that ends is allowed if three things hold. Where the write
+/// is executed, the mbarrier is not alive ([`Self::is_alive`]). Behind the write, its thread does
+/// not use the mbarrier without initialising it first ([`Self::is_used_behind`]). No other thread
+/// may initialise or use it meanwhile ([`Self::is_shared`]). If the place of the write is known,
+/// only the mbarrier there matters. Otherwise all mbarriers of the variable matter.
 struct Code<'k> {
     kernel: &'k Kernel,
     graph: &'k Graph,
@@ -287,8 +284,12 @@ impl Code<'_> {
         self.comes_to((block, index + 1), &uses, &begins)
     }
 
-    /// Whether a thread may come to a place while one of these mbarriers has not ended, as far as its own way goes. What another
-    /// thread ends has ended behind a meeting of both.
+    /// Whether a thread may come to a place while one of these mbarriers has not ended.
+    ///
+    /// None is alive if on every path to the place the last operation on them is the end, if there
+    /// is an operation at all. An end counts only if some thread executes it whatever the launch
+    /// is: the number of a thread alone decides which one does ([`crate::recover::chosen`]). For
+    /// other threads than that one, it counts only behind a meeting of all.
     fn is_alive(&self, at: (BlockId, usize), words: Words) -> bool {
         let mut seen = BTreeSet::new();
         let mut work = vec![(at.0, at.1, false)];

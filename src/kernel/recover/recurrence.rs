@@ -117,7 +117,7 @@ impl Recurrences {
             components.push(joined);
         }
         let all: Vec<BTreeSet<usize>> = components.into_iter().chain(closures).collect();
-        // Machines that begin with the state of others are found in the second pass.
+        // A machine that begins with the state of another may be found only in the second pass.
         for variables in all.iter().chain(&all) {
             let mut own = variables.iter();
             if own.any(|variable| recurrences.machine_of.contains_key(variable)) {

@@ -10,7 +10,8 @@
 //!
 //! - Two meetings of all warps have to stand between the beginning and the end of a life. Between
 //!   them every warp is in the same iteration. The mbarriers are used only there.
-//! - The arrivals and bytes of a life have to be those of `K` phases ([`super::ring_rounds`]).
+//! - The arrivals and bytes of a life have to be exactly those of `K` phases, so that nothing is
+//!   left over ([`super::ring_rounds`]).
 //! - Some warp has to wait for all of these phases, one after the other, before the end. It cannot
 //!   pass a wait too early, because the phase before was complete already.
 

@@ -226,7 +226,7 @@ impl<'a> RingUses<'a> {
                 self.awaited.push(piece);
             }
             _ => {
-                // A single mbarrier gets an arrival in any round.
+                // Every round is one of a single mbarrier, so the index of the loop may count them.
                 let round = match self.around.first().filter(|_| self.ring.size == 1) {
                     Some((index, _)) => Number::of(Atomic::Index(*index)),
                     None => self.ring.index(object)?,

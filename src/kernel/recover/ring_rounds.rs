@@ -77,7 +77,8 @@ pub(super) fn completes(told: &[Piece], rounds: &Number, size: i128, count: i128
     if covers(told, rounds, true, &|pieces| is_whole(pieces, 1)) {
         return true;
     }
-    // If all rounds are constants, each mbarrier is checked by itself.
+    // If all rounds are constants, and no piece is in a loop or under a condition, each mbarrier is
+    // checked by itself.
     let place = |piece: &Piece| {
         let is_bare = piece.guards.is_empty() && piece.around.is_none();
         let round = piece.round.as_constant().filter(|_| is_bare)?;

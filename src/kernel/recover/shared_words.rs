@@ -43,8 +43,8 @@ pub struct Position {
     pub lost: bool,
     /// Whether the warp may not come here.
     pub perhaps: bool,
-    /// The lanes that have accessed words that may be handed over by mbarriers, since all lanes of
-    /// the warp last came together in this iteration of the innermost loop.
+    /// The lanes that have accessed words that may be handed over by mbarriers: in this iteration
+    /// of the innermost loop, and since all lanes of the warp last came together.
     pub loose: u32,
 }
 

@@ -35,8 +35,8 @@ impl Search<'_> {
         all
     }
 
-    /// The indices of a lane with several counts, none of which is the number of members that come
-    /// to each generation.
+    /// The indices of a lane with several counts, not all of which are shown to be the number of
+    /// members that come to each generation.
     fn counts_differ(&self, nth: usize) -> Option<Vec<i64>> {
         let lane = &self.rule.lanes[nth];
         let mut counts: BTreeMap<i64, BTreeSet<usize>> = BTreeMap::new();

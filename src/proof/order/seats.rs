@@ -39,8 +39,8 @@ type Run = Vec<(i64, Vec<Seen>)>;
 
 impl Search<'_> {
     /// The registrations that have a numbering of their own, and the seats. They are for barriers
-    /// where somebody registers in several places, or where otherwise different numbers of members
-    /// come to different generations.
+    /// where somebody registers in several places, or where a count is not shown otherwise to be
+    /// the number of members that come to each generation.
     pub(super) fn seats(&self) -> Result<(Vec<Again>, Vec<Seat>), String> {
         let mut open = Vec::new();
         for (nth, lane) in self.rule.lanes.iter().enumerate() {

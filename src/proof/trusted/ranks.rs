@@ -41,7 +41,7 @@ const FIRST: usize = 60;
 /// are beyond them.
 const SMALL: i64 = 3;
 
-/// The weight that is tried first.
+/// The bound on weights that is tried first.
 const SMALLEST: i64 = 4;
 
 /// The most terms of all inequalities together.
@@ -166,7 +166,8 @@ fn depth(body: &[Node], here: usize, depths: &mut [usize]) {
     }
 }
 
-/// The trip counts of loops that are inside of `depth` others.
+/// The trip counts of loops inside of `depth` others, times `around`. For loops inside of those,
+/// the products of all trip counts from there on.
 fn trips(body: &[Node], depth: usize, around: &Sum, all: &mut Vec<Sum>) {
     for node in body {
         match node {

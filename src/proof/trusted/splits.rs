@@ -70,7 +70,8 @@ pub fn splits(protocol: &Protocol) -> Vec<Split> {
     splits.filter(|split| !split.at.is_empty()).collect()
 }
 
-/// Whether some class goes into a group that is named by more than one index of its role as it is.
+/// Whether some class goes into a group that is named by something else than a number or an index
+/// of its role as it is.
 pub fn neighbours(system: &System<'_>) -> bool {
     let own = system.lanes.iter().flat_map(|lane| lane.own.values());
     let mut own = own.flatten();

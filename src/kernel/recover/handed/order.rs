@@ -107,9 +107,9 @@ struct Checker<'p> {
 /// - Before the writer stores in round i + S, it has waited for the phases 0 to q of `empty[s]`, in
 ///   turn. So q + 1 of its phases are complete. All who arrive at `empty` do so behind a wait for
 ///   the phase of their round of `full`. The writer has not yet arrived in round i + S, so none of
-///   them has arrived there in more than q + 1 rounds. Together they arrive in a round no more
-///   often than a phase takes. So each has arrived in q + 1 rounds, and a reader arrives behind its
-///   read.
+///   them has arrived at `empty[s]` in more than q + 1 rounds. Together they arrive in a round no
+///   more often than a phase takes. So each has arrived as often as in q + 1 rounds, and a reader
+///   arrives behind its read.
 /// - Nobody else stores to these bytes.
 ///
 /// So there is no first load that reads something else. Arrivals release and waits acquire. If some
