@@ -314,3 +314,21 @@ fn an_argument_for_counts_is_needed() {
     together.apart.clear();
     assert!(accepted(&source, &together).is_err());
 }
+
+/// Where the branch is not taken, a member goes past the loop in it, though the loop has iterations.
+#[test]
+fn a_loop_in_a_branch_is_gone_past() {
+    let crossed = |b: &str| {
+        format!(
+            "protocol crossed param P in 0.. param N in 1..
+             mbarrier x {{ arrivals: 1 }} mbarrier y {{ arrivals: 1 }} mbarrier z {{ arrivals: 1 }}
+             role a {{ wait x 0
+                 if P < 100 {{ for i in 0..N {{ arrive z wait z i % 2 }} }}
+                 arrive y }}
+             role b {{ {b} }}"
+        )
+    };
+    // For P >= 100, `a` waits for `x` and `b` for `y`.
+    refuses(&crossed("if P >= 100 { wait y 0 } arrive x"));
+    proves(&crossed("arrive x if P >= 100 { wait y 0 }"));
+}

@@ -8,8 +8,9 @@
 //! iteration, it goes from `a` to `d`. A path across the end of an iteration adds the weight of the loop. So `d` may have a lower
 //! number than `c`, if the weight makes up for it.
 //!
-//! The path from `a` to `d` past the loop is taken only where the loop has no iteration, that is, where `N <= 0`, if its bound is over parameters. So that
-//! may be assumed of the path. Where the domain excludes it there is no such path.
+//! The path from `a` to `d` past the loop is taken only where the loop has no iteration. If its bound is over parameters, `N <= 0` may be
+//! assumed of the path. Where the domain excludes that, there is no such path. Of a loop in a branch nothing is assumed: where the
+//! branch is not taken, a member goes past the loop, whatever its bound is.
 //!
 //! Conditions are ignored: a member is taken to execute the operations of both branches, one after the other. Its real operations
 //! are a subsequence of these. So if ranks never decrease on any of these paths, they never decrease along the real operations.
@@ -59,6 +60,8 @@ struct Way {
 struct Ways<'f> {
     flow: &'f Flow,
     all: BTreeSet<Way>,
+    /// How many branches are around the current piece.
+    branches: usize,
 }
 
 /// Where a member may have come from: the last operation, the loops of which an iteration has ended since, and those that it has gone past.
@@ -69,6 +72,7 @@ impl<'f> Ways<'f> {
         let mut ways = Ways {
             flow,
             all: BTreeSet::new(),
+            branches: 0,
         };
         ways.through(&flow.nodes, Behind::new());
         ways
@@ -92,8 +96,10 @@ impl<'f> Ways<'f> {
                 Node::If {
                     then, otherwise, ..
                 } => {
+                    self.branches += 1;
                     behind = self.through(then, behind);
                     behind = self.through(otherwise, behind);
+                    self.branches -= 1;
                 }
                 Node::Loop(at) => {
                     let body = &self.flow.loops[*at].body;
@@ -109,8 +115,11 @@ impl<'f> Ways<'f> {
                     let mut begins = behind.clone();
                     begins.extend(first.clone());
                     let later = self.through(body, begins);
+                    let is_in_branch = self.branches > 0;
                     let goes_past = behind.into_iter().map(|(from, around, mut past)| {
-                        past.insert(*at);
+                        if !is_in_branch {
+                            past.insert(*at);
+                        }
                         (from, around, past)
                     });
                     let mut after: Behind = goes_past.collect();
