@@ -14,7 +14,10 @@ fn odd_rounds(first: &str) -> String {
 fn a_counterexample_reaches_no_trap() {
     for recovery in ["graph", "path", "auto"] {
         let said = verdict_by(recovery, 64, &odd_rounds(""));
-        assert!(said.starts_with("REFUTED at n = 1"), "{recovery} {said}");
+        assert!(said.starts_with("REFUTED at "), "{recovery} {said}");
+        let free = "mov.u32 %r9, %envreg2;\nsetp.ne.u32 %p6, %r9, 0;\n@%p6 bra G;\ntrap;\nG:";
+        let said = verdict_by(recovery, 64, &odd_rounds(free));
+        assert!(said.starts_with("REFUTED at "), "{recovery} {said}");
         for first in [
             "@!%p1 bra G;\ntrap;\nG:",
             "@%p1 trap;",

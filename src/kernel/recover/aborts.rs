@@ -4,29 +4,67 @@
 //! trap is reached. For proofs this does no harm, because nothing hangs in an aborted kernel. But a hang at an odd `n` is
 //! a hang of no launch. So a counterexample counts only if no trap can come before it.
 //!
-//! A trap inside of a loop that waits is a time limit. It is reached because of the hang, so the counterexample counts.
+//! Two kinds of traps leave counterexamples as they are. A trap inside of a loop that waits is a time limit: it is reached
+//! because of the hang. And what a clock or an environment register decides, parameters do not decide: `grid.sync()` traps if
+//! the launch is not cooperative.
 
 use crate::cfg;
 use crate::cfg::Loop;
 use crate::ir::Kernel;
 use crate::ir::MemoryOrder;
+use crate::ir::Operand;
 use crate::ir::OperationKind;
+use crate::ir::Special;
 use crate::ir::Synchronization;
+use crate::ir::Terminator;
+use crate::recover::addresses::Addresses;
 use crate::recover::graph::Graph;
 use crate::recover::slice::memory_decides;
 
-/// Whether a run may reach a trap other than while it waits.
+/// Whether a run may reach a trap other than these.
 pub fn may_abort(kernel: &Kernel) -> bool {
     let edges = cfg::Graph::new(kernel);
     let graph = Graph::new(kernel);
     let loops: Vec<&Loop> = graph.loops().map(|(_, natural)| natural).collect();
+    let definitions = Addresses::new(kernel);
     edges.order().iter().any(|at| {
+        if edges.traps(*at) {
+            // Of others, the branch in front is looked at.
+            return edges.order().first() == Some(at);
+        }
         let aborts = edges.successors(*at).iter().any(|to| edges.traps(*to));
         let around = loops.iter().filter(|natural| natural.contains(*at));
         let innermost = around.min_by_key(|natural| natural.blocks.len());
-        let is_certain = edges.traps(*at);
-        (aborts || is_certain) && !innermost.is_some_and(|natural| waits(kernel, &graph, natural))
+        aborts
+            && !innermost.is_some_and(|natural| waits(kernel, &graph, natural))
+            && !matches!(
+                &kernel.blocks[at.0 as usize].end,
+                Terminator::Branch { condition, .. } if is_free(*condition, &definitions, DEPTH)
+            )
     })
+}
+
+/// How many operations a condition is followed back.
+const DEPTH: u32 = 16;
+
+/// Whether a value is computed from clocks, environment registers and constants alone.
+fn is_free(operand: Operand, definitions: &Addresses<'_>, depth: u32) -> bool {
+    if let Operand::Constant(_) = operand {
+        return true;
+    }
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    match definitions.definition(operand) {
+        Some(OperationKind::Special { special, .. }) => {
+            matches!(special, Special::Clock | Special::Other)
+        }
+        Some(OperationKind::Compute { operands, .. }) => {
+            let mut operands = operands.iter();
+            operands.all(|operand| is_free(*operand, definitions, depth))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a loop goes on until a test of an mbarrier passes, or until other threads have written to memory.
