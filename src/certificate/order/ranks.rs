@@ -60,8 +60,8 @@ struct Way {
 struct Ways<'f> {
     flow: &'f Flow,
     all: BTreeSet<Way>,
-    /// How many branches are around the current piece.
-    branches: usize,
+    /// Whether a branch is around the current piece.
+    in_branch: bool,
 }
 
 /// Where a member may have come from: the last operation, the loops of which an iteration has ended since, and those that it has gone past.
@@ -72,7 +72,7 @@ impl<'f> Ways<'f> {
         let mut ways = Ways {
             flow,
             all: BTreeSet::new(),
-            branches: 0,
+            in_branch: false,
         };
         ways.through(&flow.nodes, Behind::new());
         ways
@@ -96,10 +96,10 @@ impl<'f> Ways<'f> {
                 Node::If {
                     then, otherwise, ..
                 } => {
-                    self.branches += 1;
+                    let outer = std::mem::replace(&mut self.in_branch, true);
                     behind = self.through(then, behind);
                     behind = self.through(otherwise, behind);
-                    self.branches -= 1;
+                    self.in_branch = outer;
                 }
                 Node::Loop(at) => {
                     let body = &self.flow.loops[*at].body;
@@ -115,9 +115,9 @@ impl<'f> Ways<'f> {
                     let mut begins = behind.clone();
                     begins.extend(first.clone());
                     let later = self.through(body, begins);
-                    let is_in_branch = self.branches > 0;
+                    let in_branch = self.in_branch;
                     let goes_past = behind.into_iter().map(|(from, around, mut past)| {
-                        if !is_in_branch {
+                        if !in_branch {
                             past.insert(*at);
                         }
                         (from, around, past)
