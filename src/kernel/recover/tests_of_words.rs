@@ -100,7 +100,9 @@ pub fn said(test: TermId, terms: &Terms) -> String {
             (Some(number), None) if is_word(b) => match relation {
                 Relation::Equal => Some(format!("the word == {number}")),
                 Relation::LessSigned => Some(format!("the word > {number}")),
-                Relation::LessUnsigned => Some(format!("the word > {number} without sign")),
+                Relation::LessUnsigned => terms
+                    .value(a)
+                    .map(|number| format!("the word > {number} without sign")),
             },
             (None, Some(number)) if is_word(a) && relation == Relation::Equal => {
                 Some(format!("the word == {number}"))
