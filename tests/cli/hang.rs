@@ -237,7 +237,7 @@ fn lines_at_which_nobody_waits_for_a_parity() {
         "{declared}"
     );
     let waits = said(12);
-    assert!(waits.contains("waits for empty[0] parity 0"), "{waits}");
+    assert!(waits.contains("line 12, parity 0: waits there"), "{waits}");
 }
 
 #[test]
