@@ -21,17 +21,15 @@ use crate::recover::addresses::Addresses;
 use crate::recover::graph::Graph;
 use crate::recover::slice::memory_decides;
 
-/// Whether a run may reach a trap other than these.
+/// Whether a run may reach a trap other than these. A kernel whose every way ends in one is refused before, by
+/// `recover::outside`.
 pub fn may_abort(kernel: &Kernel) -> bool {
     let edges = cfg::Graph::new(kernel);
     let graph = Graph::new(kernel);
     let loops: Vec<&Loop> = graph.loops().map(|(_, natural)| natural).collect();
     let definitions = Addresses::new(kernel);
-    edges.order().iter().any(|at| {
-        if edges.traps(*at) {
-            // Of others, the branch in front is looked at.
-            return edges.order().first() == Some(at);
-        }
+    let mut going_on = edges.order().iter().filter(|at| !edges.traps(**at));
+    going_on.any(|at| {
         let aborts = edges.successors(*at).iter().any(|to| edges.traps(*to));
         let around = loops.iter().filter(|natural| natural.contains(*at));
         let innermost = around.min_by_key(|natural| natural.blocks.len());
@@ -39,31 +37,20 @@ pub fn may_abort(kernel: &Kernel) -> bool {
             && !innermost.is_some_and(|natural| waits(kernel, &graph, natural))
             && !matches!(
                 &kernel.blocks[at.0 as usize].end,
-                Terminator::Branch { condition, .. } if is_free(*condition, &definitions, DEPTH)
+                Terminator::Branch { condition, .. } if definitions.is_made_of(*condition, &free)
             )
     })
 }
 
-/// How many operations a condition is followed back.
-const DEPTH: u32 = 16;
-
-/// Whether a value is computed from clocks, environment registers and constants alone.
-fn is_free(operand: Operand, definitions: &Addresses<'_>, depth: u32) -> bool {
-    if let Operand::Constant(_) = operand {
-        return true;
-    }
-    let Some(depth) = depth.checked_sub(1) else {
-        return false;
-    };
-    match definitions.definition(operand) {
-        Some(OperationKind::Special { special, .. }) => {
-            matches!(special, Special::Clock | Special::Other)
-        }
-        Some(OperationKind::Compute { operands, .. }) => {
-            let mut operands = operands.iter();
-            operands.all(|operand| is_free(*operand, definitions, depth))
-        }
-        _ => false,
+/// Accepts what clocks and environment registers say, and what is computed from it.
+fn free(kind: &OperationKind) -> Option<Vec<Operand>> {
+    match kind {
+        OperationKind::Special {
+            special: Special::Clock | Special::Other,
+            ..
+        } => Some(Vec::new()),
+        OperationKind::Compute { operands, .. } => Some(operands.clone()),
+        _ => None,
     }
 }
 

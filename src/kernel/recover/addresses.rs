@@ -13,6 +13,9 @@ use crate::ir::VariableId;
 /// How many operations an address is followed back.
 const MOST_STEPS: u32 = 16;
 
+/// Accepts operations, with the operands that are followed further back.
+type Accepts<'a> = &'a dyn Fn(&OperationKind) -> Option<Vec<Operand>>;
+
 pub struct Addresses<'a> {
     /// For each register, see [`Self::definition`].
     definitions: Vec<Option<&'a OperationKind>>,
@@ -48,24 +51,29 @@ impl<'a> Addresses<'a> {
 
     /// Whether an address is computed from the addresses of variables and constants only.
     pub fn is_fixed(&self, operand: Operand) -> bool {
-        self.is_fixed_in(operand, MOST_STEPS)
+        self.is_made_of(operand, &|kind| match kind {
+            OperationKind::AddressOf { .. } => Some(Vec::new()),
+            OperationKind::Compute { operands, .. } => Some(operands.clone()),
+            OperationKind::ConvertAddress { address, .. } => Some(vec![*address]),
+            _ => None,
+        })
     }
 
-    fn is_fixed_in(&self, operand: Operand, steps: u32) -> bool {
+    /// Whether a value comes from constants and from operations that `of` accepts. For these it gives the operands that are
+    /// followed further back.
+    pub fn is_made_of(&self, operand: Operand, of: Accepts<'_>) -> bool {
+        self.is_made_in(operand, of, MOST_STEPS)
+    }
+
+    fn is_made_in(&self, operand: Operand, of: Accepts<'_>, steps: u32) -> bool {
         if let Operand::Constant(_) = operand {
             return true;
         }
         let (Some(kind), Some(steps)) = (self.definition(operand), steps.checked_sub(1)) else {
             return false;
         };
-        match kind {
-            OperationKind::AddressOf { .. } => true,
-            OperationKind::Compute { operands, .. } => operands
-                .iter()
-                .all(|operand| self.is_fixed_in(*operand, steps)),
-            OperationKind::ConvertAddress { address, .. } => self.is_fixed_in(*address, steps),
-            _ => false,
-        }
+        let operands = of(kind);
+        operands.is_some_and(|all| all.iter().all(|one| self.is_made_in(*one, of, steps)))
     }
 
     /// The variable and the offset in bytes of an address, if these are known and the same for all
