@@ -348,22 +348,8 @@ impl Search<'_> {
         };
         let weight = |class: usize, part: Part| {
             let known = with_values(&weights(class, part).map_err(uncovered)?, &values);
-            let known = known.ok_or(TOO_LARGE)?;
-            let product = |(monomial, times): (&Monomial, i128)| {
-                let params = monomial.iter().filter_map(|unknown| match unknown {
-                    Unknown::Param(at) => Some(*at),
-                    _ => None,
-                });
-                Ok(Product {
-                    times: i64::try_from(times).map_err(|_| TOO_LARGE)?,
-                    of: params.collect(),
-                })
-            };
-            known
-                .terms()
-                .map(product)
-                .collect::<Result<_, String>>()
-                .map(Weight)
+            let weight = known.and_then(|known| weight_of(&known));
+            weight.ok_or_else(|| TOO_LARGE.to_owned())
         };
         let rank = |(class, (_, loops, sites)): (usize, &(usize, usize, usize))| {
             let loops = (0..*loops).map(|at| weight(class, Part::Loop(at)));
@@ -376,6 +362,22 @@ impl Search<'_> {
         let ranks = shape.classes.iter().enumerate().map(rank);
         ranks.collect::<Result<_, String>>().map(Some)
     }
+}
+
+/// A sum over parameters as a weight. None if something else is in it, or a number is too large.
+pub(super) fn weight_of(sum: &Polynomial) -> Option<Weight> {
+    let product = |(unknowns, times): (&Monomial, i128)| {
+        let param = |unknown: &Unknown| match unknown {
+            Unknown::Param(at) => Some(*at),
+            _ => None,
+        };
+        Some(Product {
+            times: i64::try_from(times).ok()?,
+            of: unknowns.iter().map(param).collect::<Option<_>>()?,
+        })
+    };
+    let products: Option<Vec<Product>> = sum.terms().map(product).collect();
+    products.map(Weight)
 }
 
 /// A sequent without the hypotheses that have large numbers, and the positions of those that are

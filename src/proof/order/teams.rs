@@ -1,15 +1,14 @@
 //! Guesses which members take turns at a lane, from who works there and how often in one iteration.
 
 use super::Search;
+use super::ranks::weight_of;
 use crate::certificate::cut::count::Counted;
 use crate::certificate::order::artefact::About;
-use crate::certificate::order::artefact::Product;
 use crate::certificate::order::artefact::Team;
 use crate::certificate::order::artefact::Weight;
 use crate::certificate::order::cases;
 use crate::certificate::order::cases::Env;
 use crate::certificate::order::polynomial::Polynomial;
-use crate::certificate::order::polynomial::Unknown;
 use crate::certificate::order::ranks::Part;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Expr;
@@ -214,20 +213,7 @@ impl<'p> Search<'p> {
             }
             sum = sum.plus(1, value).ok()?;
         }
-        let product = |(unknowns, times): (&Vec<Unknown>, i128)| {
-            let param = |unknown: &Unknown| match unknown {
-                Unknown::Param(at) => Some(*at),
-                _ => None,
-            };
-            Some(Product {
-                times: i64::try_from(times).ok()?,
-                of: unknowns.iter().map(param).collect::<Option<Vec<usize>>>()?,
-            })
-        };
-        sum.terms()
-            .map(product)
-            .collect::<Option<Vec<Product>>>()
-            .map(Weight)
+        weight_of(&sum)
     }
 
     /// Names the waits that hand turns over, where there are some.
