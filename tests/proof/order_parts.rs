@@ -17,7 +17,7 @@ use warplock::text::Narrowing;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-fn proposal(source: &str) -> Result<Order, String> {
+pub(super) fn proposal(source: &str) -> Result<Order, String> {
     let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
     match proof::search(&protocol, Layer::Order, LIMIT, None, &|_| {}) {
         Guess::Fitting(Argument::Order(order)) => Ok(order),
@@ -26,13 +26,13 @@ fn proposal(source: &str) -> Result<Order, String> {
     }
 }
 
-fn accepted(source: &str, order: &Order) -> Result<usize, Rejection> {
+pub(super) fn accepted(source: &str, order: &Order) -> Result<usize, Rejection> {
     let argument = Argument::Order(order.clone());
     let (certificate, _) = manifest::issue(source, &Narrowing::default(), "deadlock", argument)?;
     manifest::check(&certificate, &Solver::BuiltIn, LIMIT, &|_| {}).map(|c| c.obligations)
 }
 
-fn proves(source: &str) -> Order {
+pub(super) fn proves(source: &str) -> Order {
     let order = proposal(source).unwrap_or_else(|reason| panic!("{reason}\n{source}"));
     accepted(source, &order).unwrap_or_else(|why| panic!("{why}\n{source}"));
     order

@@ -1,42 +1,12 @@
 //! Members that take turns at one ring: what the order rule proves, what it must not prove, and that each part of an argument that says
 //! so is needed.
 
-use std::time::Duration;
-
-use warplock::certificate::argument::Argument;
-use warplock::certificate::discharge::Solver;
-use warplock::certificate::manifest;
-use warplock::certificate::manifest::Rejection;
 use warplock::certificate::order::artefact::About;
 use warplock::certificate::order::artefact::Order;
-use warplock::proof;
-use warplock::proof::Guess;
-use warplock::proof::Layer;
-use warplock::text;
-use warplock::text::Narrowing;
 
-const LIMIT: Duration = Duration::from_secs(120);
-
-fn proposal(source: &str) -> Result<Order, String> {
-    let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
-    match proof::search(&protocol, Layer::Order, LIMIT, None, &|_| {}) {
-        Guess::Fitting(Argument::Order(order)) => Ok(order),
-        Guess::Nothing { reason, .. } => Err(reason),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn accepted(source: &str, order: &Order) -> Result<usize, Rejection> {
-    let argument = Argument::Order(order.clone());
-    let (certificate, _) = manifest::issue(source, &Narrowing::default(), "deadlock", argument)?;
-    manifest::check(&certificate, &Solver::BuiltIn, LIMIT, &|_| {}).map(|c| c.obligations)
-}
-
-fn proves(source: &str) -> Order {
-    let order = proposal(source).unwrap_or_else(|reason| panic!("{reason}\n{source}"));
-    accepted(source, &order).unwrap_or_else(|why| panic!("{why}\n{source}"));
-    order
-}
+use super::order_parts::accepted;
+use super::order_parts::proposal;
+use super::order_parts::proves;
 
 /// A ring that one member fills, by these statements, and members of this number empty.
 fn ring(params: &str, fills: &str, number: usize, empties: &str) -> String {

@@ -27,6 +27,21 @@ fn warp(number: u32, asks: Asks<'_>) -> String {
     )
 }
 
+/// What the graph says of a kernel.
+fn decided(code: String) -> String {
+    let folder = Folder::new();
+    folder.file("kernel.ptx", code);
+    folder.run(&[
+        "check",
+        "-q",
+        "--recovery",
+        "graph",
+        "--property",
+        "deadlock",
+        "kernel.ptx",
+    ])
+}
+
 /// The verdict of the graph for two warps, up to what the proof is or what hangs.
 fn verdict(one: Asks<'_>, other: Asks<'_>) -> String {
     let code = format!(
@@ -39,17 +54,7 @@ fn verdict(one: Asks<'_>, other: Asks<'_>) -> String {
         warp(0, one),
         warp(1, other)
     );
-    let folder = Folder::new();
-    folder.file("meets.ptx", code);
-    let shown = folder.run(&[
-        "check",
-        "-q",
-        "--recovery",
-        "graph",
-        "--property",
-        "deadlock",
-        "meets.ptx",
-    ]);
+    let shown = decided(code);
     let (_, verdict) = shown
         .split_once("deadlock: ")
         .unwrap_or_else(|| panic!("{shown}"));
@@ -223,17 +228,7 @@ fn functions_of_ctas_that_wait_for_each_other_are_refused() {
         let new = format!("cvt.u32.u16 %r95, {word};\nsetp.le.s32 {of_mask}, %r95, %r2;");
         code = code.replace(&old, &new);
     }
-    let folder = Folder::new();
-    folder.file("turns.ptx", code.replace("%r<91>", "%r<99>"));
-    let shown = folder.run(&[
-        "check",
-        "-q",
-        "--recovery",
-        "graph",
-        "--property",
-        "deadlock",
-        "turns.ptx",
-    ]);
+    let shown = decided(code.replace("%r<91>", "%r<99>"));
     assert!(
         shown.contains("depends on the number of the CTA, and on more than one word"),
         "{shown}"
