@@ -8,15 +8,15 @@
 use std::panic;
 use std::thread;
 
-use crate::patience;
+use crate::deadline;
 
 /// The stack: solvers recurse deeply.
 const STACK: usize = 64 << 20;
 
 /// Does something in a context in which nothing has been done yet.
 pub(crate) fn context<T: Send + Sync>(work: impl Fn() -> T + Send + Sync) -> T {
-    let end = patience::end();
-    let limited = || patience::within(end, &work);
+    let end = deadline::end();
+    let limited = || deadline::within(end, &work);
     let answer = thread::scope(|scope| {
         let thread = thread::Builder::new().stack_size(STACK);
         let thread = thread.spawn_scoped(scope, limited).ok()?;

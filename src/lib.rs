@@ -32,8 +32,8 @@ pub mod schemes;
 pub mod tensors;
 pub mod verdict;
 
+pub use warplock_core::deadline;
 pub use warplock_core::hunt;
-pub use warplock_core::patience;
 pub use warplock_core::protocol;
 pub use warplock_core::semantics;
 pub use warplock_core::text;

@@ -23,8 +23,8 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 
 use super::cut::algebra;
+use super::cut::break_elimination;
 use super::cut::domain::never_negative;
-use super::cut::leave;
 use super::cut::statements;
 use super::exact;
 use super::obligation::Obligation;
@@ -263,7 +263,7 @@ impl Walk<'_> {
                 )]
             }
         };
-        let changed = leave::changed(body);
+        let changed = break_elimination::changed(body);
         let exits = exits(body);
         self.forget(place, &changed);
         let mut inside = place.clone();

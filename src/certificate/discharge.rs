@@ -18,8 +18,8 @@ use super::linear;
 use super::obligation::Obligation;
 use super::parts;
 use crate::certificate::exact;
+use crate::deadline;
 use crate::fresh;
-use crate::patience;
 
 /// Which solver decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +45,8 @@ pub enum Answer {
 /// is soon done, and otherwise part by part. The parts are those of the goal, and then the cases in
 /// which the obligation says how to split it.
 pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
-    let deadline = patience::deadline(limit);
-    if patience::over() {
+    let deadline = deadline::after(limit);
+    if deadline::over() {
         return Answer::Unknown("timeout".to_owned());
     }
     if *solver == Solver::BuiltIn && ground::truth(&obligation.goal) == Some(true) {
@@ -196,7 +196,7 @@ pub fn at_once(obligations: &[&Obligation]) -> Vec<bool> {
         let limit = Limit::time(CORE);
         let discharged = |o: &Obligation| decide(o, Engine::Core, limit, 0) == Answer::Discharged;
         let each = obligations.iter().map(|obligation| {
-            if patience::over() {
+            if deadline::over() {
                 return false;
             }
             let linear = linear::linear(obligation);
@@ -226,11 +226,11 @@ pub fn work(obligations: &[&Obligation], limit: Work) -> Option<u64> {
         // The count of a context is cumulative.
         let mut done = 0;
         let one = Limit {
-            time: left(patience::deadline(UNREACHED)),
+            time: left(deadline::after(UNREACHED)),
             work: Some(limit.each),
         };
         for &obligation in obligations {
-            if patience::over() || done > limit.all {
+            if deadline::over() || done > limit.all {
                 return None;
             }
             let linear = linear::linear(obligation);
@@ -346,7 +346,7 @@ fn run(obligation: &Obligation, program: &PathBuf, limit: Duration) -> Result<St
         .stderr(Stdio::null())
         .spawn()
         .map_err(|e| e.to_string())?;
-    let deadline = patience::deadline(limit);
+    let deadline = deadline::after(limit);
     loop {
         match child.try_wait().map_err(|e| e.to_string())? {
             // Solvers end with all kinds of codes, but what one printed before it was killed is

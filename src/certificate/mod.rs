@@ -12,6 +12,7 @@
 
 pub mod argument;
 pub mod arriver;
+mod bounds_check;
 pub mod case_split;
 pub mod claims;
 pub mod credit;
@@ -35,7 +36,6 @@ pub mod separation;
 mod sexpr;
 mod sums;
 pub mod ticket;
-mod touched;
 pub mod translate;
 pub mod turns;
 mod workers;

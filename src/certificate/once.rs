@@ -1,7 +1,7 @@
 //! Loops with at most one iteration: `for j in 0..min(1, n) { B }`. The normal form makes them from branches on a count.
 
 use super::cut::algebra;
-use super::cut::leave;
+use super::cut::break_elimination;
 use super::cut::statements;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
@@ -31,7 +31,7 @@ pub fn once(stmt: &Stmt) -> Option<(&Expr, &[Stmt])> {
         (Expr::Int(1), amount) | (amount, Expr::Int(1)) => amount,
         _ => return None,
     };
-    (!says(body, *var) && leave::leaving(body).is_none()).then_some((amount, body))
+    (!says(body, *var) && break_elimination::leaving(body).is_none()).then_some((amount, body))
 }
 
 /// Whether a name occurs in a block, also in what is done to data and in what is claimed.

@@ -47,8 +47,8 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use super::argument::Argument;
+use super::cut::break_elimination;
 use super::cut::copies;
-use super::cut::leave;
 use super::cut::sharing;
 use super::cut::statements;
 use super::normal;
@@ -427,7 +427,12 @@ fn row(
     let whole = *last == Expr::Var(var) && copies::equal(columns, hi);
     // The row is then asked for only once, so which row it is must not change.
     let moves = assigns(then, &of_row);
-    if !whole || !otherwise.is_empty() || used.contains(&var) || leave::breaks(then) || moves {
+    if !whole
+        || !otherwise.is_empty()
+        || used.contains(&var)
+        || break_elimination::breaks(then)
+        || moves
+    {
         return None;
     }
     let row = Iteration::Row {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::patience;
+use crate::deadline;
 
 /// Does the items `0..count` on as many threads as there are cores; each thread takes the next item
 /// that is left, and stops when one of its items says so.
@@ -23,11 +23,11 @@ pub fn each(count: usize, alone: Duration, work: impl Fn(usize) -> ControlFlow<(
             }
         }
     };
-    let end = patience::end();
+    let end = deadline::end();
     std::thread::scope(|scope| {
         let later = || {
             std::thread::park_timeout(alone);
-            patience::within(end, take);
+            deadline::within(end, take);
         };
         let helpers: Vec<_> = (1..workers.min(count))
             .map(|_| scope.spawn(later))

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use super::atoms::Atom;
 use super::atoms::Bits;
 use super::atoms::bits;
-use crate::patience;
+use crate::deadline;
 
 /// How many terms and formulas are kept on the way.
 const TERMS: usize = 1_500;
@@ -145,7 +145,7 @@ pub(super) fn separating(
     // What is enough alone needs no other.
     let parts: Vec<&Term> = terms.iter().filter(|t| !covers(&t.bits, inside)).collect();
     for (number, first) in parts.iter().enumerate() {
-        if patience::over() {
+        if deadline::over() {
             break;
         }
         for second in &parts[number + 1..] {
@@ -190,7 +190,7 @@ fn pure(atoms: &[(Atom, Bits)], inside: &Bits, outside: &Bits) -> Vec<Term> {
     };
     for (number, (a, left)) in open.iter().enumerate() {
         // What is left out is only a formula fewer.
-        if patience::over() {
+        if deadline::over() {
             break;
         }
         for (b, right) in &open[number + 1..] {
@@ -232,7 +232,7 @@ fn three(atoms: &[(Atom, Bits)], inside: &Bits, outside: &Bits) -> Vec<Term> {
     for (a, bits) in excluding(outside) {
         let first = left(outside, bits);
         for (b, bits) in excluding(&first) {
-            if patience::over() || found.len() >= TERMS {
+            if deadline::over() || found.len() >= TERMS {
                 return found;
             }
             let second = left(&first, bits);

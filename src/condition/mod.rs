@@ -32,9 +32,9 @@ use std::time::Instant;
 use itertools::Itertools;
 use rustc_hash::FxHashMap;
 
+use crate::deadline;
 use crate::hunt::grid;
 use crate::hunt::grid::Region;
-use crate::patience;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text;
@@ -165,14 +165,14 @@ pub fn condition(
         settings,
         tight: &tight,
         radius,
-        end: patience::deadline(settings.timeout - settings.timeout / REST),
+        end: deadline::after(settings.timeout - settings.timeout / REST),
         samples: Vec::new(),
         open: Vec::new(),
         near: Vec::new(),
         beyond: Vec::new(),
     };
     // Proofs are asked for time that is left. What looks for formulas and shapes asks whether there is any.
-    patience::until(patience::deadline(settings.timeout), || search.run())
+    deadline::until(deadline::after(settings.timeout), || search.run())
 }
 
 /// How far the first box reaches.
@@ -210,7 +210,7 @@ struct Candidate {
 
 impl Search<'_> {
     fn run(&mut self) -> Result<Outcome, Internal> {
-        let box_end = patience::deadline(self.settings.timeout / BOX_SHARE);
+        let box_end = deadline::after(self.settings.timeout / BOX_SHARE);
         let tight = self.tight;
         for params in (0..=self.radius).flat_map(|radius| grid::points(tight, radius)) {
             self.sample(params, box_end);
@@ -227,7 +227,7 @@ impl Search<'_> {
             }
         }
         // What comes now has the rest of the time.
-        self.end = patience::deadline(self.left() + self.settings.timeout / REST);
+        self.end = deadline::after(self.left() + self.settings.timeout / REST);
         let shaped = self.shaped(&space, best.as_ref())?;
         let proved = best.as_ref().is_some_and(Candidate::settles);
         let needed = match proved {
@@ -379,7 +379,7 @@ impl Search<'_> {
         }
         let (points, inside) = self.bits(space);
         let atoms = self.atoms(space, &points);
-        patience::until(self.end, || formula::separating(&atoms, &points, &inside))
+        deadline::until(self.end, || formula::separating(&atoms, &points, &inside))
     }
 
     /// Comparisons of the numbers that matter.

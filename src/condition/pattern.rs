@@ -16,8 +16,8 @@ use std::time::Instant;
 
 use itertools::Itertools;
 
+use crate::deadline;
 use crate::hunt::grid;
-use crate::patience;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::eval::Env;
@@ -178,7 +178,7 @@ pub(super) fn shaped(
     holds: &dyn Fn(&[i64]) -> bool,
     settings: &Settings<'_>,
 ) -> Result<Option<Shaped>, Internal> {
-    let end = patience::deadline(settings.timeout);
+    let end = deadline::after(settings.timeout);
     let free = protocol.patterns.iter().enumerate();
     let mut free = free.filter(|(_, pattern)| pattern.definition.is_none());
     let (Some((place, pattern)), None) = (free.next(), free.next()) else {
@@ -276,7 +276,7 @@ impl Tried {
 
 /// Every pattern at small parameter values, and whether something hangs with it in some order and with some start.
 fn tried(protocol: &Protocol, place: usize, settings: &Settings<'_>) -> Vec<Tried> {
-    let end = patience::deadline(settings.timeout / SHARE);
+    let end = deadline::after(settings.timeout / SHARE);
     let tight = protocol.tightened();
     let all_starts = !protocol.has_open_starts();
     let none: &[PatternData] = &[];

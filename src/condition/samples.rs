@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 
+use crate::deadline;
 use crate::hunt::grid;
 use crate::hunt::grid::Region;
-use crate::patience;
 use crate::protocol::Param;
 use crate::verdict::deadlock::Internal;
 use crate::verdict::decision::Verdict;
@@ -66,7 +66,7 @@ impl Search<'_> {
             if self.near.contains(&centre) || self.near.len() >= CENTRES {
                 continue;
             }
-            let end = patience::deadline(self.settings.timeout / NEAR_SHARE);
+            let end = deadline::after(self.settings.timeout / NEAR_SHARE);
             for params in probe::near(self.tight, &centre) {
                 self.sample_beyond(params, end.min(self.end));
             }
@@ -79,10 +79,10 @@ impl Search<'_> {
     pub(super) fn disagrees(&mut self, space: &Space, formula: &Formula) -> bool {
         let (tight, radius) = (self.tight, self.radius);
         let beyond = (radius + 1..=radius + 3).flat_map(|r| grid::points(tight, r));
-        let beyond = beyond.take_while(|_| !patience::over());
+        let beyond = beyond.take_while(|_| !deadline::over());
         let beyond: Vec<Vec<i64>> = beyond.filter(|at| formula.holds(&space.at(at))).collect();
         let step = (beyond.len() / BEYOND).max(1);
-        let end = patience::deadline(self.left() / 4);
+        let end = deadline::after(self.left() / 4);
         for params in beyond.into_iter().step_by(step) {
             if self.sample_beyond(params, end) == Some(false) {
                 return true;
@@ -111,7 +111,7 @@ impl Search<'_> {
         let all: Vec<Vec<i64>> = Region::of_radius(tight, radius)
             .points(tight, &order)
             .collect();
-        let end = patience::deadline(self.left() / 2);
+        let end = deadline::after(self.left() / 2);
         for params in all {
             let known = self.samples.iter().any(|(at, _)| *at == params);
             if known || !formula.holds(&space.at(&params)) {
@@ -134,7 +134,7 @@ impl Search<'_> {
     /// Whether a point that was too large to be explored, and at which the formula says that the protocol hangs, is decided
     /// now and does not hang. What is found out is kept.
     pub(super) fn cleared(&mut self, space: &Space, formula: &Formula) -> Result<bool, Internal> {
-        let end = patience::deadline(self.left() / OPEN_SHARE);
+        let end = deadline::after(self.left() / OPEN_SHARE);
         let open = std::mem::take(&mut self.open).into_iter();
         let (inside, rest): (Vec<_>, Vec<_>) = open.partition(|at| formula.holds(&space.at(at)));
         self.open = rest;

@@ -3,10 +3,10 @@
 //! This is a separate crate, so a change in the crates above does not compile it again. Its modules are the folders of
 //! `src`. `warplock` re-exports them as its own.
 
+#[path = "../deadline.rs"]
+pub mod deadline;
 #[path = "../hunt/mod.rs"]
 pub mod hunt;
-#[path = "../patience.rs"]
-pub mod patience;
 #[path = "../protocol/mod.rs"]
 pub mod protocol;
 #[path = "../semantics/mod.rs"]

@@ -22,7 +22,7 @@ use super::WORK;
 use super::Watch;
 use super::bounds;
 use super::grid::Region;
-use super::held;
+use super::held_member;
 use super::trim;
 
 /// How far from the least values they are looked for.
@@ -156,7 +156,7 @@ impl Hunter<'_> {
                 let data = hazards::wanted_data(self.protocol, property, &input, &LARGEST);
                 let Ok(data) = data else { continue };
                 let open = wanted - found.len();
-                let all = held::all(
+                let all = held_member::all(
                     (&instance, data.as_ref()),
                     property,
                     (WORK, watch),

@@ -2,7 +2,7 @@
 //!
 //! Protocols that the event encoding does not cover are searched here. [`schedules`] looks for a deadlock at one
 //! instance by cheap adversarial runs. [`accelerated`] does so if there are many members, and moves equal members
-//! together. [`held`] looks for violations of the other properties. [`Hunter`] tries parameter values with these,
+//! together. [`held_member`] looks for violations of the other properties. [`Hunter`] tries parameter values with these,
 //! makes a counterexample small, and says exactly in which sense it is the smallest. A counterexample is a run of
 //! [`crate::semantics::step`], so it only has to be replayed. If none is found, nothing follows. [`excess`] looks for what the
 //! language defines and PTX does not.
@@ -12,15 +12,15 @@ pub mod distinct;
 pub mod excess;
 mod further;
 pub mod grid;
-pub mod held;
-mod ladder;
+pub mod held_member;
+mod large_values;
 mod least;
-mod named;
 pub mod observed;
 pub mod schedules;
 mod shorten;
 #[cfg(test)]
 mod tests;
+mod text_constants;
 mod trim;
 
 use std::sync::atomic::AtomicBool;
@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashSet;
 
-use crate::patience;
+use crate::deadline;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
@@ -255,7 +255,7 @@ impl<'a> Hunter<'a> {
     /// Ends after a time.
     pub fn watch(&self, time: Duration) -> Watch<'a> {
         Watch {
-            deadline: patience::deadline(time),
+            deadline: deadline::after(time),
             cancel: self.cancel,
         }
     }
@@ -326,7 +326,7 @@ impl<'a> Hunter<'a> {
             if self.property != Property::Deadlock {
                 let (protocol, property) = (self.protocol, self.property);
                 let data = hazards::wanted_data(protocol, property, &input, &LARGEST)?;
-                let found = held::run(&instance, data.as_ref(), self.property, WORK, watch);
+                let found = held_member::run(&instance, data.as_ref(), self.property, WORK, watch);
                 match found {
                     Some(runs) => return Ok(Some(Hang::by(input, runs))),
                     None if watch.over() => break,

@@ -32,7 +32,7 @@ fn least(protocol: &Protocol) -> Option<Least> {
     let watch = hunter.watch(PATIENT);
     let hang = match hunter.boxes(0..=3, &watch).expect("well defined") {
         Some(hang) => hang,
-        None => hunter.ladder(&watch).expect("well defined")?,
+        None => hunter.large_values(&watch).expect("well defined")?,
     };
     let least = hunter.least(hang, &watch);
     assert!(blocked(protocol, &least.hang).is_some(), "the run is stuck");
@@ -305,5 +305,5 @@ fn cancelled_and_late_hunts_end() {
     let mut hunter = Hunter::new(&protocol, declared(&protocol), &cancelled, &|_| {});
     let watch = hunter.watch(PATIENT);
     assert_eq!(hunter.boxes(0..=3, &watch), Ok(None));
-    assert_eq!(hunter.ladder(&watch), Ok(None));
+    assert_eq!(hunter.large_values(&watch), Ok(None));
 }

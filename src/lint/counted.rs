@@ -4,8 +4,8 @@
 //! needs more than that, or more than what happens without the operations after it in the same member, contradicts the
 //! supposition: no run finishes at these values. So nothing that is proved free of deadlock has such a finding.
 
+use crate::deadline;
 use crate::hunt::grid;
-use crate::patience;
 use crate::protocol::Comparison;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
@@ -43,14 +43,14 @@ pub(super) fn look(found: &mut Found<'_>) {
         limits: LARGEST,
     };
     for params in (0..=RADIUS).flat_map(|radius| grid::points(&tight, radius)) {
-        if patience::over() {
+        if deadline::over() {
             return;
         }
         let Ok(inputs) = Inputs::new(&tight, &params, &bounds) else {
             continue;
         };
         for (input, instance) in inputs.take(INPUTS).flatten() {
-            if patience::over() {
+            if deadline::over() {
                 return;
             }
             // What comes back from atomic operations decides what happens: nothing adds up.

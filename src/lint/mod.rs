@@ -11,7 +11,7 @@ mod written;
 
 use std::time::Duration;
 
-use crate::patience;
+use crate::deadline;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 
@@ -44,7 +44,7 @@ pub fn lint(protocol: &Protocol) -> Vec<Lint> {
         lints: Vec::new(),
     };
     written::look(&mut found);
-    patience::until(patience::deadline(TIME), || counted::look(&mut found));
+    deadline::until(deadline::after(TIME), || counted::look(&mut found));
     found.lints.sort_by_key(|lint| lint.line);
     found.lints
 }

@@ -11,7 +11,7 @@ use super::search;
 use crate::certificate::argument::Argument;
 use crate::certificate::arriver;
 use crate::certificate::arriver::Arriver;
-use crate::patience;
+use crate::deadline;
 use crate::protocol::Protocol;
 
 /// Looks for an argument for the protocol after this split.
@@ -21,7 +21,7 @@ pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) +
         Err(refused) => return Guess::nothing(super::uncovered_in(protocol)(refused)),
     };
     tell("looking at what the last to arrive does apart");
-    let deadline = patience::deadline(limit);
+    let deadline = deadline::after(limit);
     let mut layers = layers(&apart);
     // These rest on an order in which CTAs start. Counting is adding, which the credit rule covers.
     layers.retain(|layer| !matches!(layer, Layer::Ticket | Layer::Turns));

@@ -15,7 +15,7 @@ use super::order;
 use crate::certificate::argument::Argument;
 use crate::certificate::case_split;
 use crate::certificate::case_split::CaseSplit;
-use crate::patience;
+use crate::deadline;
 use crate::protocol::BinaryOp;
 use crate::protocol::Domain;
 use crate::protocol::Expr;
@@ -73,7 +73,7 @@ impl Search<'_> {
     fn split(&self, protocol: &Protocol, splits: usize) -> Result<Argument, String> {
         let mut reason = "no small value of a parameter is a case of its own".to_owned();
         for (param, from) in bounds(protocol) {
-            if patience::over() {
+            if deadline::over() {
                 return Err(super::cut::LATE.to_owned());
             }
             let Ok([below, above]) = case_split::parts(protocol, param, from) else {
@@ -111,7 +111,7 @@ impl Search<'_> {
         let Some((param, least)) = counted(protocol) else {
             return self.whole(protocol);
         };
-        if patience::over() {
+        if deadline::over() {
             return Err(super::cut::LATE.to_owned());
         }
         let from = least.saturating_add(1);
@@ -139,7 +139,7 @@ impl Search<'_> {
             let found = match layer {
                 Layer::Order => {
                     let left = self.deadline.saturating_duration_since(Instant::now());
-                    let until = patience::deadline(left / ORDER_SHARE);
+                    let until = deadline::after(left / ORDER_SHARE);
                     order::guess(protocol, until, self.cancel, self.tell)
                 }
                 Layer::Cuts(shows) => cut::guess(protocol, shows, None, self.deadline, self.tell),

@@ -34,7 +34,7 @@ use crate::certificate::discharge::Solver;
 use crate::certificate::normal;
 use crate::certificate::obligation::Obligation;
 use crate::certificate::program::Unsupported;
-use crate::patience;
+use crate::deadline;
 use crate::protocol::Domain;
 use crate::protocol::ObjectKind;
 use crate::protocol::Property;
@@ -196,14 +196,14 @@ pub fn search(
     cancel: Option<&AtomicBool>,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Guess {
-    let deadline = patience::deadline(limit);
+    let deadline = deadline::after(limit);
     let normal = match layer {
         // The kernel reads the text as it stands, and the arriver rule needs the operations that
         // return a value.
         Layer::Kernel | Layer::Arriver => Cow::Borrowed(protocol),
         _ => Cow::Owned(normal::normal(protocol)),
     };
-    patience::until(deadline, || {
+    deadline::until(deadline, || {
         search_until(&normal, layer, (deadline, limit), cancel, tell)
     })
 }
@@ -241,9 +241,9 @@ pub fn search_cuts(
     limit: Duration,
     tell: &dyn Fn(&str),
 ) -> Guess {
-    let deadline = patience::deadline(limit);
+    let deadline = deadline::after(limit);
     let protocol = &normal::normal(protocol);
-    patience::until(deadline, || {
+    deadline::until(deadline, || {
         cut::guess(protocol, shows, base, deadline, tell)
     })
 }
@@ -251,7 +251,7 @@ pub fn search_cuts(
 /// Looks for an argument in one layer after the other, and returns the first one found. If there is
 /// none, the reason is that of the first layer that applies.
 pub fn guess(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) + Sync)) -> Guess {
-    let deadline = patience::deadline(limit);
+    let deadline = deadline::after(limit);
     let mut reasons = Vec::new();
     for layer in layers(protocol) {
         let left = deadline.saturating_duration_since(Instant::now());

@@ -10,8 +10,8 @@ use z3::ast::Int;
 
 use crate::certificate::obligation::Obligation;
 use crate::certificate::term;
+use crate::deadline;
 use crate::fresh;
-use crate::patience;
 
 /// Time for one question.
 const EACH: Duration = Duration::from_millis(500);
@@ -24,7 +24,7 @@ pub fn failing(
     names: &[String],
     limit: Duration,
 ) -> Vec<Vec<Option<i64>>> {
-    let deadline = patience::deadline(limit);
+    let deadline = deadline::after(limit);
     let script = obligation.script();
     let declared = |name: &String| {
         let used = format!("(declare-const {} Int)", term::name(name));

@@ -21,7 +21,7 @@ use crate::certificate::cut::statements;
 use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
-use crate::patience;
+use crate::deadline;
 use crate::protocol::Expr;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
@@ -45,7 +45,7 @@ struct Part {
 /// The synchronizing statements that are shown never to be reached, in text order. The result is
 /// empty if the protocol is of another kind, or time runs out.
 pub fn never_reached(protocol: &Protocol, limit: Duration) -> Vec<Span> {
-    let deadline = patience::deadline(limit);
+    let deadline = deadline::after(limit);
     let mut open = BTreeMap::new();
     for role in &protocol.roles {
         synchronizing(&role.body, &mut open);

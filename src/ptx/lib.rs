@@ -3,6 +3,6 @@
 #[path = "mod.rs"]
 pub mod ptx;
 
-use warplock_core::patience;
+use warplock_core::deadline;
 use warplock_core::protocol;
 use warplock_core::text;

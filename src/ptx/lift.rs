@@ -10,15 +10,15 @@ use super::lines::unmarked;
 use super::names::readable;
 use super::shape::in_any_shape;
 use super::threads::lift_for_all_threads;
-use crate::patience;
+use crate::deadline;
 use crate::protocol::Span;
-use crate::ptx::cta::apart::refuse_apart;
 use crate::ptx::cta::barrier_rings::put_in_rings;
 use crate::ptx::cta::boxes::Boxes;
 use crate::ptx::cta::boxes::count_copies;
-use crate::ptx::cta::columns::settle_columns;
 use crate::ptx::cta::data::resolve;
 use crate::ptx::cta::divided::divide;
+use crate::ptx::cta::exited_warps::complete;
+use crate::ptx::cta::exited_warps::who_differs;
 use crate::ptx::cta::expected::put_into_arrivals;
 use crate::ptx::cta::family::Family;
 use crate::ptx::cta::family::barrier;
@@ -26,10 +26,9 @@ use crate::ptx::cta::family::families;
 use crate::ptx::cta::family::place;
 use crate::ptx::cta::family::splits;
 use crate::ptx::cta::flights::number_groups;
-use crate::ptx::cta::left::complete;
-use crate::ptx::cta::left::who_differs;
 use crate::ptx::cta::lifetimes::end_lives;
 use crate::ptx::cta::memory::Memory;
+use crate::ptx::cta::mixed_counts::refuse_mixed_counts;
 use crate::ptx::cta::multiplied::wait_apart;
 use crate::ptx::cta::program::Followed;
 use crate::ptx::cta::program::Full;
@@ -37,10 +36,11 @@ use crate::ptx::cta::program::Program;
 use crate::ptx::cta::program::each;
 use crate::ptx::cta::program::follow;
 use crate::ptx::cta::program::of_all;
+use crate::ptx::cta::ptx_preconditions::preconditions;
+use crate::ptx::cta::redundant_waits::settle_waits;
 use crate::ptx::cta::repeats::put_together;
 use crate::ptx::cta::rounds::count_rounds;
-use crate::ptx::cta::settled::settle_waits;
-use crate::ptx::cta::taken::taken;
+use crate::ptx::cta::tensor_memory::settle_columns;
 use crate::ptx::cta::tokens::count_phases;
 use crate::ptx::cta::transactions::few_bytes;
 use crate::ptx::operations::tensor::PLACES;
@@ -107,7 +107,7 @@ pub fn lift(
 ) -> Result<Lifted, Failure> {
     let found = lift_in_time(module, function, options);
     // Some of what would have been looked at may not have been: whatever was found is not what was asked for.
-    match patience::over() {
+    match deadline::over() {
         true => Err(Failure::Obstacle(Obstacle::late())),
         false => found,
     }
@@ -134,7 +134,7 @@ pub(super) fn written(
     function: &Function<'_>,
     options: &Options,
 ) -> Result<String, Failure> {
-    let in_time = || match patience::over() {
+    let in_time = || match deadline::over() {
         true => Err(Obstacle::late()),
         false => Ok(()),
     };
@@ -153,7 +153,7 @@ pub(super) fn written(
     let left = complete(&mut followed, &launch)?;
     in_time()?;
     let mut families = families(&followed.programs, &followed.unknowns)?;
-    refuse_apart(&followed, &families)?;
+    refuse_mixed_counts(&followed, &families)?;
     let few = few_bytes(&followed, &families)?;
     in_time()?;
     let buffers = if options.data {
@@ -177,7 +177,7 @@ pub(super) fn written(
         put_into_arrivals(&mut followed, &families);
     }
     followed.held = settle_columns(&followed)?;
-    followed.taken = taken(function, &followed, options.data)?;
+    followed.taken = preconditions(function, &followed, options.data)?;
     followed.taken.extend(few);
     // A kernel that waits for memory says this of all its pointers.
     let unchanged = followed.unchanged.iter().copied();

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 
-use crate::patience;
+use crate::deadline;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::step;
@@ -129,7 +129,7 @@ pub fn repair(
     wanted: &Wanted<'_>,
     settings: &Settings<'_>,
 ) -> Result<Outcome, Internal> {
-    let end = patience::deadline(settings.timeout);
+    let end = deadline::after(settings.timeout);
     let properties = match wanted.properties {
         [] => verdict::hazard::applicable(protocol),
         asked => asked.to_vec(),

@@ -129,7 +129,7 @@ fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
             continue;
         }
         lines.extend(generations(protocol, &classes, case));
-        let told = Told {
+        let told = CutWriter {
             protocol,
             classes: &classes,
         };
@@ -186,12 +186,12 @@ fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
 }
 
 /// What cuts are told with.
-struct Told<'a> {
+struct CutWriter<'a> {
     protocol: &'a Protocol,
     classes: &'a [Class],
 }
 
-impl Told<'_> {
+impl CutWriter<'_> {
     /// The class of a place, if there is such a place.
     fn at(&self, class: usize, place: Place) -> Option<&Class> {
         let class = self.classes.get(class)?;

@@ -30,7 +30,7 @@ const TURNS: usize = 10_000;
 
 /// A hazard in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct HazardText {
     /// One sentence.
     pub sentence: Sentence,
     /// The line of the text it is about, from 1.
@@ -45,17 +45,17 @@ pub fn tell(
     data: Option<&Data>,
     state: &State,
     hazard: &Hazard,
-) -> Told {
-    let teller = Teller { source, instance };
+) -> HazardText {
+    let writer = HazardWriter { source, instance };
     match hazard {
         Hazard::Deviation {
             member,
             op,
             cell,
             counts,
-        } => teller.deviation(*member, *op, &instance.cell_name(*cell), *counts),
-        Hazard::Lapped { member, op } => teller.lapped(*member, *op),
-        Hazard::Undefined(violation) => teller.undefined(violation),
+        } => writer.deviation(*member, *op, &instance.cell_name(*cell), *counts),
+        Hazard::Lapped { member, op } => writer.lapped(*member, *op),
+        Hazard::Undefined(violation) => writer.undefined(violation),
         Hazard::Surplus {
             member,
             stmt,
@@ -63,7 +63,7 @@ pub fn tell(
             bytes,
             missing,
         } => {
-            let line = teller.line(*stmt);
+            let line = writer.line(*stmt);
             let cell = instance.cell_name(*cell);
             let more = bytes - missing;
             told(
@@ -75,9 +75,9 @@ pub fn tell(
                 ),
             )
         }
-        Hazard::Unbalanced { cell, bytes } => teller.unbalanced(*cell, *bytes),
+        Hazard::Unbalanced { cell, bytes } => writer.unbalanced(*cell, *bytes),
         Hazard::Unready { member, stmt, cell } => {
-            let line = teller.line(*stmt);
+            let line = writer.line(*stmt);
             told(
                 line,
                 format!(
@@ -93,7 +93,7 @@ pub fn tell(
             amount,
             capacity,
         } => {
-            let (line, cell) = teller.place(*member, *op);
+            let (line, cell) = writer.place(*member, *op);
             told(
                 line,
                 format!(
@@ -103,7 +103,7 @@ pub fn tell(
             )
         }
         Hazard::Exited { member, stmt, cell } => {
-            let line = teller.line(*stmt);
+            let line = writer.line(*stmt);
             let cell = instance.cell_name(*cell);
             told(
                 line,
@@ -115,22 +115,22 @@ pub fn tell(
             )
         }
         Hazard::Kept { .. } | Hazard::Misplaced { .. } | Hazard::Roomless { .. } => {
-            room::tell(&teller, data, state, hazard)
+            room::tell(&writer, data, state, hazard)
         }
         Hazard::Race {
             first,
             second,
             slot,
         } => match data {
-            Some(data) => teller.race(data, *first, *second, *slot),
+            Some(data) => writer.race(data, *first, *second, *slot),
             None => whole("two accesses race"),
         },
         Hazard::Broken { claim } => match data.and_then(|data| data.claims.get(*claim)) {
-            Some(claim) => teller.broken(claim, state),
+            Some(claim) => writer.broken(claim, state),
             None => whole("a claim does not hold"),
         },
         Hazard::Stopped { claim } => match data.and_then(|data| data.progress.get(*claim)) {
-            Some((progress, span)) => teller.stopped(*progress, *span, state),
+            Some((progress, span)) => writer.stopped(*progress, *span, state),
             None => whole("nobody can go on"),
         },
         Hazard::Stale {
@@ -142,34 +142,34 @@ pub fn tell(
         } => match data {
             Some(data) => {
                 let accesses = (*write, *read);
-                stale::tell(&teller, data, accesses, *slot, (*proxy, *lost))
+                stale::tell(&writer, data, accesses, *slot, (*proxy, *lost))
             }
             None => whole("a read does not see a write before it"),
         },
     }
 }
 
-fn told(line: Line, sentence: String) -> Told {
-    Told {
+fn told(line: Line, sentence: String) -> HazardText {
+    HazardText {
         sentence: Sentence::of(&sentence),
         line: Some(line.0),
     }
 }
 
 /// What has no line.
-fn whole(sentence: impl Into<String>) -> Told {
-    Told {
+fn whole(sentence: impl Into<String>) -> HazardText {
+    HazardText {
         sentence: Sentence::default().text(sentence),
         line: None,
     }
 }
 
-struct Teller<'a> {
+struct HazardWriter<'a> {
     source: &'a str,
     instance: &'a Instance,
 }
 
-impl Teller<'_> {
+impl HazardWriter<'_> {
     fn line(&self, stmt: StmtId) -> Line {
         let span = self.instance.spans.get(stmt.0).copied();
         Line(witness::line(self.source, span.unwrap_or_default()))
@@ -184,7 +184,7 @@ impl Teller<'_> {
     }
 
     /// Bytes of a barrier that only one side counts, where some member expects or delivers any.
-    fn unbalanced(&self, cell: CellId, bytes: i64) -> Told {
+    fn unbalanced(&self, cell: CellId, bytes: i64) -> HazardText {
         let name = self.instance.cell_name(cell);
         let more = bytes.unsigned_abs();
         let (more, are) = match more {
@@ -225,7 +225,7 @@ impl Teller<'_> {
         }
     }
 
-    fn deviation(&self, member: usize, op: u32, cell: &str, counts: (u32, u32)) -> Told {
+    fn deviation(&self, member: usize, op: u32, cell: &str, counts: (u32, u32)) -> HazardText {
         let (line, _) = self.place(member, op);
         let name = self.instance.member_name(member);
         let kind = self.instance.members[member].ops.get(op as usize);
@@ -261,7 +261,7 @@ impl Teller<'_> {
         )
     }
 
-    fn broken(&self, claim: &PlacedClaim, state: &State) -> Told {
+    fn broken(&self, claim: &PlacedClaim, state: &State) -> HazardText {
         let mut values: Vec<String> = claim
             .index
             .iter()
@@ -298,7 +298,7 @@ impl Teller<'_> {
         }
     }
 
-    fn stopped(&self, progress: Progress, span: Span, state: &State) -> Told {
+    fn stopped(&self, progress: Progress, span: Span, state: &State) -> HazardText {
         let claimed = Line(witness::line(self.source, span));
         let text = progress.text();
         let waiting = step::blocked(self.instance, state);
@@ -320,7 +320,7 @@ impl Teller<'_> {
         }
     }
 
-    fn lapped(&self, member: usize, op: u32) -> Told {
+    fn lapped(&self, member: usize, op: u32) -> HazardText {
         let (line, cell) = self.place(member, op);
         let name = self.instance.member_name(member);
         let kind = self.instance.members[member].ops.get(op as usize);
@@ -339,7 +339,7 @@ impl Teller<'_> {
         told(line, sentence)
     }
 
-    fn undefined(&self, violation: &Violation) -> Told {
+    fn undefined(&self, violation: &Violation) -> HazardText {
         let line = self.line(violation.stmt);
         let name = self.instance.member_name(violation.member);
         let cell = self.instance.cell_name(violation.cell);
@@ -353,7 +353,13 @@ impl Teller<'_> {
         told(line, sentence)
     }
 
-    fn race(&self, data: &Data, first: (usize, usize), second: (usize, usize), slot: u32) -> Told {
+    fn race(
+        &self,
+        data: &Data,
+        first: (usize, usize),
+        second: (usize, usize),
+        slot: u32,
+    ) -> HazardText {
         let access = |(member, place): (usize, usize)| data.accesses[member][place];
         let (mut a, mut b) = ((first.0, access(first)), (second.0, access(second)));
         // What comes first where everybody goes in turn is what was meant to come first.

@@ -13,7 +13,7 @@ use crate::trusted::events::certificate::Events;
 use crate::trusted::events::certificate::Numbered;
 use crate::trusted::events::program::Event;
 use crate::trusted::events::program::program;
-use crate::trusted::lanes::At;
+use crate::trusted::rings::At;
 use crate::trusted::system::Doing;
 use crate::trusted::system::Node;
 use crate::trusted::system::System;
@@ -103,7 +103,7 @@ pub fn explain(protocol: &Protocol, certificate: &Certificate) -> Vec<String> {
         }
         for behind in &local.behind {
             let less = words.sum(&behind.less, &loops);
-            let (waits, arrives) = (words.lane(behind.waits), words.lane(behind.arrives));
+            let (waits, arrives) = (words.ring(behind.waits), words.ring(behind.arrives));
             lines.push(match (behind.per_wait, behind.per_arrival) {
                 (1, 1) => format!(
                     "{} has passed at least as many waits at {waits} as it has made arrivals at {arrives}, less {less}.",
@@ -117,7 +117,7 @@ pub fn explain(protocol: &Protocol, certificate: &Certificate) -> Vec<String> {
         }
         for holds in &local.holds {
             let most = words.sum(&holds.most, &loops);
-            let pool = words.lane(holds.lane);
+            let pool = words.ring(holds.ring);
             lines.push(format!(
                 "{} never holds more than {most} of {pool}.",
                 class.name
@@ -128,7 +128,7 @@ pub fn explain(protocol: &Protocol, certificate: &Certificate) -> Vec<String> {
         let amounts = weight.amounts.iter().map(|sum| words.sum(sum, &[]));
         lines.push(format!(
             "To each generation of {}, {} arrives with {}.",
-            words.lane(weight.lane),
+            words.ring(weight.ring),
             words.class(weight.class),
             Vec::from_iter(amounts).join(", then ")
         ));
@@ -137,14 +137,14 @@ pub fn explain(protocol: &Protocol, certificate: &Certificate) -> Vec<String> {
         lines.push(format!(
             "{} waits at {} for what arrived a round before.",
             words.class(lag.class),
-            words.lane(lag.lane)
+            words.ring(lag.ring)
         ));
     }
     for reason in &certificate.in_turn {
         lines.push(format!(
             "{} arrives at {} only when the generation before has completed: {}.",
             words.class(reason.class),
-            words.lane(reason.lane),
+            words.ring(reason.ring),
             match reason.chain.as_slice() {
                 [] => "nobody else arrives there".to_owned(),
                 chain => words.chain(chain),
@@ -155,7 +155,7 @@ pub fn explain(protocol: &Protocol, certificate: &Certificate) -> Vec<String> {
         lines.push(format!(
             "{} uses {} only when it has been initialised: {}.",
             words.class(reason.class),
-            words.lane(reason.lane),
+            words.ring(reason.ring),
             match reason.chain.as_slice() {
                 [] => "it has done that itself".to_owned(),
                 chain => words.chain(chain),
@@ -171,7 +171,7 @@ pub fn explain(protocol: &Protocol, certificate: &Certificate) -> Vec<String> {
         lines.push(format!(
             "{} is never lapped at {}, since {} arrives there: {why}.",
             words.class(reason.class),
-            words.lane(reason.lane),
+            words.ring(reason.ring),
             words.class(reason.by)
         ));
     }
@@ -197,12 +197,12 @@ impl Words<'_> {
             .map_or("?", |class| &class.name)
     }
 
-    fn lane(&self, lane: usize) -> String {
-        let Some(lane) = self.system.lanes.get(lane) else {
+    fn ring(&self, ring: usize) -> String {
+        let Some(ring) = self.system.rings.get(ring) else {
             return "?".to_owned();
         };
-        let mut name = self.protocol.objects[lane.object].name.clone();
-        for at in &lane.at {
+        let mut name = self.protocol.objects[ring.object].name.clone();
+        for at in &ring.at {
             match at {
                 At::Number(at) => name.push_str(&format!("[{at}]")),
                 At::Own | At::Moves => {}
@@ -215,7 +215,7 @@ impl Words<'_> {
         let link = |link: &Link| {
             format!(
                 "has waited at {} for {}",
-                self.lane(link.lane),
+                self.ring(link.ring),
                 self.class(link.class)
             )
         };
@@ -238,7 +238,7 @@ impl Words<'_> {
                 }
                 Node::Act(act) => {
                     if let Doing::Parity(..) | Doing::Own(_) | Doing::Value(..) = act.doing {
-                        waits.push((act.span, act.lane));
+                        waits.push((act.span, act.ring));
                     }
                 }
             }

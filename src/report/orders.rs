@@ -57,12 +57,12 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
         }
     }
     for lag in &order.lags {
-        let Some(lane) = rule.lanes.get(lag.lane) else {
+        let Some(ring) = rule.rings.get(lag.ring) else {
             continue;
         };
-        let sites = lane.waits_of(lag.class);
+        let sites = ring.waits_of(lag.class);
         let words: Vec<String> = sites.map(|site| rule.words(lag.class, site)).collect();
-        let size = match &lane.size {
+        let size = match &ring.size {
             Expr::Param(id) => protocol.params[id.0].name.clone(),
             Expr::Int(value) => value.to_string(),
             _ => "the number of elements".to_owned(),
@@ -96,7 +96,7 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
         ));
     }
     for team in &order.teams {
-        let Some(lane) = rule.lanes.get(team.lane) else {
+        let Some(ring) = rule.rings.get(team.ring) else {
             continue;
         };
         let mut all = team.classes.iter();
@@ -109,7 +109,7 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
         lines.push(format!(
             "{first} takes turns with {} at `{}`, and all that they do there is numbered as that of one.",
             rest.join(", "),
-            protocol.objects[lane.object].name,
+            protocol.objects[ring.object].name,
         ));
     }
     for again in &order.again {
@@ -123,8 +123,8 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
         let words = rule.words(class, site);
         let own = rule.classes[rule.member(class)].name.clone();
         let at = |link: &Link| {
-            let lane = rule.lanes.get(link.lane);
-            lane.map_or("?", |lane| protocol.objects[lane.object].name.as_str())
+            let ring = rule.rings.get(link.ring);
+            ring.map_or("?", |ring| protocol.objects[ring.object].name.as_str())
         };
         let (mut sentence, links, end) = match chain.about {
             About::InTurn(..) => (

@@ -1,6 +1,6 @@
 //! The program of a member whose control flow depends on the results of its atomic operations.
 //!
-//! After such an operation the program has one branch for each value that may be returned. [`super::returned`] computes
+//! After such an operation the program has one branch for each value that may be returned. [`super::possible_results`] computes
 //! these values. A value that is never returned costs a branch that no run takes. If an expression is undefined for a
 //! value, such as an index outside its extent, the branch has an operation that is undefined when a run executes it.
 //!
@@ -29,8 +29,8 @@ use super::instance::Next;
 use super::instance::Op;
 use super::instance::OpKind;
 use super::live;
+use super::possible_results::PossibleResults;
 use super::program::Walker;
-use super::returned::Returned;
 
 /// The most points of all members together, and the most branches after returned values.
 const MOST_POINTS: u64 = 1 << 18;
@@ -131,7 +131,7 @@ struct Point {
 
 struct Builder<'w, 'a, 'p> {
     walker: &'w mut Walker<'a>,
-    returned: &'w Returned,
+    returned: &'w PossibleResults,
     points: Vec<Option<Point>>,
     known: FxHashMap<Key, usize>,
     rests: FxHashMap<Rest, usize>,
@@ -145,7 +145,7 @@ struct Builder<'w, 'a, 'p> {
 pub(super) fn program(
     walker: &mut Walker<'_>,
     body: &[Stmt],
-    returned: &Returned,
+    returned: &PossibleResults,
 ) -> Result<Program, RunError> {
     let mut builder = Builder {
         walker,

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::patience;
+use crate::deadline;
 use crate::protocol::Span;
 
 /// A fault and the place in the protocol where it shows.
@@ -180,7 +180,7 @@ impl Fault {
     /// Looks at the time now and then: where this count is a multiple of many.
     pub(super) fn in_time(count: u64) -> Result<(), Fault> {
         const MANY: u64 = 1 << 14;
-        match count.is_multiple_of(MANY) && patience::over() {
+        match count.is_multiple_of(MANY) && deadline::over() {
             true => Err(Fault::OutOfTime),
             false => Ok(()),
         }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::explore::Options;
 use super::instance::Instance;
-use crate::patience;
+use crate::deadline;
 
 /// How often that is, in members of the states that are made: those of many take longer, and one
 /// state has as many successors.
@@ -44,6 +44,6 @@ impl<'o> Pace<'o> {
             .options
             .cancel
             .is_some_and(|c| c.load(Ordering::Relaxed));
-        cancelled || self.options.deadline.is_some_and(|d| Instant::now() >= d) || patience::over()
+        cancelled || self.options.deadline.is_some_and(|d| Instant::now() >= d) || deadline::over()
     }
 }

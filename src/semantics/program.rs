@@ -30,7 +30,7 @@ use super::instance::ObjectLayout;
 use super::instance::Op;
 use super::instance::OpKind;
 use super::instance::flat_cell;
-use super::returned::Returned;
+use super::possible_results::PossibleResults;
 
 /// A row order that the protocol leaves open and that a run of it made use of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl<'a> Walker<'a> {
         role: usize,
         index: &[i64],
         body: &[Stmt],
-        returned: &Returned,
+        returned: &PossibleResults,
     ) -> Result<Program, RunError> {
         self.role = role;
         self.index = index.to_vec();

@@ -44,8 +44,8 @@ use super::instance::ObjectLayout;
 use super::instance::RoleLayout;
 use super::instance::flat_cell;
 use super::pattern::PatternData;
+use super::possible_results::PossibleResults;
 use super::program::Walker;
-use super::returned::Returned;
 
 pub use super::admit::Limits;
 pub use super::admit::check_params;
@@ -98,7 +98,7 @@ pub(super) fn instantiate_all(
 ) -> Result<(Instance, Vec<Choice>, Option<Data>), RunError> {
     check_params(protocol, &input.params)?;
     let patterns = pattern_data(protocol, input, limits)?;
-    let mut returned = Returned::default();
+    let mut returned = PossibleResults::default();
     let mut spent = Spent::default();
     loop {
         let fixed = (limits, &patterns[..], share);
@@ -115,7 +115,7 @@ fn unfolded(
     protocol: &Protocol,
     input: &Input,
     (limits, patterns, share): (&Limits, &[PatternData], Option<Share>),
-    returned: &Returned,
+    returned: &PossibleResults,
     spent: &mut Spent,
 ) -> Result<(Instance, Vec<Choice>, Option<Data>), RunError> {
     let env = Env::new(protocol, &input.params, patterns, limits.work);
@@ -156,7 +156,7 @@ struct Unfolder<'a> {
     limits: &'a Limits,
     walker: Walker<'a>,
     members: Vec<Member>,
-    returned: Returned,
+    returned: PossibleResults,
 }
 
 impl<'a> Unfolder<'a> {
@@ -171,7 +171,7 @@ impl<'a> Unfolder<'a> {
             limits,
             walker: Walker::new(input, env, limits.ops),
             members: Vec::new(),
-            returned: Returned::default(),
+            returned: PossibleResults::default(),
         };
         for buffer in &protocol.buffers {
             let extents = unfolder.walker.env.values(&buffer.extents);

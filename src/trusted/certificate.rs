@@ -11,11 +11,11 @@ pub struct Certificate {
     pub splits: Vec<Split>,
     /// Per class: what holds of its members.
     pub classes: Vec<Local>,
-    /// Which number the waits of a class at a lane are for.
+    /// Which number the waits of a class at a ring are for.
     pub lags: Vec<Lag>,
     /// What classes arrive with, where it is not one arrival that counts 1.
     pub weights: Vec<Weight>,
-    /// Why arrivals at a lane come in turn.
+    /// Why arrivals at a ring come in turn.
     pub in_turn: Vec<InTurn>,
     /// Why no wait by parity, or for one value, is lapped.
     pub not_lapped: Vec<NotLapped>,
@@ -50,17 +50,17 @@ pub struct Local {
     pub holds: Vec<Holds>,
 }
 
-/// A member never holds more than so much of the pool of a lane.
+/// A member never holds more than so much of the pool of a ring.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Holds {
-    /// The lane.
-    pub lane: usize,
+    #[serde(rename = "lane")]
+    pub ring: usize,
     /// How much; over parameters.
     pub most: Sum,
 }
 
-/// Everywhere, `per_wait * waits passed at the lane >= per_arrival * numbers arrived at the other - less`.
+/// Everywhere, `per_wait * waits passed at the ring >= per_arrival * numbers arrived at the other - less`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Behind {
@@ -76,39 +76,40 @@ pub struct Behind {
     pub less: Sum,
 }
 
-/// To each number of a lane, a member of a class arrives so often, and each time counts so much.
+/// To each number of a ring, a member of a class arrives so often, and each time counts so much.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weight {
     /// The class.
     pub class: usize,
-    /// The lane.
-    pub lane: usize,
+    #[serde(rename = "lane")]
+    pub ring: usize,
     /// What each arrival counts; over parameters.
     pub amounts: Vec<Sum>,
 }
 
-/// The `n`th wait of a class at a lane, from 0, is for number `n - rounds * size`.
+/// The `n`th wait of a class at a ring, from 0, is for number `n - rounds * size`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lag {
     /// The class.
     pub class: usize,
-    /// The lane.
-    pub lane: usize,
+    #[serde(rename = "lane")]
+    pub ring: usize,
     /// 0, or 1 for who waits for a place that is free in the first round.
     pub rounds: i64,
 }
 
-/// A class knows, when it arrives at a lane, that what was there before is done.
+/// A class knows, when it arrives at a ring, that what was there before is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InTurn {
     /// Who arrives.
     pub class: usize,
     /// Where.
-    pub lane: usize,
-    /// Why it knows: the last link is at the lane itself. Empty if nobody else arrives in its group.
+    #[serde(rename = "lane")]
+    pub ring: usize,
+    /// Why it knows: the last link is at the ring itself. Empty if nobody else arrives in its group.
     pub chain: Vec<Link>,
 }
 
@@ -119,31 +120,33 @@ pub struct Ready {
     /// Who uses them.
     pub class: usize,
     /// Where.
-    pub lane: usize,
+    #[serde(rename = "lane")]
+    pub ring: usize,
     /// Why it knows: the last link is to the class that initialises them before it arrives. Empty if that is the class itself.
     pub chain: Vec<Link>,
 }
 
-/// Somebody who arrives at a lane knows that a class has passed its waits there.
+/// Somebody who arrives at a ring knows that a class has passed its waits there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotLapped {
     /// Who waits.
     pub class: usize,
     /// Where.
-    pub lane: usize,
+    #[serde(rename = "lane")]
+    pub ring: usize,
     /// Who arrives.
     pub by: usize,
     /// Why it knows: the last link is to the class that waits. Empty if that arrives itself.
     pub chain: Vec<Link>,
 }
 
-/// A member has waited at a lane, hence everybody of a class that arrives there has arrived.
+/// A member has waited at a ring, hence everybody of a class that arrives there has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// The lane.
-    pub lane: usize,
+    #[serde(rename = "lane")]
+    pub ring: usize,
     /// The class.
     pub class: usize,
 }
@@ -195,25 +198,25 @@ pub enum Name {
 pub enum Counter {
     /// Iterations of a loop over the whole run.
     Iterations(usize),
-    /// Numbers of a lane to which all own arrivals have been made.
+    /// Numbers of a ring to which all own arrivals have been made.
     Arrived(usize),
     /// How many own arrivals have been made to the number after these.
     Part(usize),
-    /// These div the size of the lane.
+    /// These div the size of the ring.
     ArrivedTurn(usize),
-    /// These mod the size of the lane: the element that is next.
+    /// These mod the size of the ring: the element that is next.
     ArrivedAt(usize),
     /// The element of the last arrival.
     ArrivedLast(usize),
-    /// Waits passed at a lane.
+    /// Waits passed at a ring.
     Awaited(usize),
-    /// These div the size of the lane.
+    /// These div the size of the ring.
     AwaitedTurn(usize),
-    /// These mod the size of the lane.
+    /// These mod the size of the ring.
     AwaitedAt(usize),
     /// [`Counter::AwaitedTurn`] mod 2.
     AwaitedBit(usize),
-    /// Bytes expected of the arrival to come at a lane, less those delivered.
+    /// Bytes expected of the arrival to come at a ring, less those delivered.
     Expected(usize),
     /// Bytes expected of the last arrival, less those delivered.
     Owed(usize),

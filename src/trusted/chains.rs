@@ -1,7 +1,7 @@
 //! Chains: what a member knows of others because it has waited.
 //!
-//! If a member has waited at a lane, all numbers below some bound are done in its group there. So everybody of a class
-//! that arrives in that group has arrived as often. Each of these has waited at another lane, and so on. What is known of
+//! If a member has waited at a ring, all numbers below some bound are done in its group there. So everybody of a class
+//! that arrives in that group has arrived as often. Each of these has waited at another ring, and so on. What is known of
 //! a count `n` is `scale * n >= bound`, with a scale of at least 1: if `u * w >= v * n - less` holds of all who have made
 //! `n` arrivals, then `(scale * u) * w >= v * bound - scale * less`.
 
@@ -41,34 +41,34 @@ impl Known {
 }
 
 impl World<'_, '_> {
-    /// How many numbers are done at the lane of the last link, and in which group, as far as a member knows.
+    /// How many numbers are done at the ring of the last link, and in which group, as far as a member knows.
     ///
     /// # Errors
     ///
     /// A chain that does not hang together.
     pub fn done(&self, member: &Member<'_, '_>, chain: &[Link]) -> Result<Known, Unsupported> {
         let (first, rest) = chain.split_first().ok_or_else(unfit)?;
-        let awaited = member.counters.get(&Counter::Awaited(first.lane));
+        let awaited = member.counters.get(&Counter::Awaited(first.ring));
         let mut known = Known {
             scale: 1,
             bound: awaited.cloned().ok_or_else(unfit)?,
             needed: Vec::new(),
-            group: self.group_of(member.class, first.lane, true, &member.names.vars)?,
+            group: self.group_of(member.class, first.ring, true, &member.names.vars)?,
         };
-        known.done(&self.lag(member.class, first.lane)?);
+        known.done(&self.lag(member.class, first.ring)?);
         let mut last = first;
         for link in rest {
-            let (vars, needed) = self.witness(last.class, last.lane, &known.group)?;
+            let (vars, needed) = self.witness(last.class, last.ring, &known.group)?;
             known.needed.extend(needed);
-            self.behind(&mut known, last, link.lane)?;
-            known.done(&self.lag(last.class, link.lane)?);
-            known.group = self.group_of(last.class, link.lane, true, &vars)?;
+            self.behind(&mut known, last, link.ring)?;
+            known.done(&self.lag(last.class, link.ring)?);
+            known.group = self.group_of(last.class, link.ring, true, &vars)?;
             last = link;
         }
         Ok(known)
     }
 
-    /// How many waits everybody of the class of the last link has passed at a lane in this group, as far as a member knows.
+    /// How many waits everybody of the class of the last link has passed at a ring in this group, as far as a member knows.
     ///
     /// # Errors
     ///
@@ -77,24 +77,24 @@ impl World<'_, '_> {
         &self,
         member: &Member<'_, '_>,
         chain: &[Link],
-        lane: usize,
+        ring: usize,
         group: &[Term],
     ) -> Result<Known, Unsupported> {
         let last = chain.last().ok_or_else(unfit)?;
         let mut known = self.done(member, chain)?;
         // Whoever waits there arrives in the group of which something is known.
-        let vars = self.shared(last.class, lane, true, group)?;
-        let arrives = self.group_of(last.class, last.lane, false, &vars)?;
+        let vars = self.shared(last.class, ring, true, group)?;
+        let arrives = self.group_of(last.class, last.ring, false, &vars)?;
         known.needed.extend(term::same(&arrives, &known.group));
-        self.behind(&mut known, last, lane)?;
+        self.behind(&mut known, last, ring)?;
         Ok(known)
     }
 
-    /// Of the members of a link, who have arrived so often: how many waits they have passed at a lane at least.
-    fn behind(&self, known: &mut Known, link: &Link, lane: usize) -> Result<(), Unsupported> {
-        let arriving = &self.system.lanes.get(link.lane).ok_or_else(unfit)?.arriving;
+    /// Of the members of a link, who have arrived so often: how many waits they have passed at a ring at least.
+    fn behind(&self, known: &mut Known, link: &Link, ring: usize) -> Result<(), Unsupported> {
+        let arriving = &self.system.rings.get(link.ring).ok_or_else(unfit)?.arriving;
         let mut all = self.local(link.class)?.behind.iter();
-        let behind = all.find(|behind| behind.waits == lane && behind.arrives == link.lane);
+        let behind = all.find(|behind| behind.waits == ring && behind.arrives == link.ring);
         let behind = behind.ok_or_else(unfit)?;
         if !arriving.contains(&link.class) {
             return Err(unfit());

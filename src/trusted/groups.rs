@@ -1,6 +1,6 @@
-//! Groups of a lane: which members do something to one, how many arrive there, and what they arrive with.
+//! Groups of a ring: which members do something to one, how many arrive there, and what they arrive with.
 //!
-//! A class names each own index of a lane by a number, or by an expression of one index of its role. By an obligation,
+//! A class names each own index of a ring by a number, or by an expression of one index of its role. By an obligation,
 //! the own index determines that index of the role ([`Own`]). So the members of a class in a group are those whose
 //! indices have certain values, in the ranges of the class. Their other indices have every combination of values. So
 //! there are as many members as the product of the numbers of these values, or none.
@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 
 use super::expression::Names;
-use super::lanes::Own;
 use super::member::unfit;
+use super::rings::Own;
 use super::system::Range;
 use super::term;
 use super::term::Term;
@@ -20,10 +20,10 @@ use crate::protocol::ObjectKind;
 use crate::protocol::VarId;
 
 impl World<'_, '_> {
-    /// Any group of a lane.
-    pub(super) fn group(&mut self, lane: usize) -> Vec<Term> {
-        let owns = self.system.lanes[lane].owns();
-        let names: Vec<String> = owns.map(|at| format!("group_{lane}_{at}")).collect();
+    /// Any group of a ring.
+    pub(super) fn group(&mut self, ring: usize) -> Vec<Term> {
+        let owns = self.system.rings[ring].owns();
+        let names: Vec<String> = owns.map(|at| format!("group_{ring}_{at}")).collect();
         self.constants.extend(names.iter().cloned());
         names.iter().map(|name| term::name(name)).collect()
     }
@@ -31,24 +31,24 @@ impl World<'_, '_> {
     /// That a group has elements, as far as its own indices go.
     pub(super) fn exists(
         &self,
-        lane: usize,
+        ring: usize,
         group: &[Term],
         names: &mut Names,
     ) -> Result<Term, Unsupported> {
-        let lane = &self.system.lanes[lane];
-        let extents = &self.system.protocol.objects[lane.object].extents;
+        let ring = &self.system.rings[ring];
+        let extents = &self.system.protocol.objects[ring.object].extents;
         let mut all = Vec::new();
-        for (value, at) in group.iter().zip(lane.owns()) {
+        for (value, at) in group.iter().zip(ring.owns()) {
             let extent = names.term(&extents[at])?;
             all.push(term::within(&term::int(0), value, &extent));
         }
         Ok(term::and(all))
     }
 
-    /// How a class names the own indices of a lane where it waits, or where it does something else.
-    fn own(&self, class: usize, lane: usize, waits: bool) -> Result<&[Own], Unsupported> {
-        let lane = self.system.lanes.get(lane).ok_or_else(unfit)?;
-        let own = lane.own.get(&(class, waits)).ok_or_else(unfit)?;
+    /// How a class names the own indices of a ring where it waits, or where it does something else.
+    fn own(&self, class: usize, ring: usize, waits: bool) -> Result<&[Own], Unsupported> {
+        let ring = self.system.rings.get(ring).ok_or_else(unfit)?;
+        let own = ring.own.get(&(class, waits)).ok_or_else(unfit)?;
         Ok(own)
     }
 
@@ -59,15 +59,15 @@ impl World<'_, '_> {
         names.term(expr)
     }
 
-    /// The group of a lane in which a member of a class waits, or does something else, whose indices have these values.
+    /// The group of a ring in which a member of a class waits, or does something else, whose indices have these values.
     pub(super) fn group_of(
         &self,
         class: usize,
-        lane: usize,
+        ring: usize,
         waits: bool,
         vars: &HashMap<VarId, Term>,
     ) -> Result<Vec<Term>, Unsupported> {
-        let own = self.own(class, lane, waits)?.iter();
+        let own = self.own(class, ring, waits)?.iter();
         own.map(|own| self.valued(&own.value, vars)).collect()
     }
 
@@ -75,12 +75,12 @@ impl World<'_, '_> {
     pub(super) fn shared(
         &self,
         class: usize,
-        lane: usize,
+        ring: usize,
         waits: bool,
         group: &[Term],
     ) -> Result<HashMap<VarId, Term>, Unsupported> {
-        // Who does nothing at the lane may be no class.
-        let own = self.own(class, lane, waits)?;
+        // Who does nothing at the ring may be no class.
+        let own = self.own(class, ring, waits)?;
         let ranges = self.system.classes[class].ranges.iter();
         let only = ranges.filter_map(|range| Some((range.var, term::int(range.only()?))));
         let mut vars: HashMap<VarId, Term> = only.collect();
@@ -94,21 +94,21 @@ impl World<'_, '_> {
     }
 
     /// That the group of a member tells the indices that it is made of.
-    pub(super) fn told(&mut self, lane: usize) -> Result<(), Unsupported> {
-        for (class, waits) in self.system.lanes[lane].own.keys().copied() {
+    pub(super) fn told(&mut self, ring: usize) -> Result<(), Unsupported> {
+        for (class, waits) in self.system.rings[ring].own.keys().copied() {
             let (mut vars, mut names, mut inside) = (HashMap::new(), Vec::new(), Vec::new());
             for (at, range) in self.system.classes[class].ranges.iter().enumerate() {
-                let name = format!("told_{lane}_{class}_{at}");
+                let name = format!("told_{ring}_{class}_{at}");
                 let value = term::name(&name);
                 inside.push(term::not(self.is_in(range, &value)?));
                 vars.insert(range.var, value);
                 names.push(name);
             }
-            let group = self.group_of(class, lane, waits, &vars)?;
-            let shared = self.shared(class, lane, waits, &group)?;
+            let group = self.group_of(class, ring, waits, &vars)?;
+            let shared = self.shared(class, ring, waits, &group)?;
             let mut goals = Vec::new();
             for (var, _) in self
-                .own(class, lane, waits)?
+                .own(class, ring, waits)?
                 .iter()
                 .filter_map(|own| own.inverse.as_ref())
             {
@@ -132,10 +132,10 @@ impl World<'_, '_> {
     pub(super) fn witness(
         &self,
         class: usize,
-        lane: usize,
+        ring: usize,
         group: &[Term],
     ) -> Result<(HashMap<VarId, Term>, Vec<Term>), Unsupported> {
-        let mut vars = self.shared(class, lane, false, group)?;
+        let mut vars = self.shared(class, ring, false, group)?;
         let mut needed = Vec::new();
         for range in &self.system.classes[class].ranges {
             let least = term::int(range.lo);
@@ -149,7 +149,7 @@ impl World<'_, '_> {
             needed.push(term::le(&term::int(1), members));
         }
         needed.extend(term::same(
-            &self.group_of(class, lane, false, &vars)?,
+            &self.group_of(class, ring, false, &vars)?,
             group,
         ));
         Ok((vars, needed))
@@ -164,34 +164,34 @@ impl World<'_, '_> {
     }
 
     /// What all members together arrive with at each number of a group; of a pool, what they hold at most.
-    pub(super) fn arriving(&self, lane: usize, group: &[Term]) -> Result<Term, Unsupported> {
+    pub(super) fn arriving(&self, ring: usize, group: &[Term]) -> Result<Term, Unsupported> {
         let mut all = Vec::new();
-        for class in &self.system.lanes[lane].arriving {
-            let each = match self.system.kind(lane) {
-                ObjectKind::Pool { .. } => self.most(*class, lane)?.unwrap_or(term::int(0)),
-                _ => term::sum(self.weights(*class, lane)?),
+        for class in &self.system.rings[ring].arriving {
+            let each = match self.system.kind(ring) {
+                ObjectKind::Pool { .. } => self.most(*class, ring)?.unwrap_or(term::int(0)),
+                _ => term::sum(self.weights(*class, ring)?),
             };
-            all.push(term::product([each, self.members_of(*class, lane, group)?]));
+            all.push(term::product([each, self.members_of(*class, ring, group)?]));
         }
         Ok(term::sum(all))
     }
 
     /// That nobody but one member arrives in a group.
-    pub(super) fn alone(&self, lane: usize, group: &[Term]) -> Result<Term, Unsupported> {
-        let arriving = self.system.lanes[lane].arriving.iter();
-        let each = arriving.map(|class| self.members_of(*class, lane, group));
+    pub(super) fn alone(&self, ring: usize, group: &[Term]) -> Result<Term, Unsupported> {
+        let arriving = self.system.rings[ring].arriving.iter();
+        let each = arriving.map(|class| self.members_of(*class, ring, group));
         let each: Result<Vec<Term>, Unsupported> = each.collect();
         Ok(term::eq(&term::sum(each?), &term::int(1)))
     }
 
     /// How many members of a class arrive in a group.
-    fn members_of(&self, class: usize, lane: usize, group: &[Term]) -> Result<Term, Unsupported> {
+    fn members_of(&self, class: usize, ring: usize, group: &[Term]) -> Result<Term, Unsupported> {
         if group.is_empty() {
             return self.members.get(class).cloned().ok_or_else(unfit);
         }
-        let own = self.own(class, lane, false)?;
-        let vars = self.shared(class, lane, false, group)?;
-        let mut holds = term::same(&self.group_of(class, lane, false, &vars)?, group);
+        let own = self.own(class, ring, false)?;
+        let vars = self.shared(class, ring, false, group)?;
+        let mut holds = term::same(&self.group_of(class, ring, false, &vars)?, group);
         let mut others = Vec::new();
         for range in &self.system.classes[class].ranges {
             let made = |own: &Own| {
@@ -209,9 +209,9 @@ impl World<'_, '_> {
     }
 
     /// What the arrivals of a member of a class at one number count.
-    pub(super) fn weights(&self, class: usize, lane: usize) -> Result<Vec<Term>, Unsupported> {
+    pub(super) fn weights(&self, class: usize, ring: usize) -> Result<Vec<Term>, Unsupported> {
         let mut all = self.certificate.weights.iter();
-        match all.find(|weight| weight.class == class && weight.lane == lane) {
+        match all.find(|weight| weight.class == class && weight.ring == ring) {
             None => Ok(vec![term::int(1)]),
             Some(weight) if weight.amounts.is_empty() => Err(unfit()),
             Some(weight) => {
@@ -221,19 +221,19 @@ impl World<'_, '_> {
         }
     }
 
-    /// What a member of a class holds at most of the pool of a lane, if the certificate says so.
-    pub(super) fn most(&self, class: usize, lane: usize) -> Result<Option<Term>, Unsupported> {
+    /// What a member of a class holds at most of the pool of a ring, if the certificate says so.
+    pub(super) fn most(&self, class: usize, ring: usize) -> Result<Option<Term>, Unsupported> {
         let mut all = self.local(class)?.holds.iter();
-        let found = all.find(|holds| holds.lane == lane);
+        let found = all.find(|holds| holds.ring == ring);
         found
             .map(|holds| self.over_parameters(&holds.most))
             .transpose()
     }
 
     /// Whether the certificate says that a pool has enough for everybody.
-    pub(super) fn is_ample(&self, lane: usize) -> bool {
+    pub(super) fn is_ample(&self, ring: usize) -> bool {
         let mut all = self.certificate.classes.iter();
-        all.any(|class| class.holds.iter().any(|holds| holds.lane == lane))
+        all.any(|class| class.holds.iter().any(|holds| holds.ring == ring))
     }
 }
 

@@ -63,8 +63,8 @@ pub struct Scene {
 /// What a wait is for.
 #[derive(Debug, Clone)]
 pub struct Awaits {
-    /// The lane.
-    pub lane: usize,
+    /// The ring.
+    pub ring: usize,
     /// The number.
     pub number: Term,
     /// The rank of the wait.
@@ -261,10 +261,10 @@ impl<'a, 'p> Member<'a, 'p> {
     /// That arrivals count at least 1, also those that are never made: others rely on it that no number is done without them.
     fn weights_count(&self) -> Result<Vec<Term>, Unsupported> {
         let mut all = Vec::new();
-        for (lane, of) in self.system().lanes.iter().enumerate() {
-            let is_pool = matches!(self.system().kind(lane), ObjectKind::Pool { .. });
+        for (ring, of) in self.system().rings.iter().enumerate() {
+            let is_pool = matches!(self.system().kind(ring), ObjectKind::Pool { .. });
             if !is_pool && of.arriving.contains(&self.class) {
-                let weights = self.world.weights(self.class, lane)?.into_iter();
+                let weights = self.world.weights(self.class, ring)?.into_iter();
                 let weights = weights.filter(|weight| *weight != term::int(1));
                 all.extend(weights.map(|weight| term::le(&term::int(1), &weight)));
             }
@@ -318,14 +318,14 @@ impl<'a, 'p> Member<'a, 'p> {
         for counter in self.counters.keys().copied().collect::<Vec<_>>() {
             let value = self.counter(counter)?;
             match counter {
-                Counter::Arrived(lane) => {
-                    let (turn, at) = (Counter::ArrivedTurn(lane), Counter::ArrivedAt(lane));
-                    all.extend(self.pair(lane, value, turn, at)?);
+                Counter::Arrived(ring) => {
+                    let (turn, at) = (Counter::ArrivedTurn(ring), Counter::ArrivedAt(ring));
+                    all.extend(self.pair(ring, value, turn, at)?);
                 }
-                Counter::Awaited(lane) => {
-                    let (turn, at) = (Counter::AwaitedTurn(lane), Counter::AwaitedAt(lane));
-                    all.extend(self.pair(lane, value, turn, at)?);
-                    let bit = self.counter(Counter::AwaitedBit(lane))?;
+                Counter::Awaited(ring) => {
+                    let (turn, at) = (Counter::AwaitedTurn(ring), Counter::AwaitedAt(ring));
+                    all.extend(self.pair(ring, value, turn, at)?);
+                    let bit = self.counter(Counter::AwaitedBit(ring))?;
                     let turn = self.counter(turn)?;
                     all.push(term::eq(&bit, &term::apply("mod", &[turn, term::int(2)])));
                     all.push(term::within(&zero, &bit, &term::int(2)));
@@ -334,8 +334,8 @@ impl<'a, 'p> Member<'a, 'p> {
                 | Counter::Expected(_)
                 | Counter::Owed(_)
                 | Counter::Held(_) => all.push(term::le(&zero, &value)),
-                Counter::Part(lane) => {
-                    let units = self.world.weights(self.class, lane)?.len();
+                Counter::Part(ring) => {
+                    let units = self.world.weights(self.class, ring)?.len();
                     let units = term::int(super::exact::number(units)?);
                     all.push(term::within(&zero, &value, &units));
                 }
@@ -348,16 +348,16 @@ impl<'a, 'p> Member<'a, 'p> {
     /// `counter = turn * size + at`, with `at` in `0..size`; sizes are at least 1.
     pub(super) fn pair(
         &mut self,
-        lane: usize,
+        ring: usize,
         value: Term,
         turn: Counter,
         at: Counter,
     ) -> Result<Vec<Term>, Unsupported> {
         let (turn, at) = (self.counter(turn)?, self.counter(at)?);
-        let size = self.world.size(lane);
+        let size = self.world.size(ring);
         let zero = term::int(0);
         let mut all = vec![term::le(&zero, &value), term::le(&zero, &turn)];
-        if self.system().lanes[lane].moving().is_some() {
+        if self.system().rings[ring].moving().is_some() {
             all.push(term::within(&zero, &at, &size));
             let product = term::product([turn.clone(), size.clone()]);
             all.push(term::eq(&value, &term::sum([product, at.clone()])));
@@ -554,8 +554,8 @@ impl<'a, 'p> Member<'a, 'p> {
         }
         for counter in counters {
             // Of one arrival none is made before it.
-            if let Counter::Part(lane) = counter
-                && self.world.weights(self.class, *lane)?.len() == 1
+            if let Counter::Part(ring) = counter
+                && self.world.weights(self.class, *ring)?.len() == 1
             {
                 continue;
             }
@@ -564,18 +564,18 @@ impl<'a, 'p> Member<'a, 'p> {
         }
         // An element by itself is always the next one.
         for counter in counters {
-            let single = |lane: &usize| self.world.system.lanes[*lane].moving().is_none();
+            let single = |ring: &usize| self.world.system.rings[*ring].moving().is_none();
             let same = match counter {
-                Counter::ArrivedTurn(lane) if single(lane) => {
-                    self.counter(Counter::Arrived(*lane))?
+                Counter::ArrivedTurn(ring) if single(ring) => {
+                    self.counter(Counter::Arrived(*ring))?
                 }
-                Counter::AwaitedTurn(lane) if single(lane) => {
-                    self.counter(Counter::Awaited(*lane))?
+                Counter::AwaitedTurn(ring) if single(ring) => {
+                    self.counter(Counter::Awaited(*ring))?
                 }
-                Counter::ArrivedAt(lane)
-                | Counter::AwaitedAt(lane)
-                | Counter::ArrivedLast(lane)
-                    if single(lane) =>
+                Counter::ArrivedAt(ring)
+                | Counter::AwaitedAt(ring)
+                | Counter::ArrivedLast(ring)
+                    if single(ring) =>
                 {
                     term::int(0)
                 }

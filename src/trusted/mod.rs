@@ -6,50 +6,50 @@
 //!
 //! # The transition system
 //!
-//! [`system`] translates a protocol. Members of a *class* run one program. A *lane* consists of groups of `S` elements. A member does something
-//! to only one group of it (`lanes.rs`); at a semaphore it may add in one group and wait in another. Below, a *lane* means one such group, and a
+//! [`system`] translates a protocol. Members of a *class* run one program. A *ring* consists of groups of `S` elements. A member does something
+//! to only one group of it (`rings.rs`); at a semaphore it may add in one group and wait in another. Below, a *ring* means one such group, and a
 //! member arrives or waits at it if it does so in this group. Control flow does not depend on elements. So each member does a fixed sequence of
 //! acts, whatever the others do. A state says how far each member is, how often each element has completed, what is pending there (arrivals,
 //! bytes), and what is in flight. Its steps are those of the reference semantics: a member does its next act, or something in flight lands.
 //!
-//! A member makes its arrivals at a lane to the *numbers* `0, 1, 2, ...`, in this order. The certificate says for each class how many arrivals a
+//! A member makes its arrivals at a ring to the *numbers* `0, 1, 2, ...`, in this order. The certificate says for each class how many arrivals a
 //! member makes to a number, and what each of them counts. These are the *weights* of the class: in most cases one arrival that counts 1. Number
-//! `v` belongs to element `v mod S` and to its generation `v div S + 1`. A member counts, for each lane ([`certificate::Counter`]): `a`, the
+//! `v` belongs to element `v mod S` and to its generation `v div S + 1`. A member counts, for each ring ([`certificate::Counter`]): `a`, the
 //! numbers to which it has made all its arrivals, and `w`, the waits that it has passed. A commit or a copy counts where it is started. A number
 //! is *done* if everybody's arrivals to it have landed, and the bytes that these members expect of it have landed too. The `n`th wait of a class
-//! at a lane, from 0, is for number `n - lag * S`, where `lag` is 0 or 1.
+//! at a ring, from 0, is for number `n - lag * S`, where `lag` is 0 or 1.
 //!
 //! # Obligations
 //!
-//! 1. *(declarations)* A lane without elements counts as one of size 1: by 3 nobody comes to an act there. A generation takes the weights of all
-//!    members that arrive at the lane. Their sum is the number that an mbarrier or a split-phase barrier declares, that each use of a named
+//! 1. *(declarations)* A ring without elements counts as one of size 1: by 3 nobody comes to an act there. A generation takes the weights of all
+//!    members that arrive at the ring. Their sum is the number that an mbarrier or a split-phase barrier declares, that each use of a named
 //!    barrier gives, and that the awaited value of a semaphore is made of (`world.rs`). Each arrival counts at least 1; at a split-phase barrier
 //!    there is one to each number.
 //! 2. *(a member by itself)* Every expression is defined where it is evaluated. The facts about a loop hold when it is reached and after each
-//!    iteration. For the pairs of lanes that the certificate lists, `u * w >= v * a - less` holds at the start and after every arrival
+//!    iteration. For the pairs of rings that the certificate lists, `u * w >= v * a - less` holds at the start and after every arrival
 //!    (`member.rs`, `acts.rs`).
 //! 3. *(numbers)* Elements exist. An arrival to number `a` is at element `a mod S`. Wait `w` is at element `w mod S`, and its parity is that of
 //!    generation `(w - lag * S) div S + 1`. A wait for the own last arrival is for number `a - 1`, and no arrival to number `a` has been made.
-//! 4. *(bytes)* A member that expects bytes at a lane is of a class that arrives there, once to each number. It expects bytes of a number before
+//! 4. *(bytes)* A member that expects bytes at a ring is of a class that arrives there, once to each number. It expects bytes of a number before
 //!    its own arrival to that number. It delivers them itself, each time at least one and never more than are missing. Before a wait, at the end,
-//!    and at the next arrival at the lane, nothing is missing.
-//! 5. *(in turn)* A member that makes an arrival to number `a >= S`, or expects bytes of it, knows that number `a - S` is done. Or the lane is of
+//!    and at the next arrival at the ring, nothing is missing.
+//! 5. *(in turn)* A member that makes an arrival to number `a >= S`, or expects bytes of it, knows that number `a - S` is done. Or the ring is of
 //!    a semaphore, and nobody else arrives there. This is not asked of a semaphore that nobody waits for, since nothing depends on its value.
-//! 6. *(not lapped)* For each class `c` that waits by parity there is a class with members that arrives at the lane. When it arrives to number
+//! 6. *(not lapped)* For each class `c` that waits by parity there is a class with members that arrives at the ring. When it arrives to number
 //!    `a`, it knows that everybody in `c` has passed the wait for number `a - S`, if there is one. Or `c` itself arrives, and each member has
-//!    passed its own wait. For each class that waits for one value of a semaphore, every class that arrives at the lane knows so, whatever it has
+//!    passed its own wait. For each class that waits for one value of a semaphore, every class that arrives at the ring knows so, whatever it has
 //!    waited for itself.
 //! 7. *(progress)* Take a member before a wait for number `j >= 0`, and a second one (maybe the same) of a class that arrives there, which has
 //!    made all arrivals to at most `j` numbers. The second one is not at its end. Before whatever wait it stands, its rank is less than that of
 //!    the first one's wait (`progress.rs`).
 //! 8. *(pools)* Whoever takes of a pool finds enough, at once or where nothing else can happen (`pools.rs`).
-//! 9. *(initialised)* Mbarriers that exist only when they have been initialised have a lane of their initialisations. One member arrives there,
+//! 9. *(initialised)* Mbarriers that exist only when they have been initialised have a ring of their initialisations. One member arrives there,
 //!    once to each number below `S`. A member that does anything else to an element has arrived at all of them itself. Or it knows that number 0
-//!    of another lane is done, where a class with members arrives that has arrived at all of them before each of its arrivals there.
+//!    of another ring is done, where a class with members arrives that has arrived at all of them before each of its arrivals there.
 //!
-//! *Knows* is a chain of links (`chains.rs`). The first link is a lane where the member itself has waited. All numbers below `w - lag * S` are
+//! *Knows* is a chain of links (`chains.rs`). The first link is a ring where the member itself has waited. All numbers below `w - lag * S` are
 //! done there, so everybody of a class that arrives has made its arrivals to as many. By 2, each of these has passed so many waits at another
-//! lane. There as many numbers less the lag are done, and so on. A link beyond the first needs that the class before has a member in the group.
+//! ring. There as many numbers less the lag are done, and so on. A link beyond the first needs that the class before has a member in the group.
 //!
 //! # Why it is sound
 //!
@@ -119,11 +119,11 @@ pub mod events;
 pub mod exact;
 pub mod expression;
 mod groups;
-pub mod lanes;
 mod member;
 pub mod obligation;
 mod pools;
 mod progress;
+pub mod rings;
 pub mod system;
 pub mod term;
 pub mod unsupported;

@@ -26,7 +26,7 @@ impl Member<'_, '_> {
     pub(super) fn empty_handed(&self) -> Vec<Term> {
         let all = self.counters.iter();
         let held = all.filter_map(|(counter, held)| match counter {
-            Counter::Held(lane) if !self.world.is_ample(*lane) => Some(held),
+            Counter::Held(ring) if !self.world.is_ample(*ring) => Some(held),
             _ => None,
         });
         held.map(|held| term::eq(held, &term::int(0))).collect()
@@ -34,17 +34,17 @@ impl Member<'_, '_> {
 
     pub(super) fn take(&mut self, act: &Act, amount: &Expr) -> Result<(), Unsupported> {
         let amount = self.pool(act, amount)?;
-        let object = self.system().lanes[act.lane].object;
+        let object = self.system().rings[act.ring].object;
         let object = &self.system().protocol.objects[object];
         let ObjectKind::Pool { capacity, .. } = &object.kind else {
             return Err(super::member::unfit());
         };
-        let held = self.counter(Counter::Held(act.lane))?;
+        let held = self.counter(Counter::Held(act.ring))?;
         let holds = term::sum([held, amount.clone()]);
         let mut goals = vec![term::le(&term::int(0), &amount)];
-        match self.world.most(self.class, act.lane)? {
+        match self.world.most(self.class, act.ring)? {
             Some(most) => goals.push(term::le(&holds, &most)),
-            None if self.world.is_ample(act.lane) => return Err(super::member::unfit()),
+            None if self.world.is_ample(act.ring) => return Err(super::member::unfit()),
             None => {
                 goals.extend(self.empty_handed());
                 goals.push(term::le(&amount, &self.names.term(capacity)?));
@@ -52,23 +52,23 @@ impl Member<'_, '_> {
         }
         let meaning = format!("{} finds enough in the end", self.quote(act.span));
         self.conclude("take", meaning, goals);
-        self.count(Counter::Held(act.lane), holds);
+        self.count(Counter::Held(act.ring), holds);
         Ok(())
     }
 
     pub(super) fn give(&mut self, act: &Act, amount: &Expr) -> Result<(), Unsupported> {
         let amount = self.pool(act, amount)?;
-        let held = self.counter(Counter::Held(act.lane))?;
+        let held = self.counter(Counter::Held(act.ring))?;
         let meaning = format!("{} gives back what is held", self.quote(act.span));
         let goals = vec![term::le(&term::int(0), &amount), term::le(&amount, &held)];
         self.conclude("give", meaning, goals);
-        self.count(Counter::Held(act.lane), term::sub(&held, &amount));
+        self.count(Counter::Held(act.ring), term::sub(&held, &amount));
         Ok(())
     }
 
     /// The amount that is taken or given back, of a pool that exists.
     fn pool(&mut self, act: &Act, amount: &Expr) -> Result<Term, Unsupported> {
-        if self.system().lanes[act.lane].moving().is_some() {
+        if self.system().rings[act.ring].moving().is_some() {
             return Err(Unsupported::at(act.span, "pools that are gone through"));
         }
         self.element(act, &term::int(0))?;

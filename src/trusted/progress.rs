@@ -35,17 +35,17 @@ pub fn goals(
     let multiples = multiples(walked, others);
     for scene in &walked.scenes {
         let Some(waits) = &scene.wait else { continue };
-        if !system.lanes[waits.lane].arriving.contains(&other) {
+        if !system.rings[waits.ring].arriving.contains(&other) {
             continue;
         }
-        let own = world.group_of(class, waits.lane, true, &walked.names.vars)?;
-        let theirs = world.group_of(other, waits.lane, false, &others.names.vars)?;
+        let own = world.group_of(class, waits.ring, true, &walked.names.vars)?;
+        let theirs = world.group_of(other, waits.ring, false, &others.names.vars)?;
         let one_group = term::same(&own, &theirs);
         for place in &others.scenes {
             Unsupported::unless_in_time()?;
             let arrived = place
                 .counters
-                .get(&Counter::Arrived(waits.lane))
+                .get(&Counter::Arrived(waits.ring))
                 .ok_or_else(unfit)?;
             let missing = term::le(arrived, &waits.number);
             let missing = term::and([vec![missing], one_group.clone()].concat());

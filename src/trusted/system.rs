@@ -1,7 +1,7 @@
-//! The translator: from the resolved protocol to classes of members, lanes of elements, and what members do.
+//! The translator: from the resolved protocol to classes of members, rings of elements, and what members do.
 //!
 //! A *class* is a part of a role: the members whose indices lie in given ranges. All run one program. What they do
-//! something to are *lanes* of elements (`lanes.rs`).
+//! something to are *rings* of elements (`rings.rs`).
 //!
 //! The program is that of the text. What has no effect on synchronization is left out (work on data); a statement
 //! that arrives and blocks becomes two acts.
@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 
 use super::certificate::Certificate;
 use super::certificate::Counter;
-use super::lanes::Builder;
-pub use super::lanes::Lane;
+use super::rings::Builder;
+pub use super::rings::Ring;
 use super::unsupported::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
@@ -31,7 +31,7 @@ use crate::protocol::VarId;
 /// More classes than this are not looked at.
 const MAX_CLASSES: usize = 64;
 
-/// The classes, lanes and programs of a protocol.
+/// The classes, rings and programs of a protocol.
 #[derive(Debug, Clone)]
 pub struct System<'p> {
     /// The protocol.
@@ -39,7 +39,7 @@ pub struct System<'p> {
     /// Members by what they do.
     pub classes: Vec<Class>,
     /// Elements by how they are gone through.
-    pub lanes: Vec<Lane>,
+    pub rings: Vec<Ring>,
 }
 
 /// Members with one program.
@@ -124,8 +124,8 @@ pub struct Loop {
 /// What is done to an element.
 #[derive(Debug, Clone)]
 pub struct Act {
-    /// The lane.
-    pub lane: usize,
+    /// The ring.
+    pub ring: usize,
     /// The indices.
     pub index: Vec<Expr>,
     /// What is done.
@@ -229,38 +229,38 @@ impl<'p> System<'p> {
         Ok(System {
             protocol,
             classes,
-            lanes: builder.lanes(),
+            rings: builder.rings(),
         })
     }
 
-    /// Whether it matters in which order a lane is arrived at: not so for a semaphore that nobody waits for.
-    pub fn in_turn(&self, lane: usize) -> bool {
-        let waits = |class: &Class| counted(&class.body).contains(&Counter::Awaited(lane));
-        !matches!(self.kind(lane), ObjectKind::Semaphore(_)) || self.classes.iter().any(waits)
+    /// Whether it matters in which order a ring is arrived at: not so for a semaphore that nobody waits for.
+    pub fn in_turn(&self, ring: usize) -> bool {
+        let waits = |class: &Class| counted(&class.body).contains(&Counter::Awaited(ring));
+        !matches!(self.kind(ring), ObjectKind::Semaphore(_)) || self.classes.iter().any(waits)
     }
 
-    /// The lane of the initialisations of a lane's elements, if there are any: otherwise they exist from the beginning.
+    /// The ring of the initialisations of a ring's elements, if there are any: otherwise they exist from the beginning.
     ///
     /// # Errors
     ///
-    /// A lane that there is not, or elements that nobody initialises.
-    pub fn inits(&self, lane: usize) -> Result<Option<usize>, Unsupported> {
-        let this = self.lanes.get(lane).ok_or_else(super::unsupported::unfit)?;
-        let ObjectKind::Mbarrier { explicit_init, .. } = self.kind(lane) else {
+    /// A ring that there is not, or elements that nobody initialises.
+    pub fn inits(&self, ring: usize) -> Result<Option<usize>, Unsupported> {
+        let this = self.rings.get(ring).ok_or_else(super::unsupported::unfit)?;
+        let ObjectKind::Mbarrier { explicit_init, .. } = self.kind(ring) else {
             return Ok(None);
         };
         if !explicit_init || this.init {
             return Ok(None);
         }
-        let of = |all: &Lane| all.init && (all.object, &all.at) == (this.object, &this.at);
-        let found = self.lanes.iter().position(of);
+        let of = |all: &Ring| all.init && (all.object, &all.at) == (this.object, &this.at);
+        let found = self.rings.iter().position(of);
         let nobody = || Unsupported::whole("an mbarrier that nobody initialises");
         found.map(Some).ok_or_else(nobody)
     }
 
-    /// The kind of a lane's object.
-    pub fn kind(&self, lane: usize) -> &'p ObjectKind {
-        &self.protocol.objects[self.lanes[lane].object].kind
+    /// The kind of a ring's object.
+    pub fn kind(&self, ring: usize) -> &'p ObjectKind {
+        &self.protocol.objects[self.rings[ring].object].kind
     }
 }
 
@@ -518,10 +518,10 @@ impl Walk<'_, '_> {
             return Err(Unsupported::at(span, "this operation"));
         }
         let member = (self.class, self.ranges);
-        let lane = self.builder.lane(cell, member, &doing, span)?;
+        let ring = self.builder.ring(cell, member, &doing, span)?;
         let index = cell.index.clone();
         nodes.push(Node::Act(Act {
-            lane,
+            ring,
             index,
             doing,
             span,
@@ -559,23 +559,23 @@ pub fn counted(body: &[Node]) -> BTreeSet<Counter> {
                 all.insert(Counter::Iterations(looped.number));
                 all.extend(counted(&looped.body));
             }
-            Node::Act(Act { lane, doing, .. }) => match doing {
+            Node::Act(Act { ring, doing, .. }) => match doing {
                 Doing::Arrive(_) | Doing::Expect(_) | Doing::Deliver(_) => all.extend([
-                    Counter::Arrived(*lane),
-                    Counter::Part(*lane),
-                    Counter::ArrivedTurn(*lane),
-                    Counter::ArrivedAt(*lane),
-                    Counter::ArrivedLast(*lane),
-                    Counter::Expected(*lane),
-                    Counter::Owed(*lane),
+                    Counter::Arrived(*ring),
+                    Counter::Part(*ring),
+                    Counter::ArrivedTurn(*ring),
+                    Counter::ArrivedAt(*ring),
+                    Counter::ArrivedLast(*ring),
+                    Counter::Expected(*ring),
+                    Counter::Owed(*ring),
                 ]),
                 Doing::Parity(..) | Doing::Own(_) | Doing::Value(..) => all.extend([
-                    Counter::Awaited(*lane),
-                    Counter::AwaitedTurn(*lane),
-                    Counter::AwaitedAt(*lane),
-                    Counter::AwaitedBit(*lane),
+                    Counter::Awaited(*ring),
+                    Counter::AwaitedTurn(*ring),
+                    Counter::AwaitedAt(*ring),
+                    Counter::AwaitedBit(*ring),
                 ]),
-                Doing::Take(_) | Doing::Give(_) => all.extend([Counter::Held(*lane)]),
+                Doing::Take(_) | Doing::Give(_) => all.extend([Counter::Held(*ring)]),
             },
         }
     }

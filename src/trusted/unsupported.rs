@@ -1,6 +1,6 @@
 //! Refusals: why something is not shown.
 
-use crate::patience;
+use crate::deadline;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 
@@ -32,7 +32,7 @@ impl Unsupported {
     ///
     /// When it is.
     pub fn unless_in_time() -> Result<(), Unsupported> {
-        match patience::over() {
+        match deadline::over() {
             true => Err(Unsupported::whole(LATE)),
             false => Ok(()),
         }

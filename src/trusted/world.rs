@@ -1,4 +1,4 @@
-//! What all members share: parameters, the sizes of classes and lanes, what completes an element, and what a member
+//! What all members share: parameters, the sizes of classes and rings, what completes an element, and what a member
 //! knows of others.
 
 use super::certificate::Certificate;
@@ -31,12 +31,12 @@ pub struct World<'a, 'p> {
     pub constants: Vec<String>,
     /// Per class: how many members it has.
     pub(super) members: Vec<Term>,
-    /// Per lane: how many elements a group has.
+    /// Per ring: how many elements a group has.
     pub(super) sizes: Vec<Term>,
 }
 
 impl<'a, 'p> World<'a, 'p> {
-    /// The world of a system, and what has to hold of it: declarations are defined, lanes have elements, and as many
+    /// The world of a system, and what has to hold of it: declarations are defined, rings have elements, and as many
     /// members arrive as an element expects.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl<'a, 'p> World<'a, 'p> {
             sizes: Vec::new(),
         };
         world.classes()?;
-        world.lanes()?;
+        world.rings()?;
         Ok(world)
     }
 
@@ -93,12 +93,12 @@ impl<'a, 'p> World<'a, 'p> {
         Ok(())
     }
 
-    fn lanes(&mut self) -> Result<(), Unsupported> {
-        for (number, lane) in self.system.lanes.iter().enumerate() {
-            let object = &self.system.protocol.objects[lane.object];
+    fn rings(&mut self) -> Result<(), Unsupported> {
+        for (number, ring) in self.system.rings.iter().enumerate() {
+            let object = &self.system.protocol.objects[ring.object];
             let mut names = self.names();
             let mut goals = Vec::new();
-            let size = match lane.moving() {
+            let size = match ring.moving() {
                 Some(at) if self.is_positive(&object.extents[at]) => {
                     let size = names.term(&object.extents[at])?;
                     goals.push(term::le(&term::int(1), &size));
@@ -115,7 +115,7 @@ impl<'a, 'p> World<'a, 'p> {
             let arriving = self.arriving(number, &group)?;
             let (expected, needed) = match &object.kind {
                 // Nothing is initialised twice.
-                _ if lane.init => (term::le(&arriving, &term::int(1)), term::boolean(true)),
+                _ if ring.init => (term::le(&arriving, &term::int(1)), term::boolean(true)),
                 ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
                     let same = term::eq(&names.term(arrivals)?, &arriving);
                     (same, term::le(&term::int(1), &arriving))
@@ -146,10 +146,10 @@ impl<'a, 'p> World<'a, 'p> {
         Ok(())
     }
 
-    /// The size of a lane, or 1 if it has no elements. Then nobody comes to an act there, since its element exists.
-    fn size_or_one(&mut self, lane: usize, extent: &Term) -> Term {
+    /// The size of a ring, or 1 if it has no elements. Then nobody comes to an act there, since its element exists.
+    fn size_or_one(&mut self, ring: usize, extent: &Term) -> Term {
         let one = term::int(1);
-        let name = format!("size_{lane}");
+        let name = format!("size_{ring}");
         let size = term::name(&name);
         let value = term::ite(&term::le(&one, extent), extent, &one);
         self.declared.facts.push(term::eq(&size, &value));
@@ -174,9 +174,9 @@ impl<'a, 'p> World<'a, 'p> {
         }
     }
 
-    /// How many elements a group of a lane has.
-    pub fn size(&self, lane: usize) -> Term {
-        self.sizes[lane].clone()
+    /// How many elements a group of a ring has.
+    pub fn size(&self, ring: usize) -> Term {
+        self.sizes[ring].clone()
     }
 
     /// What the certificate says of a class.
@@ -188,14 +188,14 @@ impl<'a, 'p> World<'a, 'p> {
         self.certificate.classes.get(class).ok_or_else(unfit)
     }
 
-    /// How many rounds the waits of a class at a lane are behind.
+    /// How many rounds the waits of a class at a ring are behind.
     ///
     /// # Errors
     ///
     /// Neither none nor one.
-    pub fn rounds(&self, class: usize, lane: usize) -> Result<i64, Unsupported> {
+    pub fn rounds(&self, class: usize, ring: usize) -> Result<i64, Unsupported> {
         let mut lags = self.certificate.lags.iter();
-        let lag = lags.find(|lag| lag.class == class && lag.lane == lane);
+        let lag = lags.find(|lag| lag.class == class && lag.ring == ring);
         match lag.map_or(0, |lag| lag.rounds) {
             rounds @ 0..=1 => Ok(rounds),
             _ => Err(unfit()),
@@ -206,10 +206,10 @@ impl<'a, 'p> World<'a, 'p> {
     ///
     /// # Errors
     ///
-    /// As for [`World::rounds`], or a lane that there is not.
-    pub fn lag(&self, class: usize, lane: usize) -> Result<Term, Unsupported> {
-        let size = self.sizes.get(lane).ok_or_else(unfit)?;
-        let rounds = self.rounds(class, lane)?;
+    /// As for [`World::rounds`], or a ring that there is not.
+    pub fn lag(&self, class: usize, ring: usize) -> Result<Term, Unsupported> {
+        let size = self.sizes.get(ring).ok_or_else(unfit)?;
+        let rounds = self.rounds(class, ring)?;
         Ok(term::product([term::int(rounds), size.clone()]))
     }
 
@@ -233,13 +233,13 @@ impl<'a, 'p> World<'a, 'p> {
         Ok(term::sum(parts))
     }
 
-    /// The value that a semaphore of a lane has at the start.
+    /// The value that a semaphore of a ring has at the start.
     ///
     /// # Errors
     ///
     /// Another object, or an expression without a term.
-    pub fn initial(&self, lane: usize) -> Result<Term, Unsupported> {
-        match self.system.kind(lane) {
+    pub fn initial(&self, ring: usize) -> Result<Term, Unsupported> {
+        match self.system.kind(ring) {
             ObjectKind::Semaphore(Initial::Value(value)) => self.names().term(value),
             _ => Err(unfit()),
         }

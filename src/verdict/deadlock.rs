@@ -21,12 +21,12 @@ use crate::certificate;
 use crate::certificate::argument::Argument;
 use crate::certificate::cut::artefact::Shows;
 use crate::certificate::exhaustive::Exhaustive;
+use crate::deadline;
 use crate::encoding::search;
 use crate::encoding::search::Candidate;
 use crate::encoding::search::Found;
 use crate::encoding::search::Limits;
 use crate::encoding::search::Objective;
-use crate::patience;
 use crate::proof;
 use crate::proof::Guess;
 use crate::proof::Layer;
@@ -277,7 +277,7 @@ impl Strategy<'_> {
             return None;
         }
         let (protocol, settings) = (self.protocol, self.settings);
-        let deadline = patience::deadline((self.remaining() / EVERYTHING_SHARE).min(EVERYTHING));
+        let deadline = deadline::after((self.remaining() / EVERYTHING_SHARE).min(EVERYTHING));
         let found = exhaustive::searched(protocol, Property::Deadlock, deadline, settings)?;
         self.complete(found, notes)
     }
@@ -320,7 +320,7 @@ impl Strategy<'_> {
     fn limits(&self, time: Duration, thorough: bool) -> Limits<'_> {
         Limits {
             thorough,
-            deadline: patience::deadline(time),
+            deadline: deadline::after(time),
             cancel: self.settings.cancel,
         }
     }
@@ -451,7 +451,7 @@ impl Strategy<'_> {
         time: Duration,
         notes: &[String],
     ) -> Result<Result<Decision, NoProof>, Internal> {
-        let deadline = patience::deadline(time);
+        let deadline = deadline::after(time);
         let mut failure = NoProof::default();
         if let Some(stmt) = self.protocol.atomic()
             && proof::layers(self.protocol).is_empty()

@@ -10,13 +10,13 @@ use super::decision::Refutation;
 use super::decision::Verdict;
 use super::engine;
 use crate::certificate;
+use crate::deadline;
 use crate::hunt::Hang;
 use crate::hunt::Watch;
 use crate::hunt::observed;
 use crate::hunt::observed::Search;
 use crate::hunt::observed::Wanted;
 use crate::observation::bind::Bound;
-use crate::patience;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text::Narrowing;
@@ -67,7 +67,7 @@ pub fn decide(
         tells_apart: bound.tells_apart(),
     };
     let watch = |time: Duration| Watch {
-        deadline: patience::deadline(time),
+        deadline: deadline::after(time),
         cancel: settings.cancel,
     };
     let mut found = Search::default();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crate::certificate::discharge::Work;
-use crate::patience;
+use crate::deadline;
 use crate::proof;
 use crate::proof::Guess;
 use crate::proof::Layer;
@@ -51,8 +51,8 @@ pub(super) fn prove(
         true => (time / SHARE).min(TIME),
         false => time / SHARE,
     };
-    let deadline = patience::deadline(time);
-    patience::until(deadline, || {
+    let deadline = deadline::after(time);
+    deadline::until(deadline, || {
         let asked = shared.kernel(protocol, || ask(protocol, time, settings, shared))?;
         if !asked.soon && !settings.kernel {
             return None;

@@ -1,5 +1,6 @@
 //! Verdicts: the decision about a property, and the evidence for it.
 
+pub mod cached_decision;
 mod checked;
 pub mod deadlock;
 pub mod decision;
@@ -11,14 +12,13 @@ pub mod hazard;
 mod inputs;
 mod kernel;
 mod points;
-pub mod recalled;
 mod shared;
 
 use std::time::Duration;
 use std::time::Instant;
 
 use crate::certificate;
-use crate::patience;
+use crate::deadline;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text::Narrowing;
@@ -68,8 +68,8 @@ pub fn decide_sharing(
 ) -> Result<Decision, Internal> {
     let started = Instant::now();
     let grace = settings.timeout / GRACE_SHARE + GRACE;
-    let end = patience::deadline(settings.timeout.saturating_add(grace));
-    patience::until(end, || {
+    let end = deadline::after(settings.timeout.saturating_add(grace));
+    deadline::until(end, || {
         let inputs = Inputs::of(protocol, INPUTS);
         let unknown = |reason: &str| Verdict::Unknown {
             reason: reason.to_owned(),

@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::certificate::argument::Argument;
 use crate::certificate::cut::artefact::Cut;
 use crate::certificate::known::Known;
-use crate::patience;
+use crate::deadline;
 use crate::proof;
 use crate::proof::Guess;
 use crate::proof::Layer;
@@ -78,7 +78,7 @@ impl Shared {
         }
         let asked = ask();
         // What ended because the time was up is asked again for another property, which has time of its own.
-        if !patience::over() {
+        if !deadline::over() {
             known().push((protocol.clone(), asked.clone()));
         }
         asked

@@ -16,7 +16,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use warplock::hunt::Watch;
-use warplock::hunt::held;
+use warplock::hunt::held_member;
 use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::semantics::explore::Options;
@@ -72,7 +72,7 @@ fn compare(text: &str, property: Property, tally: &mut Tally) {
         deadline: Instant::now() + Duration::from_secs(600),
         cancel: &cancel,
     };
-    let fast = held::run(&instance, data.as_ref(), property, u64::MAX, &watch);
+    let fast = held_member::run(&instance, data.as_ref(), property, u64::MAX, &watch);
     for runs in [&exact.found, &fast].into_iter().flatten() {
         let witness = witness::record_hazard(&protocol, &input, property, runs)
             .unwrap_or_else(|e| panic!("{text}{property:?}: {e}"));

@@ -21,8 +21,8 @@ use warplock::semantics::instance::OpKind;
 use warplock::semantics::unfold;
 use warplock::text;
 use warplock::trusted::certificate::Certificate;
-use warplock::trusted::lanes::At;
 use warplock::trusted::obligations;
+use warplock::trusted::rings::At;
 use warplock::trusted::system::Amount;
 use warplock::trusted::system::Class;
 use warplock::trusted::system::Doing;
@@ -266,8 +266,8 @@ impl Walk<'_> {
                 }
                 Node::Act(act) => {
                     let element: Vec<i64> = act.index.iter().map(|e| self.value(e)).collect();
-                    let lane = &self.system.lanes[act.lane];
-                    for (index, at) in element.iter().zip(&lane.at) {
+                    let ring = &self.system.rings[act.ring];
+                    for (index, at) in element.iter().zip(&ring.at) {
                         let other = matches!(at, At::Number(at) if at != index);
                         assert!(!other, "another lane");
                     }
@@ -285,7 +285,7 @@ impl Walk<'_> {
                         Doing::Take(e) => Done::Take(self.value(e)),
                         Doing::Give(e) => Done::Give(self.value(e)),
                     };
-                    self.steps.push((lane.object, element, done));
+                    self.steps.push((ring.object, element, done));
                 }
             }
         }

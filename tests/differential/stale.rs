@@ -14,7 +14,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use warplock::hunt::Watch;
-use warplock::hunt::held;
+use warplock::hunt::held_member;
 use warplock::protocol::Property;
 use warplock::semantics::data;
 use warplock::semantics::data::Share;
@@ -148,7 +148,7 @@ fn compare(text: &str, tally: &mut Tally) {
         deadline: Instant::now() + Duration::from_secs(600),
         cancel: &cancel,
     };
-    let fast = held::run(
+    let fast = held_member::run(
         &instance,
         Some(&data),
         Property::StaleRead,

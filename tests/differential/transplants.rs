@@ -31,7 +31,7 @@ use warplock::certificate::argument::Argument;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
 use warplock::certificate::manifest::Certificate;
-use warplock::patience;
+use warplock::deadline;
 use warplock::proof;
 use warplock::proof::Guess;
 use warplock::protocol::Property;
@@ -177,14 +177,14 @@ fn issue(
     property: Property,
     argument: &Argument,
 ) -> Option<Certificate> {
-    patience::until(Instant::now() + WHOLE, || {
+    deadline::until(Instant::now() + WHOLE, || {
         let issued = manifest::issue(source, narrowing, property.name(), argument.clone());
         issued.ok().map(|(certificate, _)| certificate)
     })
 }
 
 fn certified(certificate: &Certificate) -> bool {
-    patience::until(Instant::now() + WHOLE, || {
+    deadline::until(Instant::now() + WHOLE, || {
         manifest::check(certificate, &Solver::BuiltIn, EACH, &|_| {}).is_ok()
     })
 }

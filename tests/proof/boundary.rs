@@ -13,16 +13,16 @@ const ROOMS: [(&str, &[&str], &[&str]); 7] = [
         &["protocol"],
         &["ariadne", "logos", "serde", "strsim"],
     ),
-    ("patience", &[], &[]),
-    ("fresh", &["patience"], &["z3"]),
+    ("deadline", &[], &[]),
+    ("fresh", &["deadline"], &["z3"]),
     (
         "semantics",
-        &["protocol", "patience"],
+        &["protocol", "deadline"],
         &["rand", "rand_chacha", "rustc_hash", "serde", "thiserror"],
     ),
     (
         "trusted",
-        &["protocol", "patience"],
+        &["protocol", "deadline"],
         &["serde", "thiserror"],
     ),
     (
@@ -30,7 +30,7 @@ const ROOMS: [(&str, &[&str], &[&str]); 7] = [
         &[
             "protocol",
             "semantics",
-            "patience",
+            "deadline",
             "fresh",
             "text",
             "trusted",

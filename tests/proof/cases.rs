@@ -11,7 +11,7 @@ use warplock::certificate::cut::artefact::Shows;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
 use warplock::certificate::manifest::Rejection;
-use warplock::patience;
+use warplock::deadline;
 use warplock::proof;
 use warplock::proof::Guess;
 use warplock::proof::Layer;
@@ -284,7 +284,7 @@ fn a_certificate_is_checked_in_time() {
             &|_| {},
         )
     };
-    let late = patience::until(Instant::now(), check);
+    let late = deadline::until(Instant::now(), check);
     assert!(matches!(late, Err(Rejection::Late)), "{late:?}");
     assert!(check().is_ok());
 }

@@ -10,7 +10,7 @@ use warplock::certificate::exhaustive::Exhaustive;
 use warplock::certificate::manifest;
 use warplock::certificate::manifest::Certificate;
 use warplock::certificate::separation::Separation;
-use warplock::patience;
+use warplock::deadline;
 use warplock::protocol::Property;
 use warplock::semantics::explore::Options;
 use warplock::text;
@@ -92,7 +92,7 @@ fn the_checker_searches_again() {
     let none = Solver::Program("/nonexistent/solver".into());
     manifest::check(&certificate, &none, LIMIT, &|_| {}).unwrap();
     // What is not searched in time is not accepted.
-    let late = patience::until(Instant::now(), || rejection(&certificate));
+    let late = deadline::until(Instant::now(), || rejection(&certificate));
     assert_eq!(late, "the time was up before the obligations were derived");
 }
 

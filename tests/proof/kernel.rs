@@ -175,7 +175,7 @@ fn edited_certificates_are_refused() {
         c.not_lapped.iter_mut().for_each(|r| r.chain.clear());
     });
     edit("no such lane".to_owned(), &|c| {
-        c.in_turn.iter_mut().for_each(|r| r.chain[0].lane = 9)
+        c.in_turn.iter_mut().for_each(|r| r.chain[0].ring = 9)
     });
     edit("no such class".to_owned(), &|c| {
         c.not_lapped.iter_mut().for_each(|r| r.by = 9)

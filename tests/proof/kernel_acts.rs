@@ -195,7 +195,7 @@ fn counters() {
         for i in 0..N -> for i in 0..N - t => progress
         s[2] -> s[3] => awaits, element
         ").certificates(&[("role r -> role q { s[0] += 1 } role r", |c| c.classes.insert(0, Default::default()), "unfit"),
-("", |c| c.lags.push(Lag { class: 0, lane: 0, rounds: 1 }), "awaits, in_turn"),
+("", |c| c.lags.push(Lag { class: 0, ring: 0, rounds: 1 }), "awaits, in_turn"),
 ("", |c| c.in_turn.clear(), "in_turn"),
 ("0..N -> 0..2", |c| c.in_turn.clear(), "accepted"),
 ("0..N -> 0..3", |c| c.in_turn.clear(), "in_turn"),
@@ -247,7 +247,7 @@ fn named_barriers() {
                 |c| {
                     c.lags.push(Lag {
                         class: 0,
-                        lane: 1,
+                        ring: 1,
                         rounds: 1,
                     })
                 },
@@ -296,7 +296,7 @@ fn split_phase_barriers() {
         ").certificates(&[("for i in 0..N { arrive met wait met } -> arrive met", |c| *c = Certificate { classes: vec![Default::default()], ..Certificate::default() }, "accepted"),
 ("for i in 0..N { arrive met wait met } -> arrive met arrive met", |c| *c = Certificate { classes: vec![Default::default()], ..Certificate::default() }, "in_turn"),
 ("met { -> met[2] { ; for i in 0..N { arrive met wait met } -> arrive met[N - N] arrive met[N - N + 1]", |c| *c = Certificate { classes: vec![Default::default()], ..Certificate::default() }, "in_turn"),
-("", |c| c.lags.push(Lag { class: 0, lane: 0, rounds: 1 }), "unfit"),
+("", |c| c.lags.push(Lag { class: 0, ring: 0, rounds: 1 }), "unfit"),
 ("", |c| c.in_turn.clear(), "in_turn"),
 ("", |c| c.classes[0].ranks[0] = Sum::default(), "progress"),]).check();
 }

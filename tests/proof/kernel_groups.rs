@@ -85,7 +85,7 @@ fn rows_and_columns() {
         .certificates(&[
             (
                 "",
-                |c| c.in_turn[0].chain[1] = Link { lane: 0, class: 7 },
+                |c| c.in_turn[0].chain[1] = Link { ring: 0, class: 7 },
                 "accepted",
             ),
             ("", |c| c.in_turn[0].chain[0].class = 0, "unfit"),

@@ -164,7 +164,7 @@ role cta[c in 0..C] {
 fn by_itself(chain: &[Link]) -> NotLapped {
     NotLapped {
         class: 0,
-        lane: 0,
+        ring: 0,
         by: 0,
         chain: chain.to_vec(),
     }
@@ -178,7 +178,7 @@ fn a_member_does_not_know_of_others_that_their_waits_are_over() {
             (">= -> ==", |c| c.not_lapped.push(by_itself(&[])), "unfit"),
             (
                 ">= -> ==",
-                |c| c.not_lapped.push(by_itself(&[Link { lane: 0, class: 0 }])),
+                |c| c.not_lapped.push(by_itself(&[Link { ring: 0, class: 0 }])),
                 "unfit",
             ),
         ])
@@ -245,13 +245,13 @@ fn what_is_used_has_been_initialised() {
                 },
                 "unfit",
             ),
-            ("", |c| c.ready.iter_mut().for_each(|r| r.lane = 99), "unfit"),
+            ("", |c| c.ready.iter_mut().for_each(|r| r.ring = 99), "unfit"),
             (
                 "",
                 |c| {
-                    let (class, lane) = (0, 99);
-                    let chain = vec![Link { lane: 0, class: 0 }, Link { lane: 2, class: 0 }];
-                    c.ready.push(Ready { class, lane, chain });
+                    let (class, ring) = (0, 99);
+                    let chain = vec![Link { ring: 0, class: 0 }, Link { ring: 2, class: 0 }];
+                    c.ready.push(Ready { class, ring, chain });
                 },
                 "unfit",
             ),
@@ -260,7 +260,7 @@ fn what_is_used_has_been_initialised() {
                 |c| {
                     c.weights.push(Weight {
                         class: 0,
-                        lane: 0,
+                        ring: 0,
                         amounts: vec![Sum::number(1); 2],
                     });
                 },

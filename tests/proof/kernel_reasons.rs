@@ -37,7 +37,7 @@ fn what_the_certificate_of_two_members_says() {
                 |c| {
                     c.lags.push(Lag {
                         class: 1,
-                        lane: 1,
+                        ring: 1,
                         rounds: 1,
                     })
                 },
@@ -50,10 +50,10 @@ fn what_the_certificate_of_two_members_says() {
             ("", |c| c.in_turn[1].chain.truncate(1), "unfit"),
             ("", |c| c.in_turn[0].chain.clear(), "unfit"),
             ("", |c| c.in_turn[0].chain[0].class = 0, "unfit"),
-            ("", |c| c.in_turn[0].chain[0].lane = 7, "unfit"),
+            ("", |c| c.in_turn[0].chain[0].ring = 7, "unfit"),
             ("", |c| c.in_turn[0].chain[0].class = 7, "unfit"),
             ("", |c| c.in_turn[0].class = 1, "in_turn"),
-            ("", |c| c.in_turn[0].lane = 0, "in_turn"),
+            ("", |c| c.in_turn[0].ring = 0, "in_turn"),
             ("", |c| c.not_lapped.clear(), "unfit"),
             ("", |c| drop(c.not_lapped.remove(0)), "unfit"),
             ("", |c| drop(c.not_lapped.remove(1)), "unfit"),
@@ -283,7 +283,7 @@ role consumer {
 ";
 
 #[test]
-fn a_reason_is_about_one_lane() {
+fn a_reason_is_about_one_ring() {
     Kernel::new(BOTH, found(BOTH)).texts("
         wait left i % 2 wait right i % 2 arrive empty -> wait left i % 2 arrive empty wait right i % 2 => behind
         wait right i % 2 -> if i > 3 { wait right i % 2 } => behind, kept
@@ -291,10 +291,10 @@ fn a_reason_is_about_one_lane() {
             ("", |c| c.classes[0].behind[0].arrives = 2, "unfit"),
             ("", |c| c.classes[1].behind.retain(|b| b.waits != 1), "unfit"),
             ("", |c| c.classes[1].behind.retain(|b| b.waits != 2), "unfit"),
-("", |c| c.not_lapped.retain(|r| r.class != 1 || r.lane != 1), "unfit"),
-("", |c| c.not_lapped.retain(|r| r.class != 1 || r.lane != 2), "unfit"),
-("", |c| c.in_turn.retain(|r| r.class != 0 || r.lane != 1), "in_turn"),
-("", |c| c.in_turn.retain(|r| r.class != 0 || r.lane != 2), "in_turn"),
+("", |c| c.not_lapped.retain(|r| r.class != 1 || r.ring != 1), "unfit"),
+("", |c| c.not_lapped.retain(|r| r.class != 1 || r.ring != 2), "unfit"),
+("", |c| c.in_turn.retain(|r| r.class != 0 || r.ring != 1), "in_turn"),
+("", |c| c.in_turn.retain(|r| r.class != 0 || r.ring != 2), "in_turn"),
 ("", |c| c.classes[0].ranks[0] = Sum::number(9), "progress"),
 ("", |c| c.classes[1].ranks[1] = Sum::number(9), "progress"),
 ("", |c| drop(c.classes[1].ranks.pop()), "unfit"),]).check();
@@ -343,7 +343,7 @@ fn theorems_are_stated_as_they_are_proved() {
         classes: vec![local.clone(), local],
         not_lapped: vec![NotLapped {
             class: 1,
-            lane: 0,
+            ring: 0,
             by: 1,
             chain: Vec::new(),
         }],

@@ -23,10 +23,10 @@ use warplock::trusted::exact::too_large;
 /// A certificate that says of its only lane what some class arrives with.
 fn weighs(mut certificate: Certificate, class: usize, amounts: &[i64]) -> Certificate {
     let amounts = amounts.iter().map(|amount| Sum::number(*amount)).collect();
-    let lane = 0;
+    let ring = 0;
     certificate.weights.push(Weight {
         class,
-        lane,
+        ring,
         amounts,
     });
     certificate
@@ -365,7 +365,7 @@ fn pools_that_have_enough() {
                 |c| {
                     c.classes.insert(0, Local::default());
                     c.classes[0].holds.push(Holds {
-                        lane: 0,
+                        ring: 0,
                         most: Sum::number(1),
                     });
                 },
@@ -414,19 +414,19 @@ fn a_wait_is_for_the_generation_of_the_last_arrival() {
         .certificates(&[(
             "sync back 64 } role two -> sync back 64 sync b 128 } role two",
             |c| {
-                let (lane, class) = (1, 1);
+                let (ring, class) = (1, 1);
                 c.classes[0].ranks.push(Sum::number(99));
                 c.classes[1].behind.push(Behind {
                     waits: 0,
-                    arrives: lane,
+                    arrives: ring,
                     per_wait: 1,
                     per_arrival: 1,
                     less: Sum::default(),
                 });
-                let chain = vec![Link { lane, class }, Link { lane: 0, class: 0 }];
+                let chain = vec![Link { ring, class }, Link { ring: 0, class: 0 }];
                 c.in_turn.push(InTurn {
                     class: 0,
-                    lane: 0,
+                    ring: 0,
                     chain,
                 });
             },

@@ -8,8 +8,8 @@ use warplock::certificate::cut::artefact::Shows;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
 use warplock::certificate::manifest::Rejection;
-use warplock::certificate::order::artefact::Again;
 use warplock::certificate::order::artefact::Order;
+use warplock::certificate::order::artefact::RepeatedRegistration;
 use warplock::proof;
 use warplock::proof::Guess;
 use warplock::proof::Layer;
@@ -106,18 +106,18 @@ fn every_part_of_it_is_needed() {
     let source = together();
     let good = proposal(&source).unwrap();
     let again = good.again[0];
-    let changed: [Vec<Again>; 6] = [
+    let changed: [Vec<RepeatedRegistration>; 6] = [
         Vec::new(),
         vec![again, again],
-        vec![Again { shadow: 9, ..again }],
-        vec![Again { class: 7, ..again }],
-        vec![Again {
+        vec![RepeatedRegistration { shadow: 9, ..again }],
+        vec![RepeatedRegistration { class: 7, ..again }],
+        vec![RepeatedRegistration {
             class: 1,
             site: 0,
             shadow: 0,
         }],
         // No registration: the wait.
-        vec![Again {
+        vec![RepeatedRegistration {
             site: again.site + 1,
             ..again
         }],
@@ -136,7 +136,7 @@ fn every_part_of_it_is_needed() {
     ] {
         let source = rounds(one, other);
         let order = proposal(&source).unwrap_or_default();
-        let again = vec![Again {
+        let again = vec![RepeatedRegistration {
             class: 0,
             site: 0,
             shadow: 0,

@@ -173,8 +173,8 @@ fn every_part_of_it_is_needed() {
         changed.push(with(nth, &|seat| seat.first -= 1));
         changed.push(with(nth, &|seat| seat.first = i64::MAX));
         changed.push(with(nth, &|seat| seat.class = 9));
-        changed.push(with(nth, &|seat| seat.lane += 1));
-        changed.push(with(nth, &|seat| seat.lane = 9));
+        changed.push(with(nth, &|seat| seat.ring += 1));
+        changed.push(with(nth, &|seat| seat.ring = 9));
         changed.push(with(nth, &|seat| seat.ends = !seat.ends));
     }
     for seats in changed {
@@ -195,7 +195,7 @@ fn there_are_seats_at_named_barriers_only() {
     );
     let seats = vec![Seat {
         class: 0,
-        lane: 0,
+        ring: 0,
         first: 0,
         ends: true,
     }];

@@ -161,7 +161,7 @@ fn each_part_of_a_team_is_needed() {
         refused(&|order| order.teams[nth].each.0[0].times += 1);
         refused(&|order| order.teams[nth].each.0.clear());
         refused(&|order| order.teams[nth].arrives = nth == 1);
-        refused(&|order| order.teams[nth].lane += 2);
+        refused(&|order| order.teams[nth].ring += 2);
     }
     refused(&|order| order.teams[1].after.clear());
     refused(&|order| order.teams[1].after = vec![1, 1]);

@@ -7,7 +7,7 @@ use crate::support::program::kernel;
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use warplock::patience;
+use warplock::deadline;
 use warplock::ptx;
 use warplock::ptx::Options;
 
@@ -111,7 +111,7 @@ fn a_kernel_is_followed_in_time() {
     let entry = module.functions.iter().find(|f| f.entry).unwrap();
     let lift = || ptx::lift(&module, entry, &Options::default());
     assert!(lift().is_ok());
-    let Err(ptx::Failure::Obstacle(obstacle)) = patience::until(Instant::now(), lift) else {
+    let Err(ptx::Failure::Obstacle(obstacle)) = deadline::until(Instant::now(), lift) else {
         panic!("recovered in no time");
     };
     assert_eq!(

@@ -83,7 +83,7 @@ pub fn with_more(mut certificate: Certificate) -> Certificate {
 }
 
 /// For classes that arrive and wait by parity, each once and at one lane.
-pub fn once(classes: usize, lane: usize) -> Certificate {
+pub fn once(classes: usize, ring: usize) -> Certificate {
     let mut certificate = Certificate::default();
     for class in 0..classes {
         certificate.classes.push(Local {
@@ -92,7 +92,7 @@ pub fn once(classes: usize, lane: usize) -> Certificate {
         });
         certificate.not_lapped.push(NotLapped {
             class,
-            lane,
+            ring,
             by: class,
             chain: Vec::new(),
         });

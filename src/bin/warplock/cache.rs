@@ -11,7 +11,7 @@ use sha2::Digest;
 use sha2::Sha256;
 use warplock::protocol::Property;
 use warplock::text::Narrowing;
-use warplock::verdict::recalled::Kept;
+use warplock::verdict::cached_decision::Kept;
 
 use crate::failure::Failure;
 use crate::files;

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use warplock::patience;
+use warplock::deadline;
 use warplock::ptx::Lifted;
 use warplock::report::text::visible;
 use warplock_kernel::ir::Kernel;
@@ -157,7 +157,7 @@ fn recovered(
         leaves_open,
         by_warp,
         ..
-    } = match lift(kernel, shape, patience::over) {
+    } = match lift(kernel, shape, deadline::over) {
         Ok(recovered) => recovered,
         Err(obstacle) => return Ok(Err(words(obstacle))),
     };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use warplock::patience;
+use warplock::deadline;
 use warplock::protocol::Span;
 use warplock::ptx;
 use warplock::ptx::Function;
@@ -119,7 +119,7 @@ impl Entry<'_> {
             } => return graphs::protocol(kernel, kernels),
             // The other way has the rest of the time.
             Form::Path { .. } => {
-                match patience::until(patience::middle(), || self.graph_protocol()) {
+                match deadline::until(deadline::middle(), || self.graph_protocol()) {
                     Some((lifted, true)) => return Ok(Ok(lifted)),
                     Some((lifted, false)) => Some(lifted),
                     None => None,
@@ -142,7 +142,7 @@ impl Entry<'_> {
     /// cannot be followed. Or why it could not be recovered.
     pub fn races(&self) -> Result<Result<Lifted, String>, Failure> {
         // The other way has the rest of the time.
-        match patience::until(patience::middle(), || self.with_data())? {
+        match deadline::until(deadline::middle(), || self.with_data())? {
             Ok(lifted) => Ok(Ok(lifted)),
             Err(refused) => self.races_of_graph(refused),
         }
@@ -485,7 +485,7 @@ pub fn linted(entry: &Entry<'_>, time: Duration) -> Vec<String> {
     // Where they cannot be run, the verdict says why already.
     let Some(Ok(Ok(found))) = entry
         .lintable()
-        .then(|| patience::until(patience::deadline(LINTS.min(time)), || entry.lints()))
+        .then(|| deadline::until(deadline::after(LINTS.min(time)), || entry.lints()))
     else {
         return Vec::new();
     };

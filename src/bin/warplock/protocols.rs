@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use warplock::patience;
+use warplock::deadline;
 use warplock::protocol::Protocol;
 use warplock::report::style::Style;
 use warplock::text::MAX_SOURCE_BYTES;
@@ -72,7 +72,7 @@ pub fn each(
         if !wanted(entry.name(), entry.asked) {
             return Ok(());
         }
-        let lifted = patience::until(reading.end, || match reading.data {
+        let lifted = deadline::until(reading.end, || match reading.data {
             true => Ok(entry.with_data()?.map_err(|refused| refused.reason)),
             false => entry.protocol(),
         })?;

@@ -42,9 +42,10 @@ use serde::Serialize;
 use rounds::Rounds;
 
 use super::argument::Argument;
+use super::bounds_check;
 use super::cut::algebra;
+use super::cut::break_elimination;
 use super::cut::domain::never_negative;
-use super::cut::leave;
 use super::cut::polynomial::Polynomial;
 use super::cut::statements;
 use super::normal;
@@ -52,7 +53,6 @@ use super::obligation::Obligation;
 use super::once::says;
 use super::program::Unsupported;
 use super::program::free_vars;
-use super::touched;
 use crate::protocol::ATOMIC;
 use crate::protocol::AtomicUpdate;
 use crate::protocol::BinaryOp;
@@ -130,7 +130,7 @@ fn taken_apart(protocol: &Protocol) -> Result<Protocol, Unsupported> {
         };
         role.body = walk.block(&before.body, true)?;
         if !walk.lasts.is_empty()
-            && let Some(doubt) = touched::doubtful(protocol, before)
+            && let Some(doubt) = bounds_check::unproved_access(protocol, before)
         {
             return Err(refused(doubt));
         }
@@ -311,7 +311,7 @@ fn separate(
             _ => return Err(refused()),
         }
     }
-    let changed = leave::changed(&role.body);
+    let changed = break_elimination::changed(&role.body);
     let mut most = Expr::Int(1);
     for index in &role.indices {
         if !names.contains_key(&index.var) || changed.contains(&index.var) {
@@ -412,7 +412,7 @@ fn around(
 /// front of the operation, in the same role and outside of loops around it, at an element of the
 /// members that count together. What `X` sets is an element that its member has used, so it exists.
 fn done_with(whole: &Protocol, role: &Role, last: &Last) -> HashSet<ObjectId> {
-    let changed = leave::changed(&role.body);
+    let changed = break_elimination::changed(&role.body);
     let index = |var: &VarId| role.indices.iter().any(|index| index.var == *var);
     let fixed = |cell: &Cell| {
         let mut used = HashSet::new();
@@ -486,7 +486,7 @@ fn quick(
         let mut stmt = stmt.clone();
         match &mut stmt.kind {
             // For data that is not declared nothing is evaluated. What is done to declared data at
-            // once is defined (`touched.rs`). Asynchronous work on it may deliver later.
+            // once is defined (`bounds_check.rs`). Asynchronous work on it may deliver later.
             StmtKind::Access {
                 work: Work::Now(_) | Work::CommitGroup | Work::Fence(_),
                 ..

@@ -36,8 +36,8 @@ use super::Last;
 use super::add_uses;
 use super::cells;
 use crate::certificate::cut::algebra;
+use crate::certificate::cut::break_elimination;
 use crate::certificate::cut::domain::never_negative;
-use crate::certificate::cut::leave;
 use crate::certificate::cut::polynomial::Polynomial;
 use crate::certificate::defined::evident;
 use crate::certificate::program::free_vars;
@@ -91,7 +91,7 @@ pub(super) fn found(whole: &Protocol, role: &Role, last: &Last, most: &Expr) -> 
         _ => None,
     });
     let (var, trips, body, at) = loops.next()?;
-    let changed = leave::changed(&original.body);
+    let changed = break_elimination::changed(&original.body);
     let index = |used: &VarId| {
         let mut indices = original.indices.iter();
         indices.any(|index| index.var == *used) && !changed.contains(used)
@@ -103,7 +103,8 @@ pub(super) fn found(whole: &Protocol, role: &Role, last: &Last, most: &Expr) -> 
         .for_each(|e| free_vars(e, &mut names));
     let mut looks = HashSet::new();
     free_vars(trips, &mut looks);
-    let leaves = leave::leaving(&original.body).is_some() || leave::leaving(body).is_some();
+    let leaves = break_elimination::leaving(&original.body).is_some()
+        || break_elimination::leaving(body).is_some();
     if leaves || changed.contains(&var) || !names.iter().all(index) || !looks.is_subset(&names) {
         return None;
     }

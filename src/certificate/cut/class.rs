@@ -18,8 +18,8 @@ use super::domain;
 use super::epochs;
 use super::flow;
 use super::flow::Flow;
-use super::own;
-use super::own::Members;
+use super::owned_semaphores;
+use super::owned_semaphores::Members;
 use super::sharing::MAX_COMPARISONS;
 use super::statements;
 use crate::certificate::order::memory::Memory;
@@ -132,7 +132,7 @@ fn built(
         body,
     });
     let members: Vec<Members<'_>> = members.collect();
-    let mut own = own::own(protocol, fixed, &members, &copies.objects);
+    let mut own = owned_semaphores::own(protocol, fixed, &members, &copies.objects);
     let private = |object: usize| copies.objects.contains_key(&object);
     let epochs = epochs::epochs(protocol, &members, &own, &private);
     own.count_in_epochs(protocol, epochs);

@@ -18,8 +18,8 @@
 use std::collections::BTreeSet;
 
 use super::algebra;
-use super::own::Members;
-use super::own::Own;
+use super::owned_semaphores::Members;
+use super::owned_semaphores::OwnedSemaphores;
 use super::statements;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
@@ -37,7 +37,7 @@ use crate::protocol::StmtKind;
 pub fn epochs(
     protocol: &Protocol,
     all: &[Members<'_>],
-    own: &Own,
+    own: &OwnedSemaphores,
     private: &dyn Fn(usize) -> bool,
 ) -> BTreeSet<ObjectId> {
     let semaphore = |at: &usize| {
@@ -134,7 +134,7 @@ fn awaited<'s>(stmt: &'s Stmt, at: &Cell) -> Option<&'s Expr> {
 
 /// A block in which waits are for totals, and resets change the variable that stands for what has
 /// been taken away.
-pub fn counted(body: &[Stmt], own: &Own) -> Vec<Stmt> {
+pub fn counted(body: &[Stmt], own: &OwnedSemaphores) -> Vec<Stmt> {
     let mut result: Vec<Stmt> = Vec::new();
     for (nth, stmt) in body.iter().enumerate() {
         let mut stmt = stmt.clone();

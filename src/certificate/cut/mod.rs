@@ -115,7 +115,7 @@
 //!
 //! - conditions on patterns and entries of rows that synchronization depends on;
 //! - resets that do not directly follow the only member's wait (`epochs.rs`);
-//! - ways of leaving a loop that `leave.rs` does not cover;
+//! - ways of leaving a loop that `break_elimination.rs` does not cover;
 //! - arrivals of one member that count differently;
 //! - a wait at a split-phase barrier that does not follow its arrival in the same block, as written
 //!   or once `split_phase.rs` has moved the arrival;
@@ -127,6 +127,7 @@
 pub(in crate::certificate) mod algebra;
 pub mod artefact;
 pub mod asserted;
+pub(in crate::certificate) mod break_elimination;
 mod bytes;
 pub mod cases;
 pub mod class;
@@ -139,17 +140,16 @@ mod epochs;
 mod exits;
 pub mod flow;
 mod init;
-pub(in crate::certificate) mod leave;
 pub mod lengths;
 mod lifetimes;
 mod missing;
 pub mod ordered;
-mod own;
+mod owned_semaphores;
 mod pairs;
 pub(in crate::certificate) mod polynomial;
 mod pools;
 pub mod races;
-mod rooms;
+mod repeated_allocations;
 mod rule;
 pub mod sharing;
 mod split_phase;

@@ -35,11 +35,11 @@ use super::flow::Kind;
 use super::polynomial::Polynomial;
 use super::rule::Rule;
 use super::sharing;
-use super::state::Away;
 use super::state::Element;
+use super::state::FinishedCopies;
+use super::state::LaterCopy;
 use super::state::Resource;
 use super::state::Setting;
-use super::state::Upto;
 use super::statements;
 use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
@@ -304,7 +304,7 @@ impl<'a> Rule<'a> {
         element: &Element,
         resource: Resource,
         scale: i64,
-        upto: Upto,
+        upto: FinishedCopies,
     ) -> Result<Vec<(Polynomial, Term)>, Unsupported> {
         let mut parts = Vec::new();
         let Some(ordered) = self.ordered else {
@@ -319,9 +319,9 @@ impl<'a> Rule<'a> {
         let next = algebra::add(this.clone(), Expr::Int(1));
         // From 0 to the second of these, without those from 0 to the first.
         let (without, to) = match (upto, ordered.order) {
-            (Upto::End, _) => (Expr::Int(0), extent),
-            (Upto::This, Order::Ascending) => (Expr::Int(0), this),
-            (Upto::This, Order::Descending) => (next, extent),
+            (FinishedCopies::All, _) => (Expr::Int(0), extent),
+            (FinishedCopies::Before, Order::Ascending) => (Expr::Int(0), this),
+            (FinishedCopies::Before, Order::Descending) => (next, extent),
         };
         let minus = Expr::Int(exact::difference(0, scale)?);
         for (position, class) in self.classes.iter().enumerate() {
@@ -359,7 +359,7 @@ impl<'a> Rule<'a> {
         setting: &mut Setting<'a>,
         element: &Element,
         resource: Resource,
-        away: &Away,
+        later: &LaterCopy,
     ) -> Result<Term, Unsupported> {
         let mut goals = Vec::new();
         if self
@@ -368,7 +368,7 @@ impl<'a> Rule<'a> {
         {
             return Ok(term::boolean(true));
         }
-        for (position, spots) in &away.spots {
+        for (position, spots) in &later.spots {
             let class = self.class(*position);
             let size = setting.terms.expr(&class.size, &Default::default())?;
             let nobody = term::le(&size, &term::int(0));
@@ -383,7 +383,10 @@ impl<'a> Rule<'a> {
                 }
             }
         }
-        Ok(term::or([term::not(away.number.clone()), term::and(goals)]))
+        Ok(term::or([
+            term::not(later.number.clone()),
+            term::and(goals),
+        ]))
     }
 }
 

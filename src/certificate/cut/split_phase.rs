@@ -23,7 +23,7 @@
 //! rewritten statement assigns or uses as a loop variable. No statement in it leaves a loop or the program.
 
 use super::algebra;
-use super::leave;
+use super::break_elimination;
 use crate::protocol::Cell;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
@@ -40,10 +40,10 @@ pub fn moved(body: &[Stmt]) -> Option<[Stmt; 2]> {
     };
     let compound = matches!(second.kind, StmtKind::For { .. } | StmtKind::If { .. });
     let whole = std::slice::from_ref(second);
-    if !compound || leave::leaving(whole).is_some() || breaks(whole) {
+    if !compound || break_elimination::leaving(whole).is_some() || breaks(whole) {
         return None;
     }
-    let mut changed = leave::changed(whole);
+    let mut changed = break_elimination::changed(whole);
     variables(whole, &mut changed);
     let moves = |var: &VarId| cell.index.iter().any(|e| algebra::mentions(e, *var));
     if changed.iter().any(moves) {

@@ -24,7 +24,7 @@
 //! that the place is in, and one for those of all others, by where the member at the place stops while
 //! one of theirs is held.
 //!
-//! A semaphore that is set anywhere in the text, whether one member alone uses it (`own.rs`) or it
+//! A semaphore that is set anywhere in the text, whether one member alone uses it (`owned_semaphores.rs`) or it
 //! counts in epochs (`epochs.rs`: what has been added is not its value), counts in none of these
 //! ways, and nothing is said of it. Where an amount or a motion has no closed form, a fact is left
 //! out.

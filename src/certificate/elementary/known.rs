@@ -9,7 +9,7 @@ use super::Fact;
 use crate::certificate::order::polynomial::Polynomial;
 use crate::certificate::order::polynomial::TooLarge;
 use crate::certificate::order::polynomial::Unknown;
-use crate::patience;
+use crate::deadline;
 
 /// The most nested case splits, and the most sums in a row.
 pub(super) const MAX_SPLITS: usize = 3;
@@ -49,7 +49,7 @@ pub(super) struct Known {
 
 /// One step fewer that may be tried; none where no step is left, or no time.
 fn one_less(tried: usize) -> Option<usize> {
-    tried.checked_sub(1).filter(|_| !patience::over())
+    tried.checked_sub(1).filter(|_| !deadline::over())
 }
 
 impl Known {

@@ -48,14 +48,14 @@
 
 use super::Loop;
 use super::range;
+use crate::certificate::bounds_check;
 use crate::certificate::cut::algebra;
+use crate::certificate::cut::break_elimination;
 use crate::certificate::cut::domain::never_negative;
-use crate::certificate::cut::leave;
 use crate::certificate::cut::polynomial::Polynomial;
 use crate::certificate::cut::statements;
 use crate::certificate::once::says;
 use crate::certificate::program::free_vars;
-use crate::certificate::touched;
 use crate::protocol::AtomicUpdate;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
@@ -158,14 +158,14 @@ fn in_turn(protocol: &Protocol, role: &Role) -> Option<Role> {
     let number = drawn(protocol, first)?;
     let (below, work) = bounded(behind, number)?;
     // Every name in `work` is one of its own, or the number.
-    let outside = leave::changed(&work);
+    let outside = break_elimination::changed(&work);
     let carried = outside.iter().any(|var| !declared(&work, *var));
     let trips = Polynomial::of(hi).minus(&Polynomial::of(lo));
     let left = trips.minus(&Polynomial::of(&below)).to_expr()?;
     if !rest.is_empty()
         || carried
         || says(&work, var)
-        || leave::leaving(&work).is_some()
+        || break_elimination::leaving(&work).is_some()
         || !follows(role, &work, number)
         || !over_parameters(&below)
         || !whoever_does_it(&work)
@@ -277,7 +277,8 @@ fn behind_work(body: &[Stmt]) -> Option<(&Stmt, &[Stmt])> {
 /// Whether a program depends on the number alone.
 fn follows(role: &Role, body: &[Stmt], number: VarId) -> bool {
     let mut indices = role.indices.iter();
-    !indices.any(|index| says(body, index.var)) && !leave::changed(body).contains(&number)
+    !indices.any(|index| says(body, index.var))
+        && !break_elimination::changed(body).contains(&number)
 }
 
 /// Whether a variable that a block changes is set by it before it is looked at, in the block itself.
@@ -319,7 +320,7 @@ fn over_parameters(expr: &Expr) -> bool {
 
 /// Whether what a role does to declared data is plainly defined, and done at once.
 fn plain(protocol: &Protocol, role: &Role) -> bool {
-    at_once(&role.body) && touched::doubtful(protocol, role).is_none()
+    at_once(&role.body) && bounds_check::unproved_access(protocol, role).is_none()
 }
 
 fn at_once(body: &[Stmt]) -> bool {

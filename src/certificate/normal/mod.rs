@@ -12,14 +12,14 @@
 //! | `for i in a..b { B }`, `b - a` is 2 to 4, `i` is an index in a short `B` without loops | `i = a; B i = a + 1; B` and so on | so many iterations |
 //! | `if c { for i in a..b { B } }`, `c` holds wherever `a < b` | the loop | where `c` does not hold, no iteration |
 //! | `for i in a..b { B if c { break } }`, `c` implies `i >= b - 1` | `for i in a..b { B }` | nothing follows |
-//! | `for i in 0..b { if i % m == r { B } }`, `r` is in `0..m` | `for k in 0..(b - r + m - 1) / m { i = m * k + r; B }` | `turns.rs` |
-//! | the same with `x = x + e` beside the branch, or on both of its sides | that loop with `x = x0 + e * i` in front of `B` | `turns.rs` |
+//! | `for i in 0..b { if i % m == r { B } }`, `r` is in `0..m` | `for k in 0..(b - r + m - 1) / m { i = m * k + r; B }` | `strided_loops.rs` |
+//! | the same with `x = x + e` beside the branch, or on both of its sides | that loop with `x = x0 + e * i` in front of `B` | `strided_loops.rs` |
 //! | `if n > 0 { B }`, `n` is a count | `for j in 0..min(1, n) { B }` | `rows.rs` |
 //! | `if a < b { B } for i in a + 1..b { B }` | `for i in a..b { B }` | `B` does not mention `i` |
 //! | `wait x[e] == s; B; x[e] = (s + 1) % S`, one for each `s` in `0..S` | `wait x[e] == s; B; x[e] += 1` | `wrapped.rs` |
 //! | `t = fetch_add(c, 1); B`, or a loop of these, where nothing else is done with `c` | `B` of members numbered by `t` | `drawn.rs` |
 //!
-//! Parameters that have one value are replaced first (`single.rs`), and elements `x[e * n + f]` get two indices (`numbered.rs`). Lengths are compared as polynomials; whether one is never
+//! Parameters that have one value are replaced first (`constant_parameters.rs`), and elements `x[e * n + f]` get two indices (`delinearize.rs`). Lengths are compared as polynomials; whether one is never
 //! negative is read off its shape and the domain.
 //! Nothing moves past what could change it: bounds and conditions do not depend on what the loop assigns to, and a
 //! body with a `break` of its own stays in its loop.
@@ -28,13 +28,13 @@
 //! is removed only if its shape and the domain show that it is defined (`evident` in [`super::defined`]). All
 //! other definedness is stated from the untouched text. A body that is removed never runs in the original either.
 
+mod constant_parameters;
+mod delinearize;
 mod drawn;
-mod numbered;
 mod rows;
-mod single;
+mod strided_loops;
 #[cfg(test)]
 mod tests;
-mod turns;
 mod wrapped;
 
 use std::cell::Cell;
@@ -42,8 +42,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::cut::algebra;
+use super::cut::break_elimination;
 use super::cut::domain::never_negative;
-use super::cut::leave;
 use super::cut::polynomial::Polynomial;
 use super::cut::statements;
 use super::defined::evident;
@@ -71,19 +71,21 @@ const MOST_STATEMENTS: usize = 4;
 
 /// The same protocol with its programs in normal form, and without what `drawn` and `wrapped` put something else in place of.
 pub fn normal(protocol: &Protocol) -> Protocol {
-    let indexed = drawn::indexed(&single::replaced(protocol));
-    rewritten(&wrapped::unwrapped(&numbered::apart(&indexed)))
+    let indexed = drawn::indexed(&constant_parameters::replaced(protocol));
+    rewritten(&wrapped::unwrapped(&delinearize::delinearized(&indexed)))
 }
 
 /// The same protocol with its programs in normal form, in which each member does what it did.
 pub fn of_programs(protocol: &Protocol) -> Protocol {
-    rewritten(&numbered::apart(&single::replaced(protocol)))
+    rewritten(&delinearize::delinearized(&constant_parameters::replaced(
+        protocol,
+    )))
 }
 
 fn rewritten(protocol: &Protocol) -> Protocol {
     let rewriter = Rewriter {
         protocol,
-        indices: turns::indices(protocol),
+        indices: strided_loops::indices(protocol),
         vars: RefCell::new(protocol.vars.clone()),
         statements: Cell::new(protocol.stmt_count),
     };
@@ -167,7 +169,7 @@ impl Rewriter<'_> {
         if let Some(all) = self.counted(&stmt) {
             return all;
         }
-        let own = turns::own(
+        let own = strided_loops::own(
             &stmt,
             self.protocol,
             &self.indices,
@@ -193,11 +195,12 @@ impl Rewriter<'_> {
     /// A loop of no iteration or of one, without the loop.
     fn short(&self, stmt: &Stmt) -> Option<Vec<Stmt>> {
         let this = range(stmt)?;
-        if leave::breaks(this.body) || !self.evident(this.lo) || !self.evident(this.hi) {
+        if break_elimination::breaks(this.body) || !self.evident(this.lo) || !self.evident(this.hi)
+        {
             return None;
         }
         // Each iteration but the first begins with the lower bound, evaluated anew.
-        let changed = leave::changed(this.body);
+        let changed = break_elimination::changed(this.body);
         let again = changed.iter().any(|var| algebra::mentions(this.lo, *var));
         let trips = algebra::sub(this.hi.clone(), this.lo.clone());
         match self.difference(&trips, &Expr::Int(0))? {
@@ -290,7 +293,7 @@ impl Rewriter<'_> {
         };
         let leaves =
             matches!(&then[..], [only] if only.kind == StmtKind::Break) && otherwise.is_empty();
-        let changed = leave::changed(this.body);
+        let changed = break_elimination::changed(this.body);
         let moves = |e: &Expr| changed.iter().any(|var| algebra::mentions(e, *var));
         if !leaves
             || !self.evident(condition)
@@ -319,7 +322,7 @@ impl Rewriter<'_> {
     /// A loop whose first iteration stands before it, as one loop.
     fn joined(&self, first: &Stmt, rest: &Stmt) -> Option<Stmt> {
         let this = range(rest)?;
-        let changed = leave::changed(this.body);
+        let changed = break_elimination::changed(this.body);
         let moves = |e: &Expr| changed.iter().any(|var| algebra::mentions(e, *var));
         let (condition, body) = match &first.kind {
             StmtKind::If {
@@ -335,7 +338,7 @@ impl Rewriter<'_> {
         };
         let plain = [&condition, this.lo, this.hi];
         if this.descending
-            || leave::leaving(body).is_some()
+            || break_elimination::leaving(body).is_some()
             || says(this.body, this.var)
             || !plain.iter().all(|e| self.evident(e) && !moves(e))
             || !alike(body, this.body)
@@ -429,7 +432,7 @@ fn tells_elements_apart(this: &Loop<'_>) -> bool {
     this.body.len() <= MOST_STATEMENTS
         && this.body.iter().all(plain)
         && this.body.iter().any(indexed)
-        && !leave::changed(this.body).contains(&this.var)
+        && !break_elimination::changed(this.body).contains(&this.var)
 }
 
 /// Whether two blocks are the same but for where they stand.

@@ -15,7 +15,7 @@ use super::Loop;
 use super::Rewriter;
 use super::range;
 use crate::certificate::cut::algebra;
-use crate::certificate::cut::leave;
+use crate::certificate::cut::break_elimination;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
@@ -36,9 +36,9 @@ impl Rewriter<'_> {
             return None;
         };
         let amount = self.amount(condition)?;
-        let changed = leave::changed(then);
+        let changed = break_elimination::changed(then);
         if !otherwise.is_empty()
-            || leave::leaving(then).is_some()
+            || break_elimination::leaving(then).is_some()
             || changed.iter().any(|var| algebra::mentions(condition, *var))
         {
             return None;

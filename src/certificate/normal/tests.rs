@@ -179,7 +179,11 @@ fn what_differs_stays() {
         "var y = 0 for i in 0..N { if i % 2 == 0 { y = i arrive b } x = x + y }",
     ] {
         let protocol = protocol(program);
-        assert_eq!(normal(&protocol), single::replaced(&protocol), "{program}");
+        assert_eq!(
+            normal(&protocol),
+            constant_parameters::replaced(&protocol),
+            "{program}"
+        );
     }
 }
 
@@ -204,7 +208,7 @@ fn parameters_of_one_value_are_numbers() {
         );
         text::load(text.as_bytes()).unwrap_or_else(|found| panic!("{}", found[0].message))
     };
-    let replaced = single::replaced(&load(["K", "Z"]));
+    let replaced = constant_parameters::replaced(&load(["K", "Z"]));
     let mut shown = format!("{replaced:?}");
     assert!(!shown.contains("Param(ParamId(2))") && !shown.contains("Param(ParamId(3))"));
     assert_eq!(replaced.objects[0].extents, [Expr::Int(6)]);
@@ -236,7 +240,7 @@ fn a_number_of_an_element_is_a_pair() {
             "for i in 0..N { arrive b[g, x % S] write data[g, i % S] x = x + 1 }",
         ),
     ] {
-        let apart = numbered::apart(&load("R * S", program));
+        let apart = delinearize::delinearized(&load("R * S", program));
         let other = load("R, S", pairs);
         assert_eq!(body(&apart), body(&other), "{program}");
         assert_eq!(
@@ -261,12 +265,12 @@ fn a_number_of_an_element_is_a_pair() {
     ] {
         let protocol = load("R * S", program);
         assert_eq!(
-            numbered::apart(&protocol).objects,
+            delinearize::delinearized(&protocol).objects,
             protocol.objects,
             "{program}"
         );
         assert_eq!(
-            body(&numbered::apart(&protocol)),
+            body(&delinearize::delinearized(&protocol)),
             body(&protocol),
             "{program}"
         );

@@ -31,7 +31,7 @@
 use std::collections::HashSet;
 
 use crate::certificate::claims;
-use crate::certificate::cut::leave;
+use crate::certificate::cut::break_elimination;
 use crate::certificate::cut::polynomial::Polynomial;
 use crate::certificate::cut::statements;
 use crate::certificate::exact;
@@ -69,7 +69,7 @@ pub(super) fn unwrapped(protocol: &Protocol) -> Protocol {
         let turns = Turns {
             role,
             object: object_id,
-            changed: leave::changed(&role.body),
+            changed: break_elimination::changed(&role.body),
         };
         if from_0 && let Some(body) = turns.block(&unwrapped.roles[at].body, &mut Vec::new()) {
             unwrapped.roles[at].body = body;

@@ -16,7 +16,7 @@ use crate::certificate::program::Unsupported;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
-    /// How far behind the waits of a class at a lane are.
+    /// How far behind the waits of a class at a ring are.
     pub lags: Vec<Lag>,
     /// Why generations are kept apart.
     pub chains: Vec<Chain>,
@@ -36,24 +36,24 @@ pub struct Order {
     pub unfilled: Vec<(usize, usize)>,
     /// Registrations that are numbered by themselves, since their members make others in the same generations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub again: Vec<Again>,
+    pub again: Vec<RepeatedRegistration>,
     /// Who takes part in some of the generations of a named barrier only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seats: Vec<Seat>,
-    /// Elements of named barriers whose registrations are kept apart by their counts: see `apart.rs`.
+    /// Elements of named barriers whose registrations are kept apart by their counts: see `separate_counts.rs`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<Element>,
-    /// Members that take turns at a lane: see `teams.rs`.
+    /// Members that take turns at a ring: see `teams.rs`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub teams: Vec<Team>,
 }
 
-/// Members that take turns at arriving at a lane, or at waiting there: see `teams.rs`.
+/// Members that take turns at arriving at a ring, or at waiting there: see `teams.rs`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Team {
-    /// The lane, by position.
-    pub lane: usize,
+    #[serde(rename = "lane")]
+    pub ring: usize,
     /// Whether they take turns at arriving, or at waiting.
     pub arrives: bool,
     /// The classes in the order of their turns, by position.
@@ -81,8 +81,8 @@ pub struct Element {
 pub struct Seat {
     /// The class or shadow, by position.
     pub class: usize,
-    /// The lane, by position.
-    pub lane: usize,
+    #[serde(rename = "lane")]
+    pub ring: usize,
     /// The number of its first registration.
     pub first: i64,
     /// Whether it takes part in no generation after its last registration.
@@ -92,7 +92,7 @@ pub struct Seat {
 /// A registration at a named barrier that counts as one of a shadow of its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Again {
+pub struct RepeatedRegistration {
     /// The class, by position.
     pub class: usize,
     /// The operation, by position.
@@ -114,15 +114,15 @@ pub struct End {
     pub rounds: i64,
 }
 
-/// The nth wait of a class at a lane, from 0, is for arrival number `n - rounds * size - arrivals` of everybody
-/// who arrives there, where `size` is how many elements the lane has.
+/// The nth wait of a class at a ring, from 0, is for arrival number `n - rounds * size - arrivals` of everybody
+/// who arrives there, where `size` is how many elements the ring has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lag {
     /// The class, by position.
     pub class: usize,
-    /// The lane, by position.
-    pub lane: usize,
+    #[serde(rename = "lane")]
+    pub ring: usize,
     /// How many rounds: 0 for a member that waits for what is being filled, 1 for one that waits
     /// for a place.
     pub rounds: i64,
@@ -138,14 +138,14 @@ fn is_none(arrivals: &i64) -> bool {
     *arrivals == 0
 }
 
-/// How far behind the waits of a class at a lane are.
+/// How far behind the waits of a class at a ring are.
 ///
 /// # Errors
 ///
 /// That it is not given.
-pub fn behind(lags: &[Lag], class: usize, lane: usize) -> Result<Behind, Unsupported> {
+pub fn behind(lags: &[Lag], class: usize, ring: usize) -> Result<Behind, Unsupported> {
     let mut lags = lags.iter();
-    let lag = lags.find(|lag| (lag.class, lag.lane) == (class, lane));
+    let lag = lags.find(|lag| (lag.class, lag.ring) == (class, ring));
     let lag = lag.ok_or_else(|| Unsupported::whole("waits whose lag is not given"))?;
     Ok(Behind {
         rounds: lag.rounds,
@@ -153,7 +153,7 @@ pub fn behind(lags: &[Lag], class: usize, lane: usize) -> Result<Behind, Unsuppo
     })
 }
 
-/// How far waits are behind arrivals: so many rounds of a lane, and so many arrivals.
+/// How far waits are behind arrivals: so many rounds of a ring, and so many arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Behind {
     /// Rounds.
@@ -182,7 +182,7 @@ impl Behind {
 pub struct Chain {
     /// What it shows.
     pub about: About,
-    /// The members passed through. The last wait of the member before, at the link's lane, is for
+    /// The members passed through. The last wait of the member before, at the link's ring, is for
     /// arrivals of the link's class.
     pub links: Vec<Link>,
     /// Whether it shows that an arrival has been made where nothing can be in flight: see `teams.rs`.
@@ -209,9 +209,9 @@ pub enum About {
     /// Before an mbarrier is used, it has been initialised.
     Initialised(usize, usize),
     /// While a registration is pending, nobody registers at the same element with another count: class and operation, and the
-    /// lane and the class of those who would.
+    /// ring and the class of those who would.
     Apart(usize, usize, usize, usize),
-    /// Whoever has passed the wait that hands a turn over knows that all earlier turns are over: class and operation, and the lane at
+    /// Whoever has passed the wait that hands a turn over knows that all earlier turns are over: class and operation, and the ring at
     /// which the turns are taken.
     Handed(usize, usize, usize),
 }
@@ -220,9 +220,10 @@ pub enum About {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// At which lane the member before has waited, by position. In the first link of a chain about
-    /// lapping, it is the lane of the wait itself: its next generation needs the class's arrival.
-    pub lane: usize,
+    /// At which ring the member before has waited, by position. In the first link of a chain about
+    /// lapping, it is the ring of the wait itself: its next generation needs the class's arrival.
+    #[serde(rename = "lane")]
+    pub ring: usize,
     /// For whose arrival, by position.
     pub class: usize,
 }

@@ -1,14 +1,14 @@
 //! Bytes that mbarriers expect.
 //!
-//! If whoever expects the bytes of a lane also delivers them, with the same arrival, nothing is
+//! If whoever expects the bytes of a ring also delivers them, with the same arrival, nothing is
 //! left of each such arrival. Otherwise, as with a multicast copy, a class may *bring* bytes to a
-//! lane without arriving there. What one of its members delivers without waiting in between is
-//! numbered, ordered and ranked like an arrival ([`super::lanes`]). So all of it lands in the
+//! ring without arriving there. What one of its members delivers without waiting in between is
+//! numbered, ordered and ranked like an arrival ([`super::rings`]). So all of it lands in the
 //! generation that it is meant for. But it does not count as an arrival. In this case every member
 //! expects or delivers the same each time, all do so equally often, and the sum over all members is
 //! 0.
 //!
-//! A class that arrives at a lane may also bring bytes to it apart from its arrivals. For example,
+//! A class that arrives at a ring may also bring bytes to it apart from its arrivals. For example,
 //! a barrier may stand between:
 //!
 //! ```text
@@ -16,13 +16,13 @@
 //! ```
 //!
 //! These deliveries are numbered by themselves, as if another class brought them: the *shadow* of
-//! the class. It has the same members, with the same waits and ranks. Only at such lanes, its
+//! the class. It has the same members, with the same waits and ranks. Only at such rings, its
 //! arrivals are the deliveries.
 
 use super::cases::Env;
 use super::cases::fits;
-use super::lanes::Lane;
-use super::lanes::together;
+use super::rings::Ring;
+use super::rings::together;
 use super::rule::Claim;
 use super::rule::Rule;
 use super::rule::equal;
@@ -73,13 +73,13 @@ impl Rule<'_> {
                     run.filter(move |(_, s)| test(&s.kind)).map(|(at, _)| at)
                 };
                 // Others expect them: see `balance`.
-                let brought = |lane: &Lane| {
-                    let mut deliveries = lane.deliveries.iter();
+                let brought = |ring: &Ring| {
+                    let mut deliveries = ring.deliveries.iter();
                     deliveries.any(|(by, site)| {
-                        lane.brings(*by) && *site == at && self.member(*by) == class
+                        ring.brings(*by) && *site == at && self.member(*by) == class
                     })
                 };
-                if self.lanes.iter().any(brought) {
+                if self.rings.iter().any(brought) {
                     continue;
                 }
                 let arrivals: Vec<usize> = is(|k| matches!(k, Kind::Arrive { .. })).collect();
@@ -95,15 +95,15 @@ impl Rule<'_> {
                 if last > arrival || delivers.min().is_some_and(|first| first < last) {
                     return refuse();
                 }
-                let unfilled = |lane: &Lane| lane.unfilled.contains(&(class, arrived));
-                if self.lanes.iter().any(unfilled) {
+                let unfilled = |ring: &Ring| ring.unfilled.contains(&(class, arrived));
+                if self.rings.iter().any(unfilled) {
                     match is(|k| matches!(k, Kind::Deliver { .. })).next() {
                         None => continue,
                         Some(_) => return refuse(),
                     }
                 }
-                let mut lanes = self.lanes.iter();
-                if lanes.any(|lane| lane.mixed() && lane.arrivals.contains(&(class, arrived))) {
+                let mut rings = self.rings.iter();
+                if rings.any(|ring| ring.mixed() && ring.arrivals.contains(&(class, arrived))) {
                     continue;
                 }
                 let open = open(&run);
@@ -121,9 +121,9 @@ impl Rule<'_> {
                 }
             }
         }
-        for (nth, lane) in self.lanes.iter().enumerate() {
-            if lane.mixed() {
-                self.balance(nth, lane, all)?;
+        for (nth, ring) in self.rings.iter().enumerate() {
+            if ring.mixed() {
+                self.balance(nth, ring, all)?;
             }
         }
         Ok(())
@@ -131,8 +131,8 @@ impl Rule<'_> {
 
     /// As many bytes are brought for a generation as are expected. Every member of a class expects
     /// or brings the same each time, and nothing is left of the sum over all.
-    fn balance(&self, nth: usize, lane: &Lane, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
-        let object = &self.protocol.objects[lane.object];
+    fn balance(&self, nth: usize, ring: &Ring, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
+        let object = &self.protocol.objects[ring.object];
         let name = format!("balance_l{nth}");
         let what = format!(
             "as many bytes are delivered to `{}` as it expects",
@@ -140,14 +140,14 @@ impl Rule<'_> {
         );
         let none = Env::new();
         let mut sum = Expr::Int(0);
-        for class in lane.arriving() {
+        for class in ring.arriving() {
             let this = self.class(class);
             let of = |site| {
                 let run = together(&this.flow.sites, site);
                 let run: Vec<&Site> = run.iter().map(|at| &this.flow.sites[*at]).collect();
                 open(&run)
             };
-            let mut sites = lane.filled_of(class);
+            let mut sites = ring.filled_of(class);
             let Some(first) = sites.next() else { continue };
             for site in sites {
                 let apart = Expr::binary(BinaryOp::Sub, of(site), of(first));
@@ -161,22 +161,22 @@ impl Rule<'_> {
         for (scene, sum) in self.scene.value(&sum, &none)? {
             equal(all, &name, &what, &scene, &sum)?;
         }
-        self.totals(nth, lane, all)
+        self.totals(nth, ring, all)
     }
 
     /// Whoever expects or brings bytes does so equally often over the whole run. So none are left
     /// in the end.
-    fn totals(&self, nth: usize, lane: &Lane, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
-        let object = &self.protocol.objects[lane.object];
+    fn totals(&self, nth: usize, ring: &Ring, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
+        let object = &self.protocol.objects[ring.object];
         let name = format!("totals_l{nth}");
         let what = format!(
             "bytes are delivered to `{}` as often as they are expected",
             object.name
         );
         let total =
-            |class: usize| scene::before(self.class(class), Place::End, lane.filled_of(class));
+            |class: usize| scene::before(self.class(class), Place::End, ring.filled_of(class));
         // All pairs are compared, since any class between two may have no members.
-        let arriving = lane.arriving();
+        let arriving = ring.arriving();
         let rest = |nth| arriving.iter().skip(exact::next(nth));
         let pairs = arriving.iter().enumerate();
         for (first, other) in pairs.flat_map(|(nth, first)| rest(nth).map(move |o| (first, o))) {

@@ -7,8 +7,8 @@ use super::artefact::Link;
 use super::artefact::behind;
 use super::cases::Env;
 use super::cases::fits;
-use super::lanes::Lane;
 use super::polynomial::Polynomial;
+use super::rings::Ring;
 use super::rule::Claim;
 use super::rule::Rule;
 use super::rule::push;
@@ -22,32 +22,32 @@ impl Rule<'_> {
     /// Everything that needs a chain.
     pub fn ordered(&self) -> Result<Vec<About>, Unsupported> {
         let mut all = self.ordered_apart()?;
-        for lane in &self.lanes {
-            let uses = lane.uses.iter();
+        for ring in &self.rings {
+            let uses = ring.uses.iter();
             all.extend(uses.map(|(class, site)| About::Initialised(*class, *site)));
-            for &(class, site) in &lane.waits {
+            for &(class, site) in &ring.waits {
                 if matches!(self.site(class, site).kind, Kind::WaitParity { .. }) {
                     all.push(About::NotBehind(class, site));
                     // Where nobody arrives no generation completes.
-                    if !lane.arrivals.is_empty() {
+                    if !ring.arrivals.is_empty() {
                         all.push(About::NotLapped(class, site));
                     }
                 }
             }
-            let arrivals = lane.arrivals.iter();
+            let arrivals = ring.arrivals.iter();
             all.extend(arrivals.map(|(class, site)| About::InTurn(*class, *site)));
         }
         all.extend(self.handing());
         Ok(all)
     }
 
-    /// The lane of an operation.
-    fn lane_of(&self, class: usize, site: usize) -> Result<usize, Unsupported> {
+    /// The ring of an operation.
+    fn ring_of(&self, class: usize, site: usize) -> Result<usize, Unsupported> {
         let at = (class, site);
-        let mut lanes = self.lanes.iter();
-        lanes
-            .position(|lane| {
-                let all = [&lane.arrivals, &lane.waits, &lane.uses];
+        let mut rings = self.rings.iter();
+        rings
+            .position(|ring| {
+                let all = [&ring.arrivals, &ring.waits, &ring.uses];
                 all.iter().any(|of| of.contains(&at))
             })
             .ok_or_else(|| Unsupported::whole("an operation at no lane"))
@@ -59,7 +59,7 @@ impl Rule<'_> {
         let there = self.classes.get(self.member(class));
         let there = there.and_then(|class| class.flow.sites.get(site));
         match there {
-            Some(_) => Ok((class, self.lane_of(class, site)?)),
+            Some(_) => Ok((class, self.ring_of(class, site)?)),
             None => Err(Unsupported::whole("an operation that does not exist")),
         }
     }
@@ -83,8 +83,8 @@ impl Rule<'_> {
         links: &[Link],
         lags: &[Lag],
     ) -> Result<Walk<'_, '_>, Unsupported> {
-        let (class, lane_at) = self.begins(about)?;
-        let lane = &self.lanes[lane_at];
+        let (class, ring_at) = self.begins(about)?;
+        let ring = &self.rings[ring_at];
         let this = self.class(class);
         let (mut walk, links) = match about {
             About::NotBehind(_, site) => {
@@ -96,9 +96,9 @@ impl Rule<'_> {
                 let mut start = Vec::new();
                 for at in self.scene.at(this, site)? {
                     for (at, number) in
-                        self.awaited(lane, &at, class, behind(lags, class, lane_at)?)?
+                        self.awaited(ring, &at, class, behind(lags, class, ring_at)?)?
                     {
-                        start.extend(self.previous(lane, at, class, &number)?);
+                        start.extend(self.previous(ring, at, class, &number)?);
                     }
                 }
                 (Walk::new(self, name, what, start), links)
@@ -111,8 +111,8 @@ impl Rule<'_> {
                 );
                 let mut start = Vec::new();
                 for at in self.scene.at(this, site)? {
-                    for (at, number) in self.next(lane, class, &at)? {
-                        start.extend(self.previous(lane, at, class, &number)?);
+                    for (at, number) in self.next(ring, class, &at)? {
+                        start.extend(self.previous(ring, at, class, &number)?);
                     }
                 }
                 (Walk::new(self, name, what, start), links)
@@ -126,14 +126,14 @@ impl Rule<'_> {
                 let Some((first, rest)) = links.split_first() else {
                     return Err(Unsupported::whole("a chain that begins nowhere"));
                 };
-                if first.lane != lane_at {
+                if first.ring != ring_at {
                     return Err(Unsupported::whole("a chain that begins elsewhere"));
                 }
                 let mut start = Vec::new();
                 for at in self.scene.at(this, site)? {
-                    for (at, nth) in self.waiting(lane, class, &at)? {
-                        for (at, size) in at.value(&lane.size)? {
-                            let number = fits(behind(lags, class, lane_at)?.arrival(&nth, &size))?;
+                    for (at, nth) in self.waiting(ring, class, &at)? {
+                        for (at, size) in at.value(&ring.size)? {
+                            let number = fits(behind(lags, class, ring_at)?.arrival(&nth, &size))?;
                             let number = fits(number.plus(1, &size))?;
                             start.push(Step {
                                 scene: at.scene,
@@ -145,7 +145,7 @@ impl Rule<'_> {
                 }
                 let mut walk = Walk::new(self, name, what, Vec::new());
                 for step in start {
-                    walk.arrive(step, lane, first.class)?;
+                    walk.arrive(step, ring, first.class)?;
                 }
                 (walk, rest)
             }
@@ -165,13 +165,13 @@ impl Rule<'_> {
                     "nobody registers with another count while {} is pending",
                     self.words(class, site)
                 );
-                let Some(there) = self.lanes.get(other) else {
+                let Some(there) = self.rings.get(other) else {
                     return Err(Unsupported::whole("a lane that does not exist"));
                 };
                 let mut walk = Walk::new(self, name, what, Vec::new());
                 for at in self.scene.at(this, site)? {
-                    // The number of its wait, and that of its next registration at the other lane.
-                    for (at, target) in at.done(lane.waits_of(class))? {
+                    // The number of its wait, and that of its next registration at the other ring.
+                    for (at, target) in at.done(ring.waits_of(class))? {
                         for (at, arrival) in at.done(there.arrivals_of(class))? {
                             let step = Step {
                                 scene: at.scene,
@@ -193,30 +193,30 @@ impl Rule<'_> {
                 let Some((first, rest)) = links.split_first() else {
                     return Err(Unsupported::whole("a chain that begins nowhere"));
                 };
-                if first.lane != lane_at {
+                if first.ring != ring_at {
                     return Err(Unsupported::whole("a chain that begins elsewhere"));
                 }
                 let mut walk = Walk::new(self, name, what, Vec::new());
-                let lag = behind(lags, class, lane_at)?;
+                let lag = behind(lags, class, ring_at)?;
                 for mut at in self.scene.at(this, site)? {
                     // Before the first turn there is none.
                     let target = fits(self.turns_before(of, class, &at)?.less(1))?;
                     at.scene.know(target.clone());
-                    for (at, arrival) in self.awaited(lane, &at, class, lag)? {
+                    for (at, arrival) in self.awaited(ring, &at, class, lag)? {
                         walk.claim(&at.scene, arrival.clone());
                         let step = Step {
                             scene: at.scene,
                             arrival,
                             target: target.clone(),
                         };
-                        walk.arrive(step, lane, first.class)?;
+                        walk.arrive(step, ring, first.class)?;
                     }
                 }
                 (walk, rest)
             }
         };
         for link in links {
-            let Some(next) = self.lanes.get(link.lane) else {
+            let Some(next) = self.rings.get(link.ring) else {
                 return Err(Unsupported::whole("a lane that does not exist"));
             };
             for (at, of, target) in std::mem::take(&mut walk.places) {
@@ -225,7 +225,7 @@ impl Rule<'_> {
                     walk.claim(&at.scene, Polynomial::number(-1));
                     continue;
                 }
-                let lag = behind(lags, of, link.lane)?;
+                let lag = behind(lags, of, link.ring)?;
                 for last in self.last_wait(next, of, &at)? {
                     let (at, nth) = (last.at, last.nth);
                     for claim in last.claims {
@@ -249,34 +249,34 @@ impl Rule<'_> {
     }
 
     /// That a chain shows what it is about. `lags` says how far behind the waits of a class at a
-    /// lane are.
+    /// ring are.
     pub fn chain(
         &self,
         about: About,
         (links, made): (&[Link], bool),
         lags: &[Lag],
     ) -> Result<Vec<Claim>, Unsupported> {
-        let (class, lane_at) = self.begins(about)?;
-        let lane = &self.lanes[lane_at];
+        let (class, ring_at) = self.begins(about)?;
+        let ring = &self.rings[ring_at];
         let mut walk = self.walked(about, links, lags)?;
         if made {
             let last = links.last().filter(|link| {
                 let about = matches!(about, About::NotBehind(..) | About::InTurn(..));
-                about && link.lane == lane_at && self.at_once(lane, link.class)
+                about && link.ring == ring_at && self.at_once(ring, link.class)
             });
             let Some(last) = last else {
                 return Err(Unsupported::whole("an arrival that may be in flight"));
             };
             for (at, _, target) in std::mem::take(&mut walk.places) {
-                for (at, number) in self.next(lane, last.class, &at)? {
+                for (at, number) in self.next(ring, last.class, &at)? {
                     walk.claim(&at.scene, fits(number.plus(-1, &target))?);
                 }
             }
             return Ok(walk.claims);
         }
         if let About::Initialised(..) = about {
-            let by = self.initialising(lane)?;
-            let inits: Vec<usize> = lane.inits.iter().map(|(_, site)| *site).collect();
+            let by = self.initialising(ring)?;
+            let inits: Vec<usize> = ring.inits.iter().map(|(_, site)| *site).collect();
             for (at, of, _) in std::mem::take(&mut walk.places) {
                 if of != by {
                     return Err(Unsupported::whole("a chain that ends elsewhere"));
@@ -290,9 +290,9 @@ impl Rule<'_> {
             }
             return Ok(walk.claims);
         }
-        if let About::Handed(_, _, lane) = about {
+        if let About::Handed(_, _, ring) = about {
             for (at, of, target) in std::mem::take(&mut walk.places) {
-                for (scene, goals) in self.has_had(lane, of, &at, &target)? {
+                for (scene, goals) in self.has_had(ring, of, &at, &target)? {
                     goals.into_iter().for_each(|goal| walk.claim(&scene, goal));
                 }
             }
@@ -303,20 +303,20 @@ impl Rule<'_> {
             // an arrival that somebody has waited for.
             let number = match about {
                 About::NotLapped(..) | About::Apart(..)
-                    if of == class || self.in_team(lane, of, class) =>
+                    if of == class || self.in_team(ring, of, class) =>
                 {
                     vec![(at, target)]
                 }
                 About::NotLapped(..) | About::Apart(..) => {
                     return Err(Unsupported::whole("a chain that ends elsewhere"));
                 }
-                _ if lane.waits_of(of).next().is_none() => {
+                _ if ring.waits_of(of).next().is_none() => {
                     vec![(at, Polynomial::number(-1))]
                 }
                 _ => {
-                    let lag = behind(lags, of, lane_at)?;
+                    let lag = behind(lags, of, ring_at)?;
                     let mut all = Vec::new();
-                    for (at, size) in at.value(&lane.size)? {
+                    for (at, size) in at.value(&ring.size)? {
                         all.push((at, fits(lag.wait(&target, &size))?));
                     }
                     all
@@ -324,8 +324,8 @@ impl Rule<'_> {
             };
             for (at, nth) in number {
                 walk.claim(&at.scene, nth.clone());
-                for last in self.last_wait(lane, of, &at)? {
-                    for goal in self.has_passed(lane, of, &last, &nth)? {
+                for last in self.last_wait(ring, of, &at)? {
+                    for goal in self.has_passed(ring, of, &last, &nth)? {
                         walk.claim(&last.at.scene, goal);
                     }
                     // Of a wait of another member it is not known whether it is the one in question.
@@ -342,17 +342,17 @@ impl Rule<'_> {
     /// soon seen. Most operations at a barrier of many make another arrival.
     fn never(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         class: usize,
         site: usize,
         step: &Step,
     ) -> Result<bool, Unsupported> {
         let this = self.class(class);
-        let first = Polynomial::number(i128::from(lane.seat(class).0));
+        let first = Polynomial::number(i128::from(ring.seat(class).0));
         let env = step.scene.iterations(this, site);
         let apart = fits(first.plus(-1, &step.arrival))?;
-        for (_, done) in scene::sum(this, site, lane.arrivals_of(class), &env)?.iter() {
-            let number = self.number((lane, class, true), this, &env, done)?;
+        for (_, done) in scene::sum(this, site, ring.arrivals_of(class), &env)?.iter() {
+            let number = self.number((ring, class, true), this, &env, done)?;
             if !fits(apart.plus(1, &number))?.is_never_0() {
                 return Ok(false);
             }
@@ -360,22 +360,22 @@ impl Rule<'_> {
         Ok(true)
     }
 
-    /// Whether two classes take turns at waiting at a lane.
-    fn in_team(&self, lane: &Lane, one: usize, other: usize) -> bool {
-        let team = lane.team(one, false);
+    /// Whether two classes take turns at waiting at a ring.
+    fn in_team(&self, ring: &Ring, one: usize, other: usize) -> bool {
+        let team = ring.team(one, false);
         team.is_some_and(|(squad, _)| squad.classes.contains(&other))
     }
 
     /// A place with the arrival one round before a number as its target, if there is one.
     fn previous<'c>(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         at: At<'c>,
         class: usize,
         number: &Polynomial,
     ) -> Result<Vec<(At<'c>, usize, Polynomial)>, Unsupported> {
         let mut all = Vec::new();
-        for (mut at, size) in at.value(&lane.size)? {
+        for (mut at, size) in at.value(&ring.size)? {
             let before = fits(number.plus(-1, &size))?;
             at.scene.know(before.clone());
             all.push((at, self.member(class), before));
@@ -425,33 +425,33 @@ impl<'r, 'p> Walk<'r, 'p> {
 
     /// The members of a class, of which there are some and which have a seat at this number, have made an arrival with it; or one of
     /// its team has.
-    fn arrive(&mut self, step: Step, lane: &Lane, class: usize) -> Result<(), Unsupported> {
-        match lane.team(class, true) {
+    fn arrive(&mut self, step: Step, ring: &Ring, class: usize) -> Result<(), Unsupported> {
+        match ring.team(class, true) {
             Some((squad, _)) => {
                 for class in &squad.classes {
-                    self.arrived(step.clone(), lane, *class)?;
+                    self.arrived(step.clone(), ring, *class)?;
                 }
                 Ok(())
             }
-            None => self.arrived(step, lane, class),
+            None => self.arrived(step, ring, class),
         }
     }
 
-    fn arrived(&mut self, step: Step, lane: &Lane, class: usize) -> Result<(), Unsupported> {
+    fn arrived(&mut self, step: Step, ring: &Ring, class: usize) -> Result<(), Unsupported> {
         let Some(this) = self.rule.classes.get(self.rule.member(class)) else {
             return Err(Unsupported::whole("a class that does not exist"));
         };
-        if lane.arrivals_of(class).next().is_none() {
+        if ring.arrivals_of(class).next().is_none() {
             return Err(Unsupported::whole("a class that does not arrive there"));
         }
         for (scene, size) in step.scene.value(&this.size, &Env::new())? {
             self.claim(&scene, fits(size.less(1))?);
         }
-        for (scene, seat) in self.rule.taken(lane, class, &step.scene, &step.arrival)? {
+        for (scene, seat) in self.rule.taken(ring, class, &step.scene, &step.arrival)? {
             seat.into_iter().for_each(|goal| self.claim(&scene, goal));
         }
-        for site in lane.arrivals_of(class) {
-            self.arrive_at(step.clone(), lane, class, site)?;
+        for site in ring.arrivals_of(class) {
+            self.arrive_at(step.clone(), ring, class, site)?;
         }
         Ok(())
     }
@@ -460,15 +460,15 @@ impl<'r, 'p> Walk<'r, 'p> {
     pub fn arrive_at(
         &mut self,
         step: Step,
-        lane: &Lane,
+        ring: &Ring,
         class: usize,
         site: usize,
     ) -> Result<(), Unsupported> {
-        if self.rule.never(lane, class, site, &step)? {
+        if self.rule.never(ring, class, site, &step)? {
             return Ok(());
         }
         for at in step.scene.at(self.rule.class(class), site)? {
-            for (mut at, number) in self.rule.next(lane, class, &at)? {
+            for (mut at, number) in self.rule.next(ring, class, &at)? {
                 // In no iteration does this operation make that arrival.
                 if fits(number.plus(-1, &step.arrival))?.is_never_0() {
                     continue;

@@ -243,7 +243,7 @@ fn whole(bit: &Bit) -> Result<Bit, Unsupported> {
 /// How many rounds apart an index and the number it stands for may be.
 const MAX_ROUNDS: i128 = 4;
 
-/// How many times the size of a lane a number is, if its form shows that: an integer, whatever the
+/// How many times the size of a ring a number is, if its form shows that: an integer, whatever the
 /// unknowns are.
 pub fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<Polynomial>, Unsupported> {
     if let Some((rounds, rest)) = apart.split(size)
@@ -260,7 +260,7 @@ pub fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<Polynomial
     Ok(None)
 }
 
-/// A multiple of the size of a lane, and the rest. Where the rest is 0, the number is so many times
+/// A multiple of the size of a ring, and the rest. Where the rest is 0, the number is so many times
 /// the size. The form of the rest need not show that it is 0: for example, it may be `K * i - i`
 /// where `K` is 1.
 pub fn left(apart: &Polynomial, size: &Polynomial) -> Result<(i128, Polynomial), Unsupported> {

@@ -4,7 +4,7 @@ use std::ops::Neg;
 
 use super::cases::Env;
 use super::cases::fits;
-use super::lanes::Lane;
+use super::rings::Ring;
 use super::rule::Claim;
 use super::rule::Rule;
 use super::rule::equal;
@@ -20,28 +20,28 @@ use crate::protocol::ObjectKind;
 const WARP: i64 = 32;
 
 impl Rule<'_> {
-    /// As many members arrive at a lane's elements as a generation takes.
+    /// As many members arrive at a ring's elements as a generation takes.
     pub fn counts(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
-        for lane in 0..self.lanes.len() {
-            all.extend(self.counted(lane)?);
+        for ring in 0..self.rings.len() {
+            all.extend(self.counted(ring)?);
         }
         Ok(all)
     }
 
-    /// The same for one lane, by position.
+    /// The same for one ring, by position.
     pub fn counted(&self, nth: usize) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
-        let lane = &self.lanes[nth];
-        let object = &self.protocol.objects[lane.object];
+        let ring = &self.rings[nth];
+        let object = &self.protocol.objects[ring.object];
         let name = format!("count_l{nth}");
         let what = format!("as many arrive at `{}` as it expects", object.name);
         let mut sum = Expr::Int(0);
-        for class in lane.arriving() {
-            if lane.brings(class) {
+        for class in ring.arriving() {
+            if ring.brings(class) {
                 continue;
             }
-            let each = self.counted_each(lane, class)?;
+            let each = self.counted_each(ring, class)?;
             // This also covers a class that does not come to its arrivals: what others count must
             // not be more than is expected.
             for scene in self.scene.inhabited(self.class(class))? {
@@ -49,11 +49,11 @@ impl Rule<'_> {
                     push(&mut all, &name, what.clone(), &scene, fits(each.less(1))?);
                 }
             }
-            if let Some((squad, turn)) = lane.team(class, true)
+            if let Some((squad, turn)) = ring.team(class, true)
                 && turn > 0
             {
                 // One of them arrives in each generation, and each counts the same.
-                let first = self.counted_each(lane, squad.classes[0])?;
+                let first = self.counted_each(ring, squad.classes[0])?;
                 let apart = Expr::binary(BinaryOp::Sub, each, first);
                 for (scene, apart) in self.scene.value(&apart, &Env::new())? {
                     equal(&mut all, &name, &what, &scene, &apart)?;
@@ -66,7 +66,7 @@ impl Rule<'_> {
         match &object.kind {
             ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
                 // If nobody arrives, no generation completes: see `Rule::waits`.
-                if lane.arrivals.is_empty() {
+                if ring.arrivals.is_empty() {
                     return Ok(all);
                 }
                 let missing = Expr::binary(BinaryOp::Sub, arrivals.clone(), sum);
@@ -75,12 +75,12 @@ impl Rule<'_> {
                 }
             }
             _ => {
-                if !lane.seats.is_empty() {
-                    self.counted_by_seats(lane, &name, &what, &mut all)?;
+                if !ring.seats.is_empty() {
+                    self.counted_by_seats(ring, &name, &what, &mut all)?;
                     return Ok(all);
                 }
                 let threads = Expr::binary(BinaryOp::Mul, Expr::Int(WARP), sum);
-                for (class, site) in &lane.arrivals {
+                for (class, site) in &ring.arrivals {
                     let Kind::Register { count } = &self.site(*class, *site).kind else {
                         continue;
                     };
@@ -96,13 +96,13 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// How much each arrival of a class at a lane counts: the same each time. At an mbarrier a warp
+    /// How much each arrival of a class at a ring counts: the same each time. At an mbarrier a warp
     /// may count as its 32 lanes at once, `arrive b 32`. In a generation there is one arrival of
     /// each member (in turn). So the pending count is 0 when everybody has arrived and not before,
     /// and no arrival counts more than is pending.
-    fn counted_each(&self, lane: &Lane, class: usize) -> Result<Expr, Unsupported> {
+    fn counted_each(&self, ring: &Ring, class: usize) -> Result<Expr, Unsupported> {
         let mut each: Option<&Expr> = None;
-        for site in lane.arrivals_of(class) {
+        for site in ring.arrivals_of(class) {
             let this = self.site(class, site);
             let Kind::Arrive { weight, .. } = &this.kind else {
                 continue;
@@ -122,19 +122,19 @@ impl Rule<'_> {
     /// Each registration gives the threads of those who have a seat at its number.
     fn counted_by_seats(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         name: &str,
         what: &str,
         all: &mut Vec<Claim>,
     ) -> Result<(), Unsupported> {
-        for &(class, site) in &lane.arrivals {
+        for &(class, site) in &ring.arrivals {
             let Kind::Register { count } = &self.site(class, site).kind else {
                 continue;
             };
             for at in self.scene.at(self.class(class), site)? {
-                for (at, number) in self.next(lane, class, &at)? {
+                for (at, number) in self.next(ring, class, &at)? {
                     for (at, count) in at.value(count)? {
-                        for (scene, members) in self.seated(lane, class, &at.scene, &number)? {
+                        for (scene, members) in self.seated(ring, class, &at.scene, &number)? {
                             let missing = fits(count.plus(i128::from(WARP).neg(), &members))?;
                             equal(all, name, what, &scene, &missing)?;
                         }

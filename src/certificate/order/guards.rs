@@ -132,12 +132,12 @@ impl Rule<'_> {
     /// Where its condition fails, a wait would be for an arrival below 0.
     pub fn skipped(
         &self,
-        lane: usize,
+        ring: usize,
         class: usize,
         lag: Behind,
     ) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
-        let this = &self.lanes[lane];
+        let this = &self.rings[ring];
         for site in this.waits_of(class) {
             let name = format!("skipped_c{class}_s{site}");
             let what = format!(

@@ -3,8 +3,8 @@
 //! An mbarrier with `init: explicit` is read as one that is there from the beginning, if
 //!
 //! 1. *(once)* each of its elements has one operation that initialises it, in no loop, of a class
-//!    with at most one member; all elements of a lane are initialised by the same class;
-//! 2. *(before)* a member that comes to a use of an element knows that all elements of its lane
+//!    with at most one member; all elements of a ring are initialised by the same class;
+//! 2. *(before)* a member that comes to a use of an element knows that all elements of its ring
 //!    have been initialised ([`super::artefact::About::Initialised`]): a chain, like those of the
 //!    rule, leads to the member that initialises them, at a place after all of these operations.
 //!    (Without links it is the member itself.)
@@ -21,8 +21,8 @@
 
 use super::cases::Env;
 use super::cases::fits;
-use super::lanes::Lane;
 use super::polynomial::Polynomial;
+use super::rings::Ring;
 use super::rule::Claim;
 use super::rule::Rule;
 use super::rule::push;
@@ -35,9 +35,9 @@ impl Rule<'_> {
     /// member.
     pub fn initialised(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
-        for (nth, lane) in self.lanes.iter().enumerate() {
+        for (nth, ring) in self.rings.iter().enumerate() {
             let explicit = matches!(
-                self.protocol.objects[lane.object].kind,
+                self.protocol.objects[ring.object].kind,
                 ObjectKind::Mbarrier {
                     explicit_init: true,
                     ..
@@ -46,16 +46,16 @@ impl Rule<'_> {
             if !explicit {
                 continue;
             }
-            let object = &self.protocol.objects[lane.object];
-            if lane.uses.is_empty() {
+            let object = &self.protocol.objects[ring.object];
+            if ring.uses.is_empty() {
                 // Nothing else shows that its element exists and is initialised once.
-                if !lane.inits.is_empty() {
+                if !ring.inits.is_empty() {
                     let what = "an mbarrier that is initialised and not used";
                     return Err(Unsupported::at(object.span, what));
                 }
                 continue;
             }
-            let by = self.initialising(lane)?;
+            let by = self.initialising(ring)?;
             let name = format!("initialised_l{nth}");
             let what = format!("one member at most initialises `{}`", object.name);
             for (scene, size) in self.scene.value(&self.classes[by].size, &Env::new())? {
@@ -66,27 +66,27 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// The class that initialises the elements of a lane, each by one operation in no loop.
-    pub(super) fn initialising(&self, lane: &Lane) -> Result<usize, Unsupported> {
-        let object = &self.protocol.objects[lane.object];
+    /// The class that initialises the elements of a ring, each by one operation in no loop.
+    pub(super) fn initialising(&self, ring: &Ring) -> Result<usize, Unsupported> {
+        let object = &self.protocol.objects[ring.object];
         let refuse = |what| Err(Unsupported::at(object.span, what));
-        let Some((by, _)) = lane.inits.first() else {
+        let Some((by, _)) = ring.inits.first() else {
             return refuse("an mbarrier that nobody initialises");
         };
         let mut elements: Vec<i64> = Vec::new();
-        for (class, site) in &lane.inits {
+        for (class, site) in &ring.inits {
             let this = self.site(*class, *site);
             if class != by || !this.path.loops.is_empty() {
                 return refuse("an mbarrier that is initialised more than once");
             }
-            match lane.moving.map(|at| &this.index[at]) {
+            match ring.moving.map(|at| &this.index[at]) {
                 Some(Expr::Int(element)) => elements.push(*element),
                 Some(_) => return refuse("an mbarrier that is initialised at such an index"),
                 None => elements.push(0),
             }
         }
         elements.sort_unstable();
-        let Expr::Int(size) = lane.size else {
+        let Expr::Int(size) = ring.size else {
             return refuse("mbarriers without a fixed number that are initialised");
         };
         match (0..size).eq(elements) {

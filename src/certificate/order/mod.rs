@@ -4,26 +4,26 @@
 //! # The rule
 //!
 //! Members of a role that run the same program form a class; the elements of an object that are
-//! used in turn form a *lane* of some *size* ([`lanes`]). Everybody who arrives at a lane
+//! used in turn form a *ring* of some *size* ([`rings`]). Everybody who arrives at a ring
 //! numbers the arrivals from 0. The protocol is free of deadlock, and every generation is completed
 //! by the arrivals that are meant for it, if
 //!
 //! 1. *(well defined)* every divisor is positive, every amount is in range, the whole grid is
 //!    resident, and local variables have their closed forms ([`Rule::declarations`],
 //!    [`Rule::programs`](rule::Rule::programs));
-//! 2. *(count)* as many members arrive at a lane as a generation takes, one arrival each, which may count more than
+//! 2. *(count)* as many members arrive at a ring as a generation takes, one arrival each, which may count more than
 //!    one at an mbarrier, the same each time ([`Rule::counts`](rule::Rule::counts)); a member that counts several times in each generation of a named
-//!    barrier is taken for as many members (`again.rs`), and who takes part may differ from generation to generation ([`seats`]);
+//!    barrier is taken for as many members (`repeated_registrations.rs`), and who takes part may differ from generation to generation ([`seats`]);
 //!    members that take turns at arriving are taken for one ([`teams`]);
 //! 3. *(turn)* arrival `v` of a member is at element `v mod size`, so that it belongs to generation
 //!    `v div size + 1` of that element; a member expects bytes before its arrival and then delivers
 //!    them, without waiting in between, at least one by each delivery; or others bring them
 //!    (`bytes.rs`) ([`Rule::arrivals`](rule::Rule::arrivals));
-//! 4. *(wait)* a class's `n`th wait at a lane, from 0, is at element `j mod size` and has the parity
+//! 4. *(wait)* a class's `n`th wait at a ring, from 0, is at element `j mod size` and has the parity
 //!    of generation `j div size + 1`, for `j = n - rounds * size - arrivals` with two numbers
-//!    ([`artefact::Lag`]); `j >= -size`; whoever arrives at the lane makes arrival `j` if `j >= 0`
+//!    ([`artefact::Lag`]); `j >= -size`; whoever arrives at the ring makes arrival `j` if `j >= 0`
 //!    ([`Rule::waits`](rule::Rule::waits)). Waits for arrivals below 0 may be skipped ([`guards`]), and waits that
-//!    end programs may be looked at alone ([`ends`]), and last arrivals may lack bytes (`unfilled.rs`);
+//!    end programs may be looked at alone ([`trailing_waits`]), and last arrivals may lack bytes (`unfilled.rs`);
 //! 5. *(not behind)* a member that comes to such a wait by parity with `j >= size` knows that
 //!    arrival `j - size` has been awaited;
 //! 6. *(in turn)* a member that makes arrival `v >= size` knows that arrival `v - size` has been
@@ -33,9 +33,9 @@
 //! 8. *(rank)* operations have ranks that do not fall along a program, and a wait for arrival
 //!    `j >= 0` has a greater rank than everybody's arrival `j` ([`Rule::ranks`](rule::Rule::ranks)).
 //!
-//! *Knows* is a chain ([`artefact::Chain`]): the member's own last wait at some lane was for some
+//! *Knows* is a chain ([`artefact::Chain`]): the member's own last wait at some ring was for some
 //! arrival of another class that has members; each of these made it after its own last wait at
-//! another lane, and so on, until a member has passed the wait in question.
+//! another ring, and so on, until a member has passed the wait in question.
 //!
 //! A rank is a sum over the loops of a class of a weight times the number of iterations completed
 //! over the whole run, plus a number of the operation; weights are polynomials over parameters.
@@ -46,7 +46,7 @@
 //! # Why it is sound
 //!
 //! Call a state *tidy* if at every element with `c` generations complete every member that arrives
-//! at the lane has made `c` or `c + 1` arrivals at this element (some may not have landed yet), and
+//! at the ring has made `c` or `c + 1` arrivals at this element (some may not have landed yet), and
 //! if every wait by parity or registration that a member has passed was for a completed generation.
 //! The beginning is tidy. Take the first step of a run after which things are not tidy.
 //!
@@ -63,7 +63,7 @@
 //! It is not a wait: by 5, generation `g - 1` is complete when a member comes to its wait for `g`.
 //! Generation `g + 1` is not, for it needs arrival `j + size` of the class at the end of the chain
 //! of 7, each of whose members knows that the member has passed. So `g - 1` or `g` are complete, and
-//! by its parity (4) the wait passes iff `g` are. (Where nobody arrives at a lane none completes: its
+//! by its parity (4) the wait passes iff `g` are. (Where nobody arrives at a ring none completes: its
 //! waits are for arrivals below 0, and none can be lapped.)
 //!
 //! Now suppose that a run gets stuck. All that was in flight has landed. Take a member blocked at a
@@ -86,8 +86,6 @@
 //! Everything is stated as inequalities between polynomials ([`polynomial`]) over parameters and
 //! iteration numbers, and shown by multipliers ([`positivity`]).
 
-mod again;
-mod apart;
 pub mod artefact;
 mod bytes;
 pub mod cases;
@@ -95,20 +93,22 @@ mod chains;
 mod closed;
 pub mod conditions;
 mod counts;
-pub mod ends;
 pub mod guards;
 mod initial;
-pub mod lanes;
 pub mod memory;
 pub mod polynomial;
 mod pools;
 pub mod positivity;
 pub mod quotients;
 pub mod ranks;
+mod repeated_registrations;
+pub mod rings;
 pub mod rule;
 pub mod scene;
 pub mod seats;
+mod separate_counts;
 pub mod teams;
+pub mod trailing_waits;
 mod unfilled;
 
 use std::collections::BTreeSet;
@@ -231,8 +231,8 @@ fn claims_of_named(names: &Names, order: &Order) -> Result<Vec<Claim>, Unsupport
     all.extend(rule.apart()?);
     all.extend(rule.counts()?);
     all.extend(rule.arrivals()?);
-    for (nth, lane) in rule.lanes.iter().enumerate() {
-        let mut classes: Vec<usize> = lane.waits.iter().map(|(class, _)| *class).collect();
+    for (nth, ring) in rule.rings.iter().enumerate() {
+        let mut classes: Vec<usize> = ring.waits.iter().map(|(class, _)| *class).collect();
         classes.dedup();
         for class in classes {
             all.extend(rule.waits(nth, class, behind(&order.lags, class, nth)?)?);

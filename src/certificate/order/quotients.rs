@@ -23,8 +23,8 @@
 //! their parameters.
 
 use crate::certificate::cut::algebra;
+use crate::certificate::cut::break_elimination;
 use crate::certificate::cut::domain::never_negative;
-use crate::certificate::cut::leave;
 use crate::certificate::cut::statements::for_each_expr;
 use crate::certificate::exact;
 use crate::protocol::Assumption;
@@ -176,7 +176,7 @@ pub type Quotient = (Expr, i64);
 
 /// The indices of a role that have a small number of values, and never another one.
 fn indices(role: &Role) -> Vec<(VarId, i64)> {
-    let changed = leave::changed(&role.body);
+    let changed = break_elimination::changed(&role.body);
     let known = role.indices.iter().filter_map(|index| match index.extent {
         Expr::Int(extent @ 1..=MAX_VALUES) if !changed.contains(&index.var) => {
             Some((index.var, extent))

@@ -221,14 +221,14 @@ impl Rule<'_> {
                 }
             }
         }
-        for (lane_at, lane) in self.lanes.iter().enumerate() {
-            for &(class, site) in &lane.waits {
-                let lag = behind(lags, class, lane_at)?;
+        for (ring_at, ring) in self.rings.iter().enumerate() {
+            for &(class, site) in &ring.waits {
+                let lag = behind(lags, class, ring_at)?;
                 let mut awaited = Vec::new();
                 for at in self.scene.at(&self.classes[class], site)? {
-                    awaited.extend(self.awaited(lane, &at, class, lag)?);
+                    awaited.extend(self.awaited(ring, &at, class, lag)?);
                 }
-                for &(by, arrival) in &lane.arrivals {
+                for &(by, arrival) in &ring.arrivals {
                     let name = format!("rank_c{class}_s{site}_by_c{by}_s{arrival}");
                     let what = format!(
                         "{} has a greater rank than the arrival that it is for, {}",
@@ -242,7 +242,7 @@ impl Rule<'_> {
                             arrival: number.clone(),
                             target: number.clone(),
                         };
-                        walk.arrive_at(step, lane, by, arrival)?;
+                        walk.arrive_at(step, ring, by, arrival)?;
                         for (place, _, _) in std::mem::take(&mut walk.places) {
                             let own = At {
                                 scene: place.scene.clone(),

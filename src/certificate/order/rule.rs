@@ -1,6 +1,5 @@
 //! The obligations of the order rule.
 
-use super::again;
 use super::artefact::Behind;
 use super::artefact::End;
 use super::artefact::Order;
@@ -10,13 +9,14 @@ use super::cases::fits;
 use super::closed;
 use super::guards;
 use super::guards::Guards;
-use super::lanes;
-use super::lanes::Lane;
 use super::memory::Memory;
 use super::polynomial::Polynomial;
 use super::positivity::Sequent;
 use super::quotients;
 use super::quotients::Quotient;
+use super::repeated_registrations;
+use super::rings;
+use super::rings::Ring;
 use super::scene::At;
 use super::scene::Scene;
 use crate::certificate::cut::class;
@@ -50,19 +50,19 @@ pub struct Rule<'p> {
     /// Members that run the same program.
     pub classes: Vec<Class>,
     /// What they meet at.
-    pub lanes: Vec<Lane>,
-    /// Which classes have a shadow: see [`super::bytes`] and [`super::again`].
+    pub rings: Vec<Ring>,
+    /// Which classes have a shadow: see [`super::bytes`] and [`super::repeated_registrations`].
     shadows: Vec<usize>,
     /// What is known of the parameters.
     pub(super) scene: Scene,
     /// Conditions that are left out: see [`guards`].
     pub(super) guards: Guards,
-    /// Waits that end programs, with their lanes: see [`super::ends`].
+    /// Waits that end programs, with their rings: see [`super::trailing_waits`].
     pub ends: Vec<(usize, End)>,
 }
 
 impl<'p> Rule<'p> {
-    /// Splits a protocol into classes and lanes. The artefact says which waits are counted under
+    /// Splits a protocol into classes and rings. The artefact says which waits are counted under
     /// any condition, which waits at the ends of programs are looked at alone, which arrivals are
     /// unfilled, which registrations are numbered by themselves, who has which seats, and which
     /// registrations are apart by their counts.
@@ -87,8 +87,14 @@ impl<'p> Rule<'p> {
         }
         let mut classes = class::classes(protocol, &[])?;
         let guards = guards::unguard(&mut classes, &order.unguarded)?;
-        let (mut lanes, mut shadows) = lanes::lanes(protocol, &classes, &order.apart)?;
-        again::share_out(protocol, &classes, &mut lanes, &mut shadows, &order.again)?;
+        let (mut rings, mut shadows) = rings::rings(protocol, &classes, &order.apart)?;
+        repeated_registrations::share_out(
+            protocol,
+            &classes,
+            &mut rings,
+            &mut shadows,
+            &order.again,
+        )?;
         let mut scene = Scene::new(protocol)?;
         if let Some(extent) = copies.extent {
             // Without a copy there is nobody, and nothing has to be shown.
@@ -97,7 +103,7 @@ impl<'p> Rule<'p> {
         let mut rule = Rule {
             protocol,
             classes,
-            lanes,
+            rings,
             shadows,
             scene,
             guards,
@@ -116,7 +122,7 @@ impl<'p> Rule<'p> {
 
     /// The class of which the members of a class or a shadow are.
     pub fn member(&self, class: usize) -> usize {
-        lanes::member(class, self.classes.len(), &self.shadows)
+        rings::member(class, self.classes.len(), &self.shadows)
     }
 
     /// The class, or that of which it is the shadow.
@@ -369,17 +375,17 @@ impl<'p> Rule<'p> {
     /// Every arrival is at the element whose turn it is, and counts at least one.
     pub fn arrivals(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
-        for lane in &self.lanes {
-            all.extend(self.arrivals_at(lane)?);
+        for ring in &self.rings {
+            all.extend(self.arrivals_at(ring)?);
         }
         self.bytes(&mut all)?;
         Ok(all)
     }
 
-    /// The same for one lane, without what is said of bytes.
-    pub fn arrivals_at(&self, lane: &Lane) -> Result<Vec<Claim>, Unsupported> {
+    /// The same for one ring, without what is said of bytes.
+    pub fn arrivals_at(&self, ring: &Ring) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
-        for &(class, site) in &lane.arrivals {
+        for &(class, site) in &ring.arrivals {
             let this = self.site(class, site);
             let name = format!("turn_c{class}_s{site}");
             if let Kind::Arrive { weight, .. } = &this.kind {
@@ -396,14 +402,14 @@ impl<'p> Rule<'p> {
                 self.words(class, site)
             );
             for at in self.scene.at(self.class(class), site)? {
-                for (at, nth) in self.next(lane, class, &at)? {
-                    self.element(lane, &at, &nth, &name, &what, &mut all)?;
+                for (at, nth) in self.next(ring, class, &at)? {
+                    self.element(ring, &at, &nth, &name, &what, &mut all)?;
                     if matches!(
-                        self.protocol.objects[lane.object].kind,
+                        self.protocol.objects[ring.object].kind,
                         ObjectKind::Barrier { .. }
                     ) {
                         // A second arrival without a wait in between is undefined.
-                        for (at, waits) in at.done(lane.waits_of(class))? {
+                        for (at, waits) in at.done(ring.waits_of(class))? {
                             let open = fits(nth.plus(-1, &waits))?;
                             equal(&mut all, &name, &what, &at.scene, &open)?;
                         }
@@ -414,10 +420,10 @@ impl<'p> Rule<'p> {
         Ok(all)
     }
 
-    /// An operation is at the element with this number, counted modulo the lane's size.
+    /// An operation is at the element with this number, counted modulo the ring's size.
     pub(super) fn element(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         at: &At<'_>,
         number: &Polynomial,
         name: &str,
@@ -425,9 +431,9 @@ impl<'p> Rule<'p> {
         all: &mut Vec<Claim>,
     ) -> Result<(), Unsupported> {
         let this = &at.class.flow.sites[at.site];
-        let extents = &self.protocol.objects[lane.object].extents;
+        let extents = &self.protocol.objects[ring.object].extents;
         for (position, (index, extent)) in this.index.iter().zip(extents).enumerate() {
-            let moving = lane.moving == Some(position);
+            let moving = ring.moving == Some(position);
             let dividend = closed::dividend(index, extent).filter(|_| moving);
             let (x, inside) = match &dividend {
                 Some(x) => (x, true),
@@ -458,24 +464,24 @@ impl<'p> Rule<'p> {
     /// The number of the arrival that a wait is for, by cases.
     pub(super) fn awaited<'c>(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         at: &At<'c>,
         class: usize,
         lag: Behind,
     ) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
         let mut all = Vec::new();
-        for (at, nth) in self.waiting(lane, class, at)? {
-            for (at, size) in at.value(&lane.size)? {
+        for (at, nth) in self.waiting(ring, class, at)? {
+            for (at, size) in at.value(&ring.size)? {
                 all.push((at, fits(lag.arrival(&nth, &size))?));
             }
         }
         Ok(all)
     }
 
-    /// A class's waits at a lane are for the arrivals that the lag says.
-    pub fn waits(&self, lane: usize, class: usize, lag: Behind) -> Result<Vec<Claim>, Unsupported> {
+    /// A class's waits at a ring are for the arrivals that the lag says.
+    pub fn waits(&self, ring: usize, class: usize, lag: Behind) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
-        let this = &self.lanes[lane];
+        let this = &self.rings[ring];
         for site in this.waits_of(class) {
             let name = format!("awaits_c{class}_s{site}");
             let words = self.words(class, site);
@@ -488,7 +494,12 @@ impl<'p> Rule<'p> {
                         let by = match self.protocol.objects[this.object].kind {
                             ObjectKind::Named => {
                                 let member = |class| self.member(class);
-                                again::joined(this, &self.classes[class], (class, site), &member)?
+                                repeated_registrations::joined(
+                                    this,
+                                    &self.classes[class],
+                                    (class, site),
+                                    &member,
+                                )?
                             }
                             _ if lag != Behind::default() => {
                                 return Err(Unsupported::at(of.span, "a lag at such a barrier"));
@@ -553,7 +564,7 @@ impl<'p> Rule<'p> {
                 }
             }
         }
-        all.extend(self.skipped(lane, class, lag)?);
+        all.extend(self.skipped(ring, class, lag)?);
         Ok(all)
     }
 }

@@ -10,7 +10,7 @@
 //! protocol may also change the count: eight warps meet with 256 threads, and next these and one
 //! more with 288.
 //!
-//! So a class or shadow (`again.rs`) has a *seat* at a lane ([`Seat`]). Its registrations are
+//! So a class or shadow (`repeated_registrations.rs`) has a *seat* at a ring ([`Seat`]). Its registrations are
 //! numbered from the seat's first number on. It takes part in the generations of all numbers from
 //! this one on. If the seat ends, it takes part only up to its last registration. In the example,
 //! the first warp's first registration is a shadow with a seat for number 0 alone, and the other
@@ -41,8 +41,8 @@
 use super::artefact::Seat;
 use super::cases::Env;
 use super::cases::fits;
-use super::lanes::Lane;
 use super::polynomial::Polynomial;
+use super::rings::Ring;
 use super::rule::Rule;
 use super::scene;
 use super::scene::At;
@@ -55,7 +55,7 @@ use crate::protocol::ObjectKind;
 /// The greatest first number of a seat.
 const MAX_FIRST: i64 = 1 << 20;
 
-impl Lane {
+impl Ring {
     /// The number of a class's first arrival, and whether its seat ends with its last one.
     pub fn seat(&self, class: usize) -> (i64, bool) {
         let seat = self.seats.iter().find(|seat| seat.class == class);
@@ -72,34 +72,34 @@ impl Rule<'_> {
     pub(super) fn seat(&mut self, seats: &[Seat]) -> Result<(), Unsupported> {
         let none = || Unsupported::whole("a seat that is none");
         for seat in seats {
-            let lane = self.lanes.get_mut(seat.lane).ok_or_else(none)?;
-            let named = self.protocol.objects[lane.object].kind == ObjectKind::Named;
-            let arrives = lane.arrivals_of(seat.class).next().is_some();
-            let again = lane.seats.iter().any(|other| other.class == seat.class);
+            let ring = self.rings.get_mut(seat.ring).ok_or_else(none)?;
+            let named = self.protocol.objects[ring.object].kind == ObjectKind::Named;
+            let arrives = ring.arrivals_of(seat.class).next().is_some();
+            let again = ring.seats.iter().any(|other| other.class == seat.class);
             if !named
                 || !arrives
                 || again
-                || lane.count.is_some()
+                || ring.count.is_some()
                 || !(0..=MAX_FIRST).contains(&seat.first)
             {
                 return Err(none());
             }
-            lane.seats.push(*seat);
+            ring.seats.push(*seat);
         }
         Ok(())
     }
 
-    /// The number of a class's next arrival at a lane, by cases.
+    /// The number of a class's next arrival at a ring, by cases.
     pub(super) fn next<'c>(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         class: usize,
         at: &At<'c>,
     ) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
-        let first = Polynomial::number(i128::from(lane.seat(class).0));
-        let done = at.done(lane.arrivals_of(class))?.into_iter();
+        let first = Polynomial::number(i128::from(ring.seat(class).0));
+        let done = at.done(ring.arrivals_of(class))?.into_iter();
         done.map(|(at, done)| {
-            let number = self.number((lane, class, true), at.class, &at.env, &done)?;
+            let number = self.number((ring, class, true), at.class, &at.env, &done)?;
             Ok((at, fits(number.plus(1, &first))?))
         })
         .collect()
@@ -109,12 +109,12 @@ impl Rule<'_> {
     /// the class has a seat there. The number is not below 0.
     pub(super) fn taken(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         class: usize,
         scene: &Scene,
         number: &Polynomial,
     ) -> Result<Vec<(Scene, Vec<Polynomial>)>, Unsupported> {
-        let (first, ends) = lane.seat(class);
+        let (first, ends) = ring.seat(class);
         let mut conditions = Vec::new();
         if first > 0 {
             conditions.push(fits(number.less(i128::from(first)))?);
@@ -122,7 +122,7 @@ impl Rule<'_> {
         if !ends {
             return Ok(vec![(scene.clone(), conditions)]);
         }
-        let arrivals = lane.arrivals_of(class);
+        let arrivals = ring.arrivals_of(class);
         let total = scene::before(self.class(class), Place::End, arrivals)?;
         let mut all = Vec::new();
         for (scene, total) in scene.value(&total, &Env::new())? {
@@ -136,13 +136,13 @@ impl Rule<'_> {
     /// The number of members that have a seat at the number of a class's arrival, by cases.
     pub(super) fn seated(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         class: usize,
         scene: &Scene,
         number: &Polynomial,
     ) -> Result<Vec<(Scene, Polynomial)>, Unsupported> {
         let mut all = vec![(scene.clone(), Polynomial::default())];
-        for other in lane.arriving() {
+        for other in ring.arriving() {
             Unsupported::unless_in_time()?;
             let size: &Expr = &self.class(other).size;
             let mut next = Vec::new();
@@ -154,7 +154,7 @@ impl Rule<'_> {
                         next.push((scene, more));
                         continue;
                     }
-                    for (scene, conditions) in self.taken(lane, other, &scene, number)? {
+                    for (scene, conditions) in self.taken(ring, other, &scene, number)? {
                         // The first condition that fails, or none does.
                         let mut inside = scene;
                         for condition in conditions {

@@ -6,12 +6,12 @@
 //! ```
 //!
 //! A generation of `empty` takes one arrival, of one of both. So neither makes the arrivals 0, 1, 2, ... in turn: `math[w]` makes those
-//! of the tiles `2 * u + w`. The certificate names such a *team* ([`Team`]): a lane, the classes in the order of their turns, and how
+//! of the tiles `2 * u + w`. The certificate names such a *team* ([`Team`]): a ring, the classes in the order of their turns, and how
 //! often each of them arrives there, or waits there, in one turn.
 //!
 //! # Numbers
 //!
-//! Let the team have `W` classes, of one member each, and let class `w` have all its arrivals at the lane in one outermost loop.
+//! Let the team have `W` classes, of one member each, and let class `w` have all its arrivals at the ring in one outermost loop.
 //! An arrival in iteration `u` of it, after `d` others of the same iteration, has the number `each * (W * u + w) + d`. To be shown:
 //!
 //! - `0 <= d < each`, where `d` is how many the member has made before, less `each * u`;
@@ -23,7 +23,7 @@
 //! the last point is made: let `j = each * (W * u + w) + d`. If class `w` had no iteration `u`, then `a <= each * u`, and `j >= W * a + each * w`.
 //! The waits of a team are numbered in the same way, without the last two points. All classes have the same lag.
 //!
-//! The rule reads as before, with the team in place of one member that arrives at the lane. In count (2) it is one. *Tidy* is: at an element with
+//! The rule reads as before, with the team in place of one member that arrives at the ring. In count (2) it is one. *Tidy* is: at an element with
 //! `c` generations complete, all arrivals that are meant for these have been made, and none that is meant for a generation after the next. It stays so for the
 //! reason that the rule gives, since a team makes one arrival of each number. In a stuck state, the arrival that is missing is one
 //! that some member of the team would make, and that member is blocked in front of it.
@@ -38,12 +38,12 @@
 //!
 //! *Handed over.* A team may pass its turns on, as ping-pong kernels do. Then the certificate names a wait `h` of each class, outside conditions and inner
 //! loops. Chains ([`About::Handed`]) show, for every turn `t >= 1` in which a member has passed its `h`, that the member of turn `t - 1` has passed its
-//! own and has done all waits of that turn at the lane. By induction over `t`, all waits of turns before `t` have been passed. So
+//! own and has done all waits of that turn at the ring. By induction over `t`, all waits of turns before `t` have been passed. So
 //! behind `h` a member knows this of the whole team. (A wait `h` that is skipped where there is nothing to wait for is not skipped where `t >= 1`,
 //! since it is shown there that it is for an arrival.)
 //!
 //! *Made.* A chain may show that an arrival has been made, where it cannot show that somebody has waited for it. That is as good if the class of the chain's last link
-//! alone arrives at the lane and is no team, and if nothing that counts there can be in flight: no bytes are expected or delivered at this object, and no arrival is a commit.
+//! alone arrives at the ring and is no team, and if nothing that counts there can be in flight: no bytes are expected or delivered at this object, and no arrival is a commit.
 //! Each of its members has then made the arrival with the number of the link, and all before it. An arrival is complete at once. So generations that all of these were meant for are.
 //!
 //! Teams are refused at named and split-phase barriers, with seats, unfilled arrivals, and bytes that others bring.
@@ -54,9 +54,9 @@ use super::artefact::Team;
 use super::artefact::behind;
 use super::cases::Env;
 use super::cases::fits;
-use super::lanes::Lane;
-use super::lanes::Squad;
 use super::polynomial::Polynomial;
+use super::rings::Ring;
+use super::rings::Squad;
 use super::rule::Claim;
 use super::rule::Rule;
 use super::rule::equal;
@@ -75,7 +75,7 @@ use crate::protocol::ObjectKind;
 /// A team of more classes is refused.
 const MAX_TURNS: usize = 64;
 
-/// What is known of a member's waits at a lane: the number of the last one.
+/// What is known of a member's waits at a ring: the number of the last one.
 pub(super) struct Last<'c> {
     /// In this case.
     pub at: At<'c>,
@@ -126,24 +126,24 @@ impl Rule<'_> {
     pub(super) fn gather(&mut self, teams: &[Team]) -> Result<(), Unsupported> {
         for team in teams {
             let squad = self.squad(team)?;
-            self.lanes[team.lane].squads.push(squad);
+            self.rings[team.ring].squads.push(squad);
         }
         Ok(())
     }
 
     fn squad(&self, team: &Team) -> Result<Squad, Unsupported> {
         let none = || Unsupported::whole("a team that is none");
-        let lane = self.lanes.get(team.lane).ok_or_else(none)?;
+        let ring = self.rings.get(team.ring).ok_or_else(none)?;
         let mbarrier = matches!(
-            self.protocol.objects[lane.object].kind,
+            self.protocol.objects[ring.object].kind,
             ObjectKind::Mbarrier { .. }
         );
-        let plain = lane.bringing.is_empty() && lane.unfilled.is_empty();
+        let plain = ring.bringing.is_empty() && ring.unfilled.is_empty();
         let several = (2..=MAX_TURNS).contains(&team.classes.len());
         if !mbarrier
             || !several
-            || lane.count.is_some()
-            || !lane.seats.is_empty()
+            || ring.count.is_some()
+            || !ring.seats.is_empty()
             || team.arrives && !plain
         {
             return Err(none());
@@ -153,15 +153,15 @@ impl Rule<'_> {
             let this = self.classes.get(*class).ok_or_else(none)?;
             let again = team.classes[..turn].contains(class);
             let sites: Vec<usize> = match team.arrives {
-                true => lane.arrivals_of(*class).collect(),
-                false => lane.waits_of(*class).collect(),
+                true => ring.arrivals_of(*class).collect(),
+                false => ring.waits_of(*class).collect(),
             };
             let mut loops = sites
                 .iter()
                 .map(|at| this.flow.sites[*at].path.loops.first());
             let top = *loops.next().flatten().ok_or_else(none)?;
             if again
-                || lane.team(*class, team.arrives).is_some()
+                || ring.team(*class, team.arrives).is_some()
                 || loops.any(|other| other != Some(&top))
             {
                 return Err(none());
@@ -177,11 +177,11 @@ impl Rule<'_> {
                         && site.path.loops == [*top]
                         && site.path.conditions.is_empty()
                 };
-                // A wait that ends a program is at no lane.
-                let mut lanes = self.lanes.iter();
+                // A wait that ends a program is at no ring.
+                let mut rings = self.rings.iter();
                 site.is_some_and(waits)
-                    && !lane.waits.contains(&(*class, *after))
-                    && lanes.any(|lane| lane.waits.contains(&(*class, *after)))
+                    && !ring.waits.contains(&(*class, *after))
+                    && rings.any(|ring| ring.waits.contains(&(*class, *after)))
             };
             if team.arrives || team.after.len() != team.classes.len() || !all.all(hands) {
                 return Err(none());
@@ -196,15 +196,15 @@ impl Rule<'_> {
         })
     }
 
-    /// The number of a member's arrival or wait at a lane that comes next at its place, which is one of these, where it has done the like so often.
+    /// The number of a member's arrival or wait at a ring that comes next at its place, which is one of these, where it has done the like so often.
     pub(super) fn number(
         &self,
-        (lane, class, arrives): (&Lane, usize, bool),
+        (ring, class, arrives): (&Ring, usize, bool),
         this: &Class,
         env: &Env,
         done: &Polynomial,
     ) -> Result<Polynomial, Unsupported> {
-        let Some((squad, turn)) = lane.team(class, arrives) else {
+        let Some((squad, turn)) = ring.team(class, arrives) else {
             return Ok(done.clone());
         };
         let outside = || Unsupported::whole("what a team does outside its loop");
@@ -215,29 +215,29 @@ impl Rule<'_> {
     /// The number of a wait, by cases: the member stands in front of it.
     pub(super) fn waiting<'c>(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         class: usize,
         at: &At<'c>,
     ) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
-        let done = at.done(lane.waits_of(class))?.into_iter();
+        let done = at.done(ring.waits_of(class))?.into_iter();
         done.map(|(at, done)| {
-            let number = self.number((lane, class, false), at.class, &at.env, &done)?;
+            let number = self.number((ring, class, false), at.class, &at.env, &done)?;
             Ok((at, number))
         })
         .collect()
     }
 
-    /// The last wait of a member at a lane, by cases.
+    /// The last wait of a member at a ring, by cases.
     pub(super) fn last_wait<'c>(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         class: usize,
         at: &At<'c>,
     ) -> Result<Vec<Last<'c>>, Unsupported> {
         let mut all = Vec::new();
-        for (at, done) in at.done(lane.waits_of(class))? {
+        for (at, done) in at.done(ring.waits_of(class))? {
             let last = fits(done.less(1))?;
-            let Some((squad, turn)) = lane.team(class, false) else {
+            let Some((squad, turn)) = ring.team(class, false) else {
                 all.push(Last {
                     at,
                     nth: last,
@@ -291,14 +291,14 @@ impl Rule<'_> {
     /// What has to be at least 0 for a wait of this number to have been passed, by what is known of a member of a class.
     pub(super) fn has_passed(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         class: usize,
         last: &Last<'_>,
         nth: &Polynomial,
     ) -> Result<Vec<Polynomial>, Unsupported> {
         let later = fits(last.nth.plus(-1, nth))?;
         let mut claims = last.claims.clone();
-        if let Some((squad, _)) = lane.team(class, false)
+        if let Some((squad, _)) = ring.team(class, false)
             && !last.all
         {
             let turns = fits(Polynomial::default().plus(squad.width()?, &squad.each))?;
@@ -314,33 +314,33 @@ impl Rule<'_> {
     /// How many arrivals a team would make if each of its classes made as many as this one, or the same of one class.
     pub(super) fn total(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         class: usize,
         sites: impl Iterator<Item = usize>,
     ) -> Result<Expr, Unsupported> {
         let total = scene::before(self.class(class), Place::End, sites)?;
-        self.of_team(lane, class, total, 0)
+        self.of_team(ring, class, total, 0)
     }
 
     /// The same for the number after that of the last arrival of a class.
-    pub(super) fn behind_last(&self, lane: &Lane, class: usize) -> Result<Expr, Unsupported> {
-        let sites = lane.arrivals_of(class);
+    pub(super) fn behind_last(&self, ring: &Ring, class: usize) -> Result<Expr, Unsupported> {
+        let sites = ring.arrivals_of(class);
         let total = scene::before(self.class(class), Place::End, sites)?;
-        let width = match lane.team(class, true) {
+        let width = match ring.team(class, true) {
             Some((squad, _)) => exact::number(squad.classes.len())?,
             None => 1,
         };
-        self.of_team(lane, class, total, exact::difference(1, width)?)
+        self.of_team(ring, class, total, exact::difference(1, width)?)
     }
 
     fn of_team(
         &self,
-        lane: &Lane,
+        ring: &Ring,
         class: usize,
         total: Expr,
         turns: i64,
     ) -> Result<Expr, Unsupported> {
-        let Some((squad, turn)) = lane.team(class, true) else {
+        let Some((squad, turn)) = ring.team(class, true) else {
             return Ok(total);
         };
         let width = exact::number(squad.classes.len())?;
@@ -364,9 +364,9 @@ impl Rule<'_> {
     /// What teams have to be.
     pub fn teams(&self, lags: &[Lag]) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
-        for (nth, lane) in self.lanes.iter().enumerate() {
-            for squad in &lane.squads {
-                all.extend(self.team(nth, lane, squad)?);
+        for (nth, ring) in self.rings.iter().enumerate() {
+            for squad in &ring.squads {
+                all.extend(self.team(nth, ring, squad)?);
                 if squad.arrives {
                     continue;
                 }
@@ -382,10 +382,10 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// What one team at a lane has to be.
-    pub fn team(&self, nth: usize, lane: &Lane, squad: &Squad) -> Result<Vec<Claim>, Unsupported> {
+    /// What one team at a ring has to be.
+    pub fn team(&self, nth: usize, ring: &Ring, squad: &Squad) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
-        let object = &self.protocol.objects[lane.object];
+        let object = &self.protocol.objects[ring.object];
         let none = Env::new();
         for (turn, class) in squad.classes.iter().enumerate() {
             let this = &self.classes[*class];
@@ -398,8 +398,8 @@ impl Rule<'_> {
                 equal(&mut all, &name, &what, &scene, &fits(size.less(1))?)?;
             }
             let sites: Vec<usize> = match squad.arrives {
-                true => lane.arrivals_of(*class).collect(),
-                false => lane.waits_of(*class).collect(),
+                true => ring.arrivals_of(*class).collect(),
+                false => ring.waits_of(*class).collect(),
             };
             for site in &sites {
                 for at in self.scene.at(this, *site)? {
@@ -434,8 +434,8 @@ impl Rule<'_> {
     /// The chains that show that teams hand their turns over.
     pub(super) fn handing(&self) -> Vec<About> {
         let mut all = Vec::new();
-        for (nth, lane) in self.lanes.iter().enumerate() {
-            for squad in &lane.squads {
+        for (nth, ring) in self.rings.iter().enumerate() {
+            for squad in &ring.squads {
                 let pairs = squad.classes.iter().zip(&squad.after);
                 all.extend(pairs.map(|(class, after)| About::Handed(*class, *after, nth)));
             }
@@ -446,13 +446,13 @@ impl Rule<'_> {
     /// How many turns of its team a member has had others before its own, in front of the wait that hands it over.
     pub(super) fn turns_before(
         &self,
-        lane: usize,
+        ring: usize,
         class: usize,
         at: &At<'_>,
     ) -> Result<Polynomial, Unsupported> {
         let none = || Unsupported::whole("a turn of no team");
-        let lane = self.lanes.get(lane).ok_or_else(none)?;
-        let (squad, turn) = lane.team(class, false).ok_or_else(none)?;
+        let ring = self.rings.get(ring).ok_or_else(none)?;
+        let (squad, turn) = ring.team(class, false).ok_or_else(none)?;
         let iteration = squad.iteration(turn, at.class, &at.env).ok_or_else(none)?;
         squad.before(turn, iteration)
     }
@@ -461,14 +461,14 @@ impl Rule<'_> {
     /// and with all its waits of this turn done.
     pub(super) fn has_had(
         &self,
-        lane: usize,
+        ring: usize,
         class: usize,
         at: &At<'_>,
         turns: &Polynomial,
     ) -> Result<Vec<(scene::Scene, Vec<Polynomial>)>, Unsupported> {
-        let lane = &self.lanes[lane];
+        let ring = &self.rings[ring];
         let refuse = || vec![(at.scene.clone(), vec![Polynomial::number(-1)])];
-        let Some((squad, turn)) = lane.team(class, false) else {
+        let Some((squad, turn)) = ring.team(class, false) else {
             return Ok(refuse());
         };
         let iteration = squad.iteration(turn, at.class, &at.env).cloned();
@@ -478,7 +478,7 @@ impl Rule<'_> {
         let apart = fits(squad.before(turn, &iteration)?.plus(-1, turns))?;
         let other = fits(Polynomial::default().plus(-1, &apart))?;
         let mut all = Vec::new();
-        for (at, done) in at.done(lane.waits_of(class))? {
+        for (at, done) in at.done(ring.waits_of(class))? {
             let next = fits(iteration.plus(1, &Polynomial::number(1)))?;
             let wanted = fits(squad.each.times(&next))?;
             let begun = fits(done.plus(-1, &wanted))?;
@@ -487,11 +487,11 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// Whether an arrival that is known to have been made is complete, by all who arrive at a lane.
-    pub fn at_once(&self, lane: &Lane, class: usize) -> bool {
-        let alone = lane.arriving() == [class] && class < self.classes.len();
+    /// Whether an arrival that is known to have been made is complete, by all who arrive at a ring.
+    pub fn at_once(&self, ring: &Ring, class: usize) -> bool {
+        let alone = ring.arriving() == [class] && class < self.classes.len();
         let mbarrier = matches!(
-            self.protocol.objects[lane.object].kind,
+            self.protocol.objects[ring.object].kind,
             ObjectKind::Mbarrier { .. }
         );
         let mut sites = self.classes.iter().flat_map(|class| &class.flow.sites);
@@ -502,7 +502,7 @@ impl Rule<'_> {
         };
         alone
             && mbarrier
-            && lane.squads.iter().all(|squad| !squad.arrives)
-            && !sites.any(|site| site.object.0 == lane.object && later(&site.kind))
+            && ring.squads.iter().all(|squad| !squad.arrives)
+            && !sites.any(|site| site.object.0 == ring.object && later(&site.kind))
     }
 }

@@ -6,7 +6,7 @@
 //! wait empty 1 - N % 2  expect full 64  arrive full
 //! ```
 //!
-//! The last arrivals of a class at a lane may be *unfilled*: bytes are expected with them and none
+//! The last arrivals of a class at a ring may be *unfilled*: bytes are expected with them and none
 //! are delivered. So their generation is not completed, and it need not be. The rule changes only
 //! in these points:
 //!
@@ -38,12 +38,12 @@ impl Rule<'_> {
         for of in unfilled {
             // The arrivals of a shadow are deliveries.
             let own = of.0 < self.classes.len();
-            let mut lanes = self.lanes.iter_mut();
-            let lane = lanes.find(|lane| own && lane.arrivals.contains(of) && !lane.brings(of.0));
-            let Some(lane) = lane else {
+            let mut rings = self.rings.iter_mut();
+            let ring = rings.find(|ring| own && ring.arrivals.contains(of) && !ring.brings(of.0));
+            let Some(ring) = ring else {
                 return Err(Unsupported::whole("an unfilled arrival that is none"));
             };
-            lane.unfilled.push(*of);
+            ring.unfilled.push(*of);
         }
         Ok(())
     }
@@ -51,16 +51,16 @@ impl Rule<'_> {
     /// Unfilled arrivals are the last ones of their members.
     pub fn unfilled(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
-        for lane in &self.lanes {
-            for &(class, site) in &lane.unfilled {
+        for ring in &self.rings {
+            for &(class, site) in &ring.unfilled {
                 let name = format!("unfilled_c{class}_s{site}");
                 let what = format!(
                     "all arrivals whose bytes are delivered come before {}",
                     self.words(class, site)
                 );
-                let total = scene::before(self.class(class), Place::End, lane.filled_of(class))?;
+                let total = scene::before(self.class(class), Place::End, ring.filled_of(class))?;
                 for at in self.scene.at(self.class(class), site)? {
-                    for (at, done) in at.done(lane.filled_of(class))? {
+                    for (at, done) in at.done(ring.filled_of(class))? {
                         for (at, total) in at.value(&total)? {
                             let apart: Polynomial = fits(total.plus(-1, &done))?;
                             equal(&mut all, &name, &what, &at.scene, &apart)?;

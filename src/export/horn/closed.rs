@@ -2,12 +2,12 @@
 
 use super::cases::Case;
 use super::fold;
-use super::groundwork::Rule;
 use super::shape::Family;
 use super::shape::Group;
 use super::shape::Op;
 use super::shape::OpKind;
 use super::shape::Periodic;
+use super::side_conditions::Rule;
 use super::system;
 use super::system::System;
 use super::walk;

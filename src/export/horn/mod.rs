@@ -6,7 +6,7 @@
 //! For each system of groups that share barriers a predicate says which states can be reached, for which parameters.
 //! The start is in it, and so is whatever follows a state in it. Three things may not be: a stuck state; more arrivals
 //! than are expected; and a member further ahead than the window, since the system says nothing of that. What has to
-//! hold for the system to be that of the protocol (`groundwork`) are clauses without a predicate. `sat` then means
+//! hold for the system to be that of the protocol (`side_conditions`) are clauses without a predicate. `sat` then means
 //! that nothing hangs. `unsat` means that one of these is broken, and leaves open which: it is no counterexample.
 
 mod cases;
@@ -14,8 +14,8 @@ mod closed;
 mod enumerated;
 mod explain;
 mod fold;
-mod groundwork;
 mod shape;
+mod side_conditions;
 mod split;
 mod state;
 mod steps;
@@ -71,7 +71,7 @@ fn written(
     windows: impl Iterator<Item = usize>,
 ) -> Result<String, Refused> {
     let mut writer = Writer::default();
-    for obligation in groundwork::groundwork(protocol, enumerated)? {
+    for obligation in side_conditions::groundwork(protocol, enumerated)? {
         writer.groundwork(&obligation)?;
     }
     for (nth, (component, window)) in components.iter().zip(windows).enumerate() {

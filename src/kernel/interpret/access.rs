@@ -258,7 +258,7 @@ impl Warp {
             let uniform = addresses
                 .uniform_in(lanes)
                 .filter(|_| space != Space::Local);
-            if let Some(word) = self.handed_word((at, index), world) {
+            if let Some(word) = self.ring_word((at, index), world) {
                 let value = self.cut(*result, Value::Uniform(extend(word, to)), world);
                 self.write(*result, value, base, lanes, world);
                 continue;

@@ -58,7 +58,7 @@ pub struct Launch {
     pub granted: Option<u32>,
     /// How many times loads of [`Launch::by_mbarriers`] find in each warp that there is more, before they find that there is not;
     /// `None` where that is not known.
-    pub handed: Option<u32>,
+    pub ring_words: Option<u32>,
     /// Loads from shared memory of words that warps hand over by mbarriers, by result: what stands for more, and for no more.
     pub by_mbarriers: BTreeMap<(Place, u32), (u64, u64)>,
     /// How many operations all warps may execute together.
@@ -109,7 +109,7 @@ impl Launch {
             accesses: false,
             memory: Vec::new(),
             granted: None,
-            handed: None,
+            ring_words: None,
             by_mbarriers: BTreeMap::new(),
             handed_over: BTreeSet::new(),
             unwritten: BTreeSet::new(),

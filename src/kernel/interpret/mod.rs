@@ -1,7 +1,7 @@
 //! The reference interpreter: runs a whole CTA or cluster at a concrete launch, and yields the events
 //! of every warp.
 //!
-//! A warp executes in lanes that diverge and meet again (`splits`). What is computed has the one
+//! A warp executes in lanes that diverge and meet again (`divergence`). What is computed has the one
 //! [`crate::meaning`]. What is not known (memory that the run has not written, floating-point results,
 //! clocks) is a number that depends on nothing but the operation and its operands, with the operations
 //! it comes from; an event whose existence or operands depend on such numbers names them as its
@@ -21,6 +21,7 @@ mod barriers;
 mod compute;
 mod counters;
 mod data;
+mod divergence;
 mod event;
 mod execute;
 mod fold;
@@ -31,7 +32,6 @@ mod memory;
 mod print;
 mod program;
 mod run;
-mod splits;
 mod synchronize;
 mod taint;
 mod trace;

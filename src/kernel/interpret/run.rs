@@ -1,10 +1,10 @@
 //! Runs the warps of a cluster.
 
+use super::divergence::Blocked;
 use super::event::Place;
 use super::launch::Launch;
 use super::launch::Waits;
 use super::program::Program;
-use super::splits::Blocked;
 use super::trace::Awaited;
 use super::trace::CtaTrace;
 use super::trace::Outcome;

@@ -3,13 +3,13 @@
 use super::barriers::Mbarrier;
 use super::barriers::Registration;
 use super::barriers::Votes;
+use super::divergence::Blocked;
 use super::event::EventKind;
 use super::event::Object;
 use super::event::Place;
 use super::execute::mix;
 use super::launch::Waits;
 use super::program;
-use super::splits::Blocked;
 use super::taint::Origins;
 use super::taint::Taint;
 use super::value::Lanes;

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use super::divergence::Blocked;
+use super::divergence::DivergenceTree;
+use super::divergence::LaneGroup;
+use super::divergence::Round;
 use super::event::Event;
 use super::event::EventKind;
 use super::event::Object;
 use super::event::Place;
 use super::memory::Memory;
-use super::splits::Blocked;
-use super::splits::Round;
-use super::splits::Split;
-use super::splits::Splits;
 use super::taint::Origins;
 use super::taint::Taint;
 use super::trace::Decision;
@@ -40,14 +40,14 @@ pub struct Warp {
     pub taints: Vec<Taint>,
     /// Memory of the threads, one window of 2^32 bytes after the other.
     pub local: Memory,
-    pub splits: Splits,
+    pub splits: DivergenceTree,
     pub trace: WarpTrace,
     /// Counts results that are another value at every look.
     pub looks: u64,
     /// How many answers of cluster launch control it has read.
     pub asked: u32,
     /// How often it has read each word that is handed over by mbarriers.
-    pub handed: BTreeMap<(Place, u32), u32>,
+    pub ring_words: BTreeMap<(Place, u32), u32>,
 }
 
 /// What an operation does to the lanes that executed it.
@@ -87,20 +87,20 @@ impl Warp {
             registers: vec![Value::Uniform(0); count],
             taints: vec![Taint::default(); count],
             local: Memory::default(),
-            splits: Splits::new(start, existing),
+            splits: DivergenceTree::new(start, existing),
             trace: WarpTrace::default(),
             looks: 0,
             asked: 0,
-            handed: BTreeMap::new(),
+            ring_words: BTreeMap::new(),
         }
     }
 
     /// What a result of a load is that is a word which a warp hands over by mbarriers.
-    pub fn handed_word(&mut self, (at, index): (Place, usize), world: &World) -> Option<u128> {
+    pub fn ring_word(&mut self, (at, index): (Place, usize), world: &World) -> Option<u128> {
         let word = (at, u32::try_from(index).ok()?);
         let (more, no_more) = *world.launch.by_mbarriers.get(&word)?;
-        let most = world.launch.handed?;
-        let read = self.handed.entry(word).or_default();
+        let most = world.launch.ring_words?;
+        let read = self.ring_words.entry(word).or_default();
         let number = if *read < most { more } else { no_more };
         *read = read.saturating_add(1);
         Some(number.into())
@@ -628,7 +628,7 @@ impl Warp {
         }
     }
 
-    pub fn split(&self, leaf: usize) -> Option<&Split> {
+    pub fn split(&self, leaf: usize) -> Option<&LaneGroup> {
         self.splits.get(leaf)
     }
 }

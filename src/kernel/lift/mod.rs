@@ -3,50 +3,50 @@
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::recover::Counted;
-use crate::recover::ENDED;
+use crate::recover::EARLY_EXITS;
 use crate::recover::INITIALISED_TOGETHER;
-use crate::recover::InTurn;
+use crate::recover::InOrderLoads;
 use crate::recover::Obstacle;
 use crate::recover::Registers;
 use crate::recover::Roles;
 use crate::recover::Shape;
 use crate::recover::Text;
 use crate::recover::are_free;
-use crate::recover::behind_expectations;
+use crate::recover::barriers_are_aligned;
 use crate::recover::by_warp;
+use crate::recover::check_convergence;
 use crate::recover::coarsen;
-use crate::recover::come;
+use crate::recover::complete_full_barriers;
 use crate::recover::in_step;
 use crate::recover::in_time;
 use crate::recover::is_unnoticed;
 use crate::recover::laid_out;
 use crate::recover::may_abort;
-use crate::recover::meet_alike;
+use crate::recover::merge_roles;
+use crate::recover::move_copies_after_expect;
 use crate::recover::object_of;
 use crate::recover::outside;
 use crate::recover::parameters;
 use crate::recover::places;
 use crate::recover::read_at_once;
-use crate::recover::recycle;
 use crate::recover::refuse;
-use crate::recover::refuse_unordered;
+use crate::recover::refuse_invisible_inits;
+use crate::recover::replace_loop_lifetimes;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Role;
 use crate::recover::roles;
 use crate::recover::roles_with_accesses;
-use crate::recover::seat;
 use crate::recover::settle;
 use crate::recover::shared;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Role;
 use crate::recover::text;
-use crate::recover::together;
 use crate::recover::vanished;
 use crate::recover::with_counters;
-use crate::recover::with_numbers;
 use crate::recover::with_phases;
+use crate::recover::with_token_numbers;
 use crate::recover::without;
 use crate::recover::without_completed;
-use crate::recover::without_passed;
-use crate::recover::without_waited;
+use crate::recover::without_redundant_barriers;
+use crate::recover::without_redundant_waits;
 use crate::validate::Validation;
 use crate::validate::validate;
 
@@ -88,7 +88,7 @@ pub struct Launched {
 pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, Obstacle> {
     let counted = with_counters(kernel)?;
     let kernel = counted.as_ref().unwrap_or(kernel);
-    let numbered = with_numbers(kernel)?;
+    let numbered = with_token_numbers(kernel)?;
     if counted.is_some() && numbered.is_some() {
         // States of arrivals are counted by warps that keep in step, which CTAs that wait for each other need not.
         return refuse(
@@ -99,7 +99,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let kernel = numbered.as_ref().unwrap_or(kernel);
     let phased = with_phases(kernel, shape)?;
     let original = kernel;
-    refuse_unordered(original)?;
+    refuse_invisible_inits(original)?;
     let assumption = phased.as_ref().and_then(|phased| phased.assumption);
     let kernel = phased.as_ref().map_or(kernel, |phased| &phased.kernel);
     let mut recovered = roles(kernel, shape, over)?;
@@ -116,21 +116,21 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     } = recovered;
     if numbered.is_some() {
         for role in &mut roles {
-            behind_expectations(&mut role.lines);
+            move_copies_after_expect(&mut role.lines);
             in_step(&mut role.lines);
         }
     }
-    recycle(&mut roles, &inputs, shape)?;
+    replace_loop_lifetimes(&mut roles, &inputs, shape)?;
     // What is written differs from here on from what the kernel does, event by event.
-    if come(kernel, shape, &mut roles)? {
-        inputs.assumptions.insert(ENDED.to_owned());
+    if complete_full_barriers(kernel, shape, &mut roles)? {
+        inputs.assumptions.insert(EARLY_EXITS.to_owned());
     }
     if let Some(phased) = &phased {
         without_completed(&mut roles, phased.ring);
-        without_waited(&mut roles, phased.ring, &inputs.ranges());
+        without_redundant_waits(&mut roles, phased.ring, &inputs.ranges());
     }
-    let alike = meet_alike(original, &roles, shape.warps());
-    let refutes = alike && without_passed(&mut roles, shape.warps());
+    let alike = barriers_are_aligned(original, &roles, shape.warps());
+    let refutes = alike && without_redundant_barriers(&mut roles, shape.warps());
     let grid = shared(kernel, shape, &mut roles, &mut inputs, &mut arena)?;
     let of_launches = grid.as_ref().is_none_or(|grid| grid.exact);
     let index = grid.as_ref().and_then(|grid| grid.turn);
@@ -139,7 +139,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let free = inputs.entries_are_free() && are_free(&shown, &inputs, &arena.terms, index);
     let exact = refutes && of_launches && free && !may_abort(original);
     for role in &mut roles {
-        behind_expectations(&mut role.lines);
+        move_copies_after_expect(&mut role.lines);
     }
     let registers = settle(kernel, shape, &mut roles)?;
     let leaves_open = registers.counted == Counted::Assumed
@@ -151,7 +151,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     inputs.below = places(&roles, &inputs, &arena.terms);
     let checked = validation.to_string();
     // What is handed over is made up in the runs that were compared, and patterns have no values there.
-    let given = inputs.by_handed.is_empty() && inputs.memories.is_empty();
+    let given = inputs.ring_word_loops.is_empty() && inputs.memories.is_empty();
     let launches = match refutes && grid.is_none() && given {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
@@ -187,13 +187,13 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
             &nowhere,
         );
     }
-    if with_numbers(kernel)?.is_some() {
+    if with_token_numbers(kernel)?.is_some() {
         return refuse(
             "races are not decided of a kernel that waits for the phases of its own arrivals",
             &nowhere,
         );
     }
-    refuse_unordered(kernel)?;
+    refuse_invisible_inits(kernel)?;
     let original = kernel;
     let phased = with_phases(kernel, shape)?;
     let kernel = phased.as_ref().map_or(kernel, |phased| &phased.kernel);
@@ -219,8 +219,8 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
         });
     }
     let mut other = roles.clone();
-    recycle(&mut other, &inputs, shape)?;
-    if come(kernel, shape, &mut other)? {
+    replace_loop_lifetimes(&mut other, &inputs, shape)?;
+    if complete_full_barriers(kernel, shape, &mut other)? {
         return refuse(
             "races are not decided where a warp exits before others meet at a barrier of all threads",
             &nowhere,
@@ -239,8 +239,8 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
             &nowhere,
         );
     }
-    let alike = meet_alike(original, &roles, shape.warps());
-    let refutes = alike && without_passed(&mut other, shape.warps()) && other == roles;
+    let alike = barriers_are_aligned(original, &roles, shape.warps());
+    let refutes = alike && without_redundant_barriers(&mut other, shape.warps()) && other == roles;
     // What warps know of each other's multiplications orders nothing else that they do. Without it, more may happen.
     if let Some(phased) = &phased {
         for role in &mut roles {
@@ -262,8 +262,8 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     inputs.below = places(&roles, &inputs, &arena.terms);
     let checked = validation.to_string();
     coarsen(&mut roles);
-    seat(&mut roles);
-    let given = inputs.by_handed.is_empty() && inputs.memories.is_empty();
+    merge_roles(&mut roles);
+    let given = inputs.ring_word_loops.is_empty() && inputs.memories.is_empty();
     let launches = match refutes && given {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
@@ -294,8 +294,8 @@ fn confirmed(
     let Roles {
         all, inputs, arena, ..
     } = recovered;
-    let in_turn = InTurn::new(kernel, arena.handed.as_ref(), &inputs.by_handed);
-    let alike = together(original, shape, &in_turn, over)?;
+    let in_turn = InOrderLoads::new(kernel, arena.ring_words.as_ref(), &inputs.ring_word_loops);
+    let alike = check_convergence(original, shape, &in_turn, over)?;
     inputs
         .assumptions
         .extend(alike.into_iter().map(str::to_owned));
@@ -365,8 +365,6 @@ mod tests_counters;
 #[cfg(test)]
 mod tests_entries;
 #[cfg(test)]
-mod tests_handed;
-#[cfg(test)]
 mod tests_loops;
 #[cfg(test)]
 mod tests_memory;
@@ -375,7 +373,9 @@ mod tests_numbers;
 #[cfg(test)]
 mod tests_premises;
 #[cfg(test)]
-mod tests_spared;
+mod tests_ring_words;
+#[cfg(test)]
+mod tests_skipped_waits;
 #[cfg(test)]
 mod tests_strides;
 #[cfg(test)]

@@ -8,9 +8,9 @@ use crate::recover::number::Number;
 use crate::recover::rewrite::conditions;
 use crate::recover::rewrite::numbers;
 use crate::recover::rewrite::replace;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::every_line;
-use crate::recover::sketch::every_line_mut;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::every_line;
+use crate::recover::role_ir::every_line_mut;
 
 /// The lines without any numbers and places in the source. Copies of lines have the same shape.
 pub fn shape(lines: &[Line]) -> Vec<Line> {

@@ -256,12 +256,12 @@ fn value(
             step,
         } => trips((*relation, *phi, *first, *step), launch, terms)?,
         Origin::Granted => launch.granted?.into(),
-        Origin::Handed { first } => match first {
-            None => launch.handed?.into(),
+        Origin::RingWordTrips { first } => match first {
+            None => launch.ring_words?.into(),
             Some(first) => {
                 let first = fixed(*first, launch, terms)?;
                 match terms.truth(first)? {
-                    true => i128::from(launch.handed?).checked_add(1)?,
+                    true => i128::from(launch.ring_words?).checked_add(1)?,
                     false => 0,
                 }
             }

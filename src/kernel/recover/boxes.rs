@@ -22,12 +22,12 @@ use crate::ir::joined;
 use crate::recover::elements::dynamic;
 use crate::recover::family::places;
 use crate::recover::lower::Inputs;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::counts;
-use crate::recover::sketch::every_line;
-use crate::recover::sketch::every_line_mut;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::counts;
+use crate::recover::role_ir::every_line;
+use crate::recover::role_ir::every_line_mut;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 

@@ -21,7 +21,7 @@ use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
 use crate::recover::rewrite::replace;
-use crate::recover::sketch::Line;
+use crate::recover::role_ir::Line;
 use crate::recover::unrolled::is_odd;
 
 /// The ranges of inputs and loop indices at a point of a program.

@@ -34,20 +34,20 @@ pub struct Element {
     pub index: Number,
     pub bytes: i128,
     /// Which buffer of a row this is, if the text has the row instead of the buffer.
-    pub seat: Option<(Rc<Row>, Seat)>,
+    pub array_index: Option<(Rc<BufferArray>, ArrayIndex)>,
 }
 
-/// Buffers that are one array in the text: see `recover::seats`.
+/// Buffers that are one array in the text: see `recover::merged_roles`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct BufferArray {
     pub name: String,
     pub slots: i128,
-    pub seats: i128,
+    pub length: i128,
 }
 
-/// One buffer of a row.
+/// One buffer of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seat {
+pub enum ArrayIndex {
     Number(i128),
     /// The seat of the warp with the number `w` in its role: `w + plus`, or the remainder of that
     /// by `modulo`.

@@ -26,11 +26,11 @@ use crate::recover::lower::Inputs;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::rewrite::renumber;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::counts;
-use crate::recover::sketch::every_line;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::counts;
+use crate::recover::role_ir::every_line;
 use crate::recover::tree::Obstacle;
 
 /// Assumed of every tensor copy.

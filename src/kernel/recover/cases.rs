@@ -9,10 +9,10 @@
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Role;
-use crate::recover::sketch::every_line;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Role;
+use crate::recover::role_ir::every_line;
 
 /// How many conditions are split, one after the other.
 const MOST_CONDITIONS: u32 = 4;

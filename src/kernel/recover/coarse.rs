@@ -22,12 +22,12 @@ use crate::interpret::Access;
 use crate::recover::buffer::Buffer;
 use crate::recover::buffer::Element;
 use crate::recover::family::each;
-use crate::recover::lives::merge;
+use crate::recover::mbarrier_lifetimes::merge;
 use crate::recover::number::Number;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Role;
-use crate::recover::sketch::elements_mut;
-use crate::recover::sketch::every_line_mut;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Role;
+use crate::recover::role_ir::elements_mut;
+use crate::recover::role_ir::every_line_mut;
 
 /// The pieces that some statement touches at one index, and whether it may write them.
 type Touched = (BTreeSet<Rc<Buffer>>, bool);

@@ -20,14 +20,14 @@ use crate::ir::VariableId;
 use crate::recover::alike::every;
 use crate::recover::alike::only;
 use crate::recover::alike::same;
-use crate::recover::lives::merge;
+use crate::recover::mbarrier_lifetimes::merge;
 use crate::recover::number::Atomic;
 use crate::recover::rewrite::without;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::Role;
-use crate::recover::sketch::every_line;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Role;
+use crate::recover::role_ir::every_line;
 use crate::recover::warpgroups::WARPS;
 
 /// Removes the waits for phases of a ring that a barrier has completed.

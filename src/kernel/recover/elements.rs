@@ -31,13 +31,13 @@ use crate::recover::lower::Inputs;
 use crate::recover::names::own;
 use crate::recover::number::Number;
 use crate::recover::number::greatest_divisor;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::LIFE;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::Role;
-use crate::recover::sketch::counts;
-use crate::recover::sketch::every_line_mut;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::LIFE;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Role;
+use crate::recover::role_ir::counts;
+use crate::recover::role_ir::every_line_mut;
 use crate::recover::tree::Obstacle;
 
 /// The most buffers of a text, elements of one access, and slots.
@@ -353,7 +353,7 @@ fn arrange(
                     buffer: buffer.clone(),
                     index,
                     bytes: buffer.size(),
-                    seat: None,
+                    array_index: None,
                 });
             }
         }

@@ -9,11 +9,11 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
 use crate::recover::number::greatest_divisor;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::Role;
-use crate::recover::sketch::every_line;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Role;
+use crate::recover::role_ir::every_line;
 use crate::recover::tree::Obstacle;
 
 /// The bytes of an mbarrier, of which its address is a multiple.

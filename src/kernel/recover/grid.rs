@@ -31,13 +31,13 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::rewrite::conditions;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Role;
+use crate::recover::role_ir::Word;
+use crate::recover::role_ir::counts;
+use crate::recover::role_ir::every_line;
 use crate::recover::shape::Shape;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Role;
-use crate::recover::sketch::Word;
-use crate::recover::sketch::counts;
-use crate::recover::sketch::every_line;
 use crate::recover::term::Atom;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
@@ -270,7 +270,7 @@ fn closed(inputs: &Inputs, mut found: BTreeSet<u32>) -> BTreeSet<u32> {
             found.insert(input);
         }
         // What a scheduler gives to a CTA differs between CTAs.
-        if matches!(origin, Origin::Granted | Origin::Handed { .. }) {
+        if matches!(origin, Origin::Granted | Origin::RingWordTrips { .. }) {
             found.insert(input);
         }
     }

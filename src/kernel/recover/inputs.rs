@@ -16,7 +16,7 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::rewrite::conditions;
 use crate::recover::rewrite::numbers;
-use crate::recover::sketch::Role;
+use crate::recover::role_ir::Role;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -187,7 +187,7 @@ fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
     match origin {
         Origin::Term(term) => is_word(*term),
         Origin::Granted => true,
-        Origin::Handed { .. } => false,
+        Origin::RingWordTrips { .. } => false,
         Origin::Number(number) => {
             let [(Atomic::Quotient(inner, divisor), 1)] =
                 number.parts.iter().collect::<Vec<_>>()[..]

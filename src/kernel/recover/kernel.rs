@@ -9,57 +9,57 @@ use crate::ir::OperationKind;
 use crate::ir::Synchronization;
 use crate::ir::Terminator;
 use crate::recover::boxes;
+use crate::recover::branch_fusion::fuse_branches;
 use crate::recover::branches::straighten;
 use crate::recover::bytes;
-use crate::recover::closed::close;
-use crate::recover::columns::Columns;
+use crate::recover::closed_forms::substitute_closed_forms;
 use crate::recover::elected;
 use crate::recover::elements::lay_out;
-use crate::recover::ends;
 use crate::recover::graph::Graph;
-use crate::recover::handed;
-use crate::recover::handed::Handed;
+use crate::recover::init_visibility::refuse_invisible_inits;
 use crate::recover::inputs::refuse_both;
-use crate::recover::lives;
+use crate::recover::late_reads;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::counter;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
+use crate::recover::mbarrier_lifetimes;
 use crate::recover::misplaced::refuse_misplaced_copies;
-use crate::recover::ordered::refuse_unordered;
 use crate::recover::outside::outside;
 use crate::recover::overwritten::refuse_stores;
 use crate::recover::own_phases;
 use crate::recover::parity;
-use crate::recover::parted::part;
 use crate::recover::pointers::wide_sizes;
+use crate::recover::ptx_preconditions;
 use crate::recover::quotients::quotients;
+use crate::recover::read_only_memory::ReadOnlyMemory;
 use crate::recover::reconverged;
 use crate::recover::reductions::refuse_mixed;
-use crate::recover::rejoined::rejoin;
 use crate::recover::remote;
 use crate::recover::reroll::reroll;
 use crate::recover::responses::Responses;
 use crate::recover::rewrite::renumber;
 use crate::recover::rewrite::trim;
+use crate::recover::ring_words;
+use crate::recover::ring_words::RingWords;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Role;
 use crate::recover::scope::declare;
-use crate::recover::second_life::tell_apart;
-use crate::recover::settled;
+use crate::recover::second_lifetimes::split_lifetimes;
 use crate::recover::shape::Shape;
 use crate::recover::shared_words;
 use crate::recover::simplify::simplify;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Role;
 use crate::recover::slice::Slice;
-use crate::recover::taken;
+use crate::recover::tensor_memory::TensorMemory;
+use crate::recover::termination;
 use crate::recover::tree::Arena;
 use crate::recover::tree::FROM_MEMORY;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::in_time;
 use crate::recover::tree::refuse;
 use crate::recover::trees::trees;
+use crate::recover::trip_count_sums::split_trip_counts;
 use crate::recover::unrolled::roll;
-use crate::recover::unwritten::Unwritten;
 use crate::recover::walk::Purpose;
 
 /// The roles of a kernel, and what they are made of.
@@ -142,10 +142,10 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<
     };
     let graph = Graph::new(kernel);
     refuse_mixed(kernel, &graph)?;
-    ends::refuse_unchanging(kernel, &graph)?;
-    refuse_unordered(kernel)?;
+    termination::refuse_unchanging(kernel, &graph)?;
+    refuse_invisible_inits(kernel)?;
     let slice = Slice::new(kernel, &graph);
-    let ends = ends::assumptions(kernel, &graph, &slice);
+    let ends = termination::assumptions(kernel, &graph, &slice);
     let linear = kernel.bounds.required_threads.is_some_and(is_linear);
     let slice = match data {
         true => Slice::with_accesses(kernel, &graph),
@@ -176,12 +176,15 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     if first.is_ok() {
         return first;
     }
-    let Some(handed) = Handed::new(kernel) else {
+    let Some(ring_words) = RingWords::new(kernel) else {
         return first;
     };
     // If memory stops only the first attempt, the obstacle of the second one says more.
     let by_memory = |obstacle: &Obstacle| obstacle.reason.contains(FROM_MEMORY);
-    match (roles_with(kernel, shape, over, Some(handed), false), first) {
+    match (
+        roles_with(kernel, shape, over, Some(ring_words), false),
+        first,
+    ) {
         (Ok(roles), _) => Ok(roles),
         (Err(second), Err(first)) if by_memory(&first) && !by_memory(&second) => Err(second),
         (_, first) => first,
@@ -206,7 +209,7 @@ pub fn roles_with_accesses(
     if roles.arena.levels {
         roles.inputs.assumptions.insert(LEVELED.to_owned());
     }
-    if roles.inputs.came.has_lanes() {
+    if roles.inputs.arrival_counts.has_lanes() {
         roles.inputs.assumptions.insert(ARRIVE.to_owned());
     }
     lay_out(kernel, &mut roles.all, &roles.inputs)?;
@@ -217,7 +220,7 @@ fn roles_with(
     kernel: &Kernel,
     shape: Shape,
     over: fn() -> bool,
-    handed: Option<Handed>,
+    ring_words: Option<RingWords>,
     accesses: bool,
 ) -> Result<Roles, Obstacle> {
     let threads = shape
@@ -246,15 +249,15 @@ fn roles_with(
     if !graph.is_reducible() {
         return Err(refuse("the control flow has a loop with several entries"));
     }
-    let slice = match &handed {
-        Some(handed) => Slice::with_stores(kernel, &graph, &handed.stores),
+    let slice = match &ring_words {
+        Some(ring_words) => Slice::with_stores(kernel, &graph, &ring_words.stores),
         None if accesses => Slice::with_accesses(kernel, &graph),
         None => Slice::new(kernel, &graph),
     };
     let mut arena = Arena {
-        handed,
+        ring_words,
         over: Some(over),
-        unwritten: Unwritten::new(kernel),
+        unwritten: ReadOnlyMemory::new(kernel),
         wide_sizes: wide_sizes(kernel),
         accesses,
         ..Arena::default()
@@ -280,7 +283,7 @@ fn roles_with(
     }
     inputs.assumptions.extend(lowest_bit.map(str::to_owned));
     inputs.assumptions.extend(elsewhere.map(str::to_owned));
-    let ends = ends::assumptions(kernel, &graph, &slice);
+    let ends = termination::assumptions(kernel, &graph, &slice);
     inputs.assumptions.extend(ends);
     let elected = elected::assumption(kernel, &graph, &slice, is_linear(shape.threads));
     inputs.assumptions.extend(elected.map(str::to_owned));
@@ -298,25 +301,25 @@ fn roles_with(
         inputs.assumptions.insert(assumption);
     }
     let mut responses = Responses::default();
-    let mut columns = Columns::default();
+    let mut columns = TensorMemory::default();
     let mut programs = Vec::new();
     for (rank, warp, statements) in &trees {
         in_time(over)?;
         let mut lines = lower(kernel, &mut arena, &mut inputs, shape, statements)?;
-        taken::waits_at_home(&lines, *rank)?;
-        taken::told_apart(&lines)?;
+        ptx_preconditions::refuse_remote_waits(&lines, *rank)?;
+        ptx_preconditions::refuse_mixed_completion(&lines)?;
         responses.settle(&mut lines)?;
         columns.settle(*rank, *warp, &mut lines)?;
         programs.push((*rank, *warp, lines));
     }
-    if handed::check(&programs, &inputs)? {
-        let assumptions = handed::ASSUMPTIONS.map(str::to_owned);
+    if ring_words::check(&programs, &inputs)? {
+        let assumptions = ring_words::ASSUMPTIONS.map(str::to_owned);
         inputs.assumptions.extend(assumptions);
     }
     for (_, _, lines) in &mut programs {
-        handed::take_out(lines);
+        ring_words::take_out(lines);
     }
-    settled::take_out(kernel, &mut programs, &inputs)?;
+    late_reads::refuse_late_reads(kernel, &mut programs, &inputs)?;
     let mut all: Vec<&mut Vec<Line>> = programs.iter_mut().map(|(_, _, lines)| lines).collect();
     let assumed = bytes::fill(kernel, &mut all, &inputs)?;
     inputs
@@ -345,7 +348,7 @@ fn roles_with(
             }),
         }
     }
-    let taken = taken::assumptions(&roles);
+    let taken = ptx_preconditions::assumptions(&roles);
     for assumption in columns.check()?.into_iter().chain(taken) {
         inputs.assumptions.insert(assumption.to_owned());
     }
@@ -359,23 +362,23 @@ fn roles_with(
     if let Some(assumption) = responses.check(ctas)? {
         inputs.assumptions.insert(assumption.to_owned());
     }
-    tell_apart(&mut roles, &inputs, shape)?;
-    let last_uses = lives::settle(&mut roles, &inputs, shape)?;
+    split_lifetimes(&mut roles, &inputs, shape)?;
+    let last_uses = mbarrier_lifetimes::settle(&mut roles, &inputs, shape)?;
     inputs.assumptions.extend(last_uses.map(str::to_owned));
     if arena.looked_ahead {
         inputs.assumptions.insert(OVERTAKEN.to_owned());
     }
-    part(&mut roles, &mut inputs);
+    split_trip_counts(&mut roles, &mut inputs);
     quotients(&mut roles, &mut inputs);
     let ranges = inputs.ranges();
     for role in &mut roles {
         // Each of these may enable the other.
         for _ in 0..MOST_TURNS {
             let before = role.lines.clone();
-            close(&mut role.lines, &ranges);
+            substitute_closed_forms(&mut role.lines, &ranges);
             roll(&mut role.lines, &ranges);
             straighten(&mut role.lines, &ranges);
-            rejoin(&mut role.lines);
+            fuse_branches(&mut role.lines);
             if role.lines == before {
                 break;
             }

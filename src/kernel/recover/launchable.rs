@@ -16,7 +16,7 @@ use crate::recover::at_launch::closure;
 use crate::recover::at_launch::fill_memory;
 use crate::recover::at_launch::values;
 use crate::recover::lower::Inputs;
-use crate::recover::sketch::Word;
+use crate::recover::role_ir::Word;
 use crate::recover::term::Atom;
 use crate::recover::term::Terms;
 

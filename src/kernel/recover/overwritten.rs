@@ -226,7 +226,7 @@ impl Words {
     /// The same for an operation that neither begins nor ends a life. If the place of the write is
     /// known, an operation at a computed place does not count as a use of that mbarrier. It would
     /// be a use behind the end of its life, and such kernels are refused
-    /// ([`crate::recover::lives`]).
+    /// ([`crate::recover::mbarrier_lifetimes`]).
     fn may_be_used(self, addresses: &Addresses<'_>, address: Operand) -> bool {
         match self.place {
             None => self.may_be(addresses, address),
@@ -289,7 +289,7 @@ impl Code<'_> {
     /// None is alive if on every path to the place the last operation on them is the end, if there
     /// is an operation at all. An end counts only if some thread executes it whatever the launch
     /// is: the number of a thread alone decides which one does ([`crate::recover::chosen`]). For
-    /// other threads than that one, it counts only behind a meeting of all.
+    /// other threads than that one, it counts only behind a full barrier of all.
     fn is_alive(&self, at: (BlockId, usize), words: Words) -> bool {
         let mut seen = BTreeSet::new();
         let mut work = vec![(at.0, at.1, false)];
@@ -339,10 +339,10 @@ impl Code<'_> {
     /// Whether another thread may initialise or use one of these mbarriers while a thread writes at
     /// a place.
     ///
-    /// Other threads may be ahead or behind. So nobody may do so between the two meetings of all
-    /// threads of the CTA around the write, on any path. Threads are followed from one meeting to
+    /// Other threads may be ahead or behind. So nobody may do so between the two full barriers of all
+    /// threads of the CTA around the write, on any path. Threads are followed from one full barrier to
     /// the next, so kernels are refused in which different `bar.sync` may meet each other. A copy
-    /// may land behind a meeting. So it must come to no initialisation at all.
+    /// may land behind a full barrier. So it must come to no initialisation at all.
     fn is_shared(&self, (block, index): (BlockId, usize), words: Words, lands: bool) -> bool {
         let begins = |operation: &Operation| {
             initialised(operation).is_some_and(|address| words.may_be(self.addresses, address))
@@ -361,7 +361,7 @@ impl Code<'_> {
         if !*self.meets_itself.get_or_init(|| self.meets_itself()) {
             return true;
         }
-        // From the meetings before the write, or the beginning of the kernel, to the next ones.
+        // From the full barriers before the write, or the beginning of the kernel, to the next ones.
         let mut seen = BTreeSet::new();
         let mut work = vec![(block, index)];
         while let Some((block, until)) = work.pop() {
@@ -410,7 +410,7 @@ impl Code<'_> {
         false
     }
 
-    /// Whether threads always meet at the same instruction: for any two meetings, each thread comes
+    /// Whether threads always meet at the same instruction: for any two full barriers, each thread comes
     /// to one behind the other.
     fn meets_itself(&self) -> bool {
         let blocks = self.kernel.blocks.iter().zip(0..);

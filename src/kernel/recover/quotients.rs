@@ -24,7 +24,7 @@ use crate::recover::number::Number;
 use crate::recover::number::greatest_divisor;
 use crate::recover::rewrite::conditions;
 use crate::recover::rewrite::numbers;
-use crate::recover::sketch::Role;
+use crate::recover::role_ir::Role;
 
 /// Replaces inputs by quotients.
 pub fn quotients(roles: &mut [Role], inputs: &mut Inputs) {

@@ -18,10 +18,10 @@ use std::collections::BTreeSet;
 use crate::recover::change::Change;
 use crate::recover::change::Move;
 pub use crate::recover::change::Steps;
-use crate::recover::copies;
 use crate::recover::cycle::restarts;
 use crate::recover::cycle::shorten;
 use crate::recover::launch::is_launch;
+use crate::recover::phi_congruence;
 use crate::recover::sides::sides;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
@@ -137,8 +137,8 @@ impl Recurrences {
     /// Groups phis that are copies of each other in different loops.
     fn join(&mut self, phis: &[Phi], used: &BTreeSet<u32>, terms: &mut Terms) {
         let mut groups = Vec::new();
-        for group in copies::groups(phis, used, terms) {
-            groups.extend(copies::apart(group, phis, terms));
+        for group in phi_congruence::congruence_classes(phis, used, terms) {
+            groups.extend(phi_congruence::split_counters(group, phis, terms));
         }
         for group in groups {
             let number = self.variables.len();

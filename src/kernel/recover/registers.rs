@@ -15,11 +15,11 @@ use crate::ir::Location;
 use crate::recover::Shape;
 use crate::recover::alike::only;
 use crate::recover::alike::same;
+use crate::recover::barrier_alignment::FullBarriers;
 use crate::recover::family::each;
-use crate::recover::meet::Full;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Role;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Role;
 use crate::recover::tree::Obstacle;
 
 /// The registers of a multiprocessor, and the most that a thread has.
@@ -117,7 +117,7 @@ pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Regis
     if !found {
         return settled(Counted::Still);
     }
-    let full = Full::new(roles, shape);
+    let full = FullBarriers::new(roles, shape);
     let covered = (0..shape.ctas()).all(|rank| covered(roles, &moves, rank, &full));
     for (role, moves) in roles.iter_mut().zip(moves) {
         let mut moves = moves.into_iter();
@@ -230,15 +230,15 @@ fn replace(lines: &mut Vec<Line>, with: &mut dyn FnMut(&Location) -> Option<Line
 
 /// Whether waits for registers in a CTA certainly end.
 ///
-/// They do if three things hold. The last give-back stands behind no more meetings of all warps
+/// They do if three things hold. The last give-back stands behind no more full barriers of all warps
 /// than the first take. Before that, warps only meet. What is given back suffices. Then a warp that
-/// takes has passed every meeting that precedes a give-back, so everybody has come to these
-/// meetings. A warp that still has to give back has nothing before it that blocks. So everything is
+/// takes has passed every full barrier that precedes a give-back, so everybody has come to these
+/// full barriers. A warp that still has to give back has nothing before it that blocks. So everything is
 /// given back without anybody's help. In a stuck state no warp stands before such a wait, so no
 /// verdict changes.
-fn covered(roles: &[Role], moves: &[Vec<i128>], rank: u32, full: &Full) -> bool {
+fn covered(roles: &[Role], moves: &[Vec<i128>], rank: u32, full: &FullBarriers) -> bool {
     let mut balance = 0;
-    // How many meetings come before the last give-back, and before the first take.
+    // How many full barriers come before the last give-back, and before the first take.
     let (mut given, mut taken) = (0, usize::MAX);
     // All warps meet in the same order. For each meeting: whether it is one of the cluster.
     let mut kinds: Vec<bool> = Vec::new();

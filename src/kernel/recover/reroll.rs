@@ -10,8 +10,8 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::rewrite::numbers;
 use crate::recover::rewrite::replace;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
 
 /// The fewest statements that become a loop.
 const FEWEST: usize = 3;

@@ -19,9 +19,9 @@ use crate::ir::Location;
 use crate::ir::VariableId;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 

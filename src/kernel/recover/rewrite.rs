@@ -6,10 +6,10 @@ use crate::recover::family::object_mut;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::every_line;
-use crate::recover::sketch::every_line_mut;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::every_line;
+use crate::recover::role_ir::every_line_mut;
 
 /// Removes returns at the end, which change nothing.
 pub fn trim(lines: &mut Vec<Line>) {
@@ -140,8 +140,8 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
                 | Action::CommitGroup
                 | Action::WaitGroup { .. }
                 | Action::Asked
-                | Action::HandedLoad { .. }
-                | Action::HandedStore { .. }
+                | Action::RingWordLoad { .. }
+                | Action::RingWordStore { .. }
                 | Action::Late { .. }
                 | Action::Ahead
                 | Action::Allocate { .. }

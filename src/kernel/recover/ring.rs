@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use crate::ir::VariableId;
 use crate::recover::family::object_mut;
 use crate::recover::family::object_of;
-use crate::recover::lives::Place;
+use crate::recover::mbarrier_lifetimes::Place;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::ring_rounds::Piece;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
 
 /// The path to a block: for each level, a line and which of its blocks. And the uses in that block,
 /// as numbers of its actions.

@@ -9,9 +9,9 @@ use crate::ir::Location;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::rewrite::numbers;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::every_line;
-use crate::recover::sketch::every_line_mut;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::every_line;
+use crate::recover::role_ir::every_line_mut;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 

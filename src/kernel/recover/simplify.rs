@@ -17,7 +17,7 @@ use crate::meaning::Domain;
 use crate::meaning::Relation;
 use crate::meaning::Word;
 use crate::recover::launch::is_launch;
-use crate::recover::multiples::multiples;
+use crate::recover::phi_alignment::align_phis;
 use crate::recover::rebased::rebase;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
@@ -34,7 +34,7 @@ type Parts = (u16, Vec<(TermId, u128)>);
 /// Simplifies what loops in the trees carry.
 pub fn simplify(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
     rebase(arena, trees);
-    multiples(arena, trees);
+    align_phis(arena, trees);
     saturated(arena, trees);
     for _ in 0..8 {
         let with = alike(arena);

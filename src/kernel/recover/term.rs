@@ -41,7 +41,7 @@ pub enum Atom {
     /// What cluster launch control has answered. The number is that of the question.
     Response(u32),
     /// A word that a warp has handed over in shared memory. The number is that of the load.
-    Handed(u32),
+    RingWord(u32),
     /// A result that nothing is known of.
     Opaque(u32),
     /// The word of memory that a test is about, in the test alone.

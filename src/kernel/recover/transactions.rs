@@ -21,10 +21,10 @@ use crate::recover::family::object_of;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::Role;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Role;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 

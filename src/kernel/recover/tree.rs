@@ -7,12 +7,12 @@ use std::rc::Rc;
 use crate::interpret::Access;
 use crate::ir::Location;
 use crate::ir::Synchronization;
-use crate::recover::handed::Handed;
+use crate::recover::read_only_memory::ReadOnlyMemory;
+use crate::recover::ring_words::RingWords;
 use crate::recover::shared_words::SharedWords;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
-use crate::recover::unwritten::Unwritten;
 
 /// Why a kernel is not recovered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,12 +175,12 @@ pub enum EventKind {
     Query,
     /// Marks: a load from and a store to words in shared memory that warps may hand over to each
     /// other. The address is missing if some lane might not be in order with what it waited for.
-    HandedLoad {
+    RingWordLoad {
         address: Option<TermId>,
         number: u32,
         bytes: u32,
     },
-    HandedStore {
+    RingWordStore {
         address: Option<TermId>,
         bytes: u32,
     },
@@ -240,7 +240,7 @@ impl EventKind {
             Self::Invalidate { object }
             | Self::CopyArrive { object, .. }
             | Self::TryCancel { object, .. } => vec![object],
-            Self::HandedLoad { address, .. } | Self::HandedStore { address, .. } => {
+            Self::RingWordLoad { address, .. } | Self::RingWordStore { address, .. } => {
                 address.iter_mut().collect()
             }
             Self::Arrive {
@@ -368,11 +368,11 @@ pub struct Arena {
     /// Whether lanes are assumed to take the same path where memory decides.
     pub trusts_memory: bool,
     /// Words that warps hand over to each other by mbarriers, if these are looked for.
-    pub handed: Option<Handed>,
+    pub ring_words: Option<RingWords>,
     /// What warps hand over to each other in shared memory.
     pub shared_words: SharedWords,
     /// Loads from global memory of words that nobody writes.
-    pub unwritten: Unwritten,
+    pub unwritten: ReadOnlyMemory,
     /// The places of the parameters of 8 bytes that are no pointers.
     pub wide_sizes: BTreeSet<u32>,
     /// The conditions of branches, and where they are.

@@ -17,13 +17,13 @@ use crate::recover::alike::named_as;
 use crate::recover::alike::same;
 use crate::recover::alike::shape;
 use crate::recover::branches::Ranges;
-use crate::recover::leftover;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::rewrite::replace;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::every_line;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::every_line;
+use crate::recover::unroll_remainder;
 
 /// The largest divisor of a remainder whose multiples are tried.
 const MOST_MODULUS: i128 = 256;
@@ -358,7 +358,7 @@ fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
             } if *times == left => {
                 let at = count.plus(&Number::of(Atomic::Index(*own)))?;
                 same(&round(&at), rest)
-                    || *divisor <= leftover::MOST
+                    || *divisor <= unroll_remainder::MOST
                         && each_round(&round, count, (*own, rest), *divisor)
             }
             Line::If {
@@ -378,7 +378,7 @@ fn with_rest(line: &Line, behind: &Line, ranges: &Ranges) -> Option<Line> {
             _ => false,
         };
         let rest = rest
-            || leftover::are_rounds(behind, (inner, *divisor), &|number| {
+            || unroll_remainder::are_rounds(behind, (inner, *divisor), &|number| {
                 Some(round(&count.plus(&Number::constant(number))?))
             });
         rest.then(|| Line::For {

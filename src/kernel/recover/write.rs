@@ -5,34 +5,34 @@ use std::fmt::Write;
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::ir::VariableId;
-use crate::recover::apart::refuse_apart;
 use crate::recover::family::Families;
 use crate::recover::family::count_in_units;
 use crate::recover::family::each;
 use crate::recover::family::families;
 use crate::recover::grid::Grid;
+use crate::recover::init_before_use::inits_precede_uses;
 use crate::recover::inputs::used;
-use crate::recover::landed::landed;
 use crate::recover::lower::Inputs;
+use crate::recover::mixed_counts::refuse_mixed_counts;
 use crate::recover::names::mbarrier;
 use crate::recover::names::own;
+use crate::recover::noinc_arrivals::check_noinc_arrivals;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
 use crate::recover::patterns::Patterns;
-use crate::recover::ready::are_ready;
 use crate::recover::reconverged::MEET;
 use crate::recover::registers::Counted;
 use crate::recover::registers::Registers;
 use crate::recover::rewrite::without;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::LIFE;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Role;
+use crate::recover::role_ir::Word;
+use crate::recover::role_ir::counts;
 use crate::recover::shape::Shape;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::LIFE;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::Role;
-use crate::recover::sketch::Word;
-use crate::recover::sketch::counts;
 use crate::recover::transactions::few_bytes;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
@@ -108,23 +108,22 @@ pub fn text(
         let variable = kernel.variables.get(variable.0 as usize);
         variable.and_then(|variable| variable.arrivals)
     };
-    let early = are_ready(&roles, inputs, shape, &declared);
+    let early = inits_precede_uses(&roles, inputs, shape, &declared);
     let mut families = families(&roles, &declared, &|role, atomic| {
         inputs.range_of(atomic, &all[role])
     })?;
     count_in_units(&mut families, &roles, &|role, atomic| {
         inputs.range_of(atomic, &all[role])
     });
-    refuse_apart(&families, &roles, &inputs.came, &|role, atomic| {
-        inputs.range_of(atomic, &all[role])
-    })?;
+    let range = |role: usize, atomic: &Atomic| inputs.range_of(atomic, &all[role]);
+    refuse_mixed_counts(&families, &roles, &inputs.arrival_counts, &range)?;
     let patterns = Patterns::new(&mut roles, inputs, grid)?;
     let mut inputs = inputs.clone();
     let few = few_bytes(&families, &roles, &|role, atomic| {
         inputs.range_of(atomic, &all[role])
     })?;
     inputs.assumptions.extend(few.map(str::to_owned));
-    let landed = landed(&families, &roles, &|role, atomic| {
+    let landed = check_noinc_arrivals(&families, &roles, &|role, atomic| {
         inputs.range_of(atomic, &all[role])
     })?;
     inputs.assumptions.extend(landed.map(str::to_owned));
@@ -659,8 +658,8 @@ impl Writer<'_> {
             | Action::Round { .. }
             | Action::Tried { .. }
             | Action::Asked
-            | Action::HandedLoad { .. }
-            | Action::HandedStore { .. }
+            | Action::RingWordLoad { .. }
+            | Action::RingWordStore { .. }
             | Action::Late { .. }
             | Action::Ahead
             | Action::Allocate { .. }

@@ -5,13 +5,13 @@ use std::fmt::Write;
 
 use crate::interpret::Access;
 use crate::ir::Location;
+use crate::recover::buffer::ArrayIndex;
 use crate::recover::buffer::Element;
-use crate::recover::buffer::Seat;
 use crate::recover::family::each;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::Role;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Role;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 use crate::recover::write::unwrapped;
@@ -25,16 +25,16 @@ pub fn buffers(roles: &[Role]) -> String {
     for role in roles {
         each(&role.lines, &mut |action, _| {
             if let Action::Touch { elements, .. } = action {
-                all.extend(elements.iter().map(|element| match &element.seat {
-                    Some((row, _)) => (row.name.as_str(), row.slots, row.seats),
+                all.extend(elements.iter().map(|element| match &element.array_index {
+                    Some((row, _)) => (row.name.as_str(), row.slots, row.length),
                     None => (element.buffer.name.as_str(), element.buffer.slots, 1),
                 }));
             }
         });
     }
     let mut text = String::new();
-    for (name, slots, seats) in all {
-        let extents = [slots, seats].into_iter().filter(|extent| *extent > 1);
+    for (name, slots, length) in all {
+        let extents = [slots, length].into_iter().filter(|extent| *extent > 1);
         let extents = extents.map(|extent| extent.to_string());
         let extents = bracketed(extents.collect());
         let _ = writeln!(text, "buffer {name}{extents} {{ orders: unknown }}");
@@ -92,23 +92,29 @@ pub fn touch(element: &Element, access: Access, object: Option<&str>, names: &dy
         buffer,
         index,
         bytes,
-        seat,
+        array_index,
     } = element;
-    let name = seat.as_ref().map_or(&buffer.name, |(row, _)| &row.name);
+    let name = array_index
+        .as_ref()
+        .map_or(&buffer.name, |(row, _)| &row.name);
     let mut indices = Vec::new();
     if buffer.slots > 1 {
         indices.push(unwrapped(&written(index, names, false)).to_owned());
     }
     // The warps of a role are numbered by `w`.
-    indices.extend(seat.as_ref().map(|(_, seat)| match seat {
-        Seat::Number(number) => number.to_string(),
-        Seat::Own { plus, modulo } => match (plus, modulo) {
-            (0, None) => "w".to_owned(),
-            (0, Some(modulo)) => format!("w % {modulo}"),
-            (plus, None) => format!("w + {plus}"),
-            (plus, Some(modulo)) => format!("(w + {plus}) % {modulo}"),
-        },
-    }));
+    indices.extend(
+        array_index
+            .as_ref()
+            .map(|(_, array_index)| match array_index {
+                ArrayIndex::Number(number) => number.to_string(),
+                ArrayIndex::Own { plus, modulo } => match (plus, modulo) {
+                    (0, None) => "w".to_owned(),
+                    (0, Some(modulo)) => format!("w % {modulo}"),
+                    (plus, None) => format!("w + {plus}"),
+                    (plus, Some(modulo)) => format!("(w + {plus}) % {modulo}"),
+                },
+            }),
+    );
     let element = format!("{name}{}", bracketed(indices));
     match (access, object) {
         (Access::Read, _) => format!("read {element}"),

@@ -4,7 +4,7 @@ use crate::ir::Location;
 use crate::recover::grid::Array;
 use crate::recover::grid::Grid;
 use crate::recover::lower::MOST;
-use crate::recover::sketch::Word;
+use crate::recover::role_ir::Word;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 use crate::recover::write::identifier;

@@ -20,7 +20,7 @@ use crate::recover::at_launch;
 use crate::recover::at_launch::Word;
 use crate::recover::is_launch;
 use crate::recover::lower::Inputs;
-use crate::recover::sketch::Role;
+use crate::recover::role_ir::Role;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 use crate::recover::tree::Arena;
@@ -349,7 +349,7 @@ fn candidate(
     }
     launch.fill(other);
     launch.granted = u32::try_from(number % 7).ok();
-    launch.handed = u32::try_from(number % 5).ok();
+    launch.ring_words = u32::try_from(number % 5).ok();
     launch
 }
 

@@ -15,13 +15,13 @@ use crate::recover::buffer::Element;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::LIFE;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::Role;
-use crate::recover::sketch::Word;
-use crate::recover::sketch::every_line;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::LIFE;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Role;
+use crate::recover::role_ir::Word;
+use crate::recover::role_ir::every_line;
 
 /// How many lines a role may have when it is expanded, iterations included.
 pub const MOST_LINES: usize = 20_000;
@@ -309,8 +309,8 @@ impl<'a> Expander<'a> {
             | Action::Round { .. }
             | Action::Tried { .. }
             | Action::Asked
-            | Action::HandedLoad { .. }
-            | Action::HandedStore { .. }
+            | Action::RingWordLoad { .. }
+            | Action::RingWordStore { .. }
             | Action::Late { .. }
             | Action::Ahead
             | Action::Allocate { .. }

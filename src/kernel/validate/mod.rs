@@ -37,7 +37,7 @@ use crate::recover::Shape;
 use crate::recover::at_launch;
 use crate::recover::at_launch::Words;
 use crate::recover::lower::Inputs;
-use crate::recover::sketch::Role;
+use crate::recover::role_ir::Role;
 use crate::recover::tree::Arena;
 
 /// How many launches are run at least, where there are inputs that differ.
@@ -263,8 +263,11 @@ pub fn validate(
 
 /// The loads of words that warps hand over by mbarriers, with what they read as long as there is more, and then.
 fn by_mbarriers(inputs: &Inputs, arena: &Arena) -> BTreeMap<(Place, u32), (u64, u64)> {
-    let loads = arena.handed.as_ref().map(|handed| &handed.loads);
-    let found = inputs.by_handed.iter().filter_map(|by| {
+    let loads = arena
+        .ring_words
+        .as_ref()
+        .map(|ring_words| &ring_words.loads);
+    let found = inputs.ring_word_loops.iter().filter_map(|by| {
         let (block, index, result) = loads?.get(by.load as usize)?.place;
         Some(((Place { block, index }, result), by.words))
     });

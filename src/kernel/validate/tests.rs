@@ -12,11 +12,11 @@ use crate::recover::Shape;
 use crate::recover::buffer::Buffer;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
 use crate::recover::roles;
 use crate::recover::roles_with_accesses;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
 
 fn kernel(parameters: &str, body: &str) -> Kernel {
     let text = format!(
@@ -315,8 +315,8 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
         | Action::Numbered { .. }
         | Action::Round { .. }
         | Action::Asked
-        | Action::HandedLoad { .. }
-        | Action::HandedStore { .. }
+        | Action::RingWordLoad { .. }
+        | Action::RingWordStore { .. }
         | Action::Late { .. }
         | Action::Ahead
         | Action::Allocate { .. }

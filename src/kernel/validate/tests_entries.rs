@@ -8,9 +8,9 @@ use crate::recover::entry::Entry;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::every_line_mut;
 use crate::recover::roles;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::every_line_mut;
 
 const SHAPE: Shape = Shape {
     threads: [32, 1, 1],

@@ -43,7 +43,7 @@ use crate::certificate::cut::artefact::Registration;
 use crate::certificate::cut::artefact::Shows;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::ordered::Ordered;
-use crate::patience;
+use crate::deadline;
 use crate::proof::empty;
 use crate::protocol::Domain;
 use crate::protocol::ObjectKind;
@@ -160,7 +160,7 @@ fn case(
         ));
     }
     let [classes, _] = view.classes(&fixed).map_err(refused)?;
-    if patience::over() {
+    if deadline::over() {
         return Err(Failure::new(LATE));
     }
     let traced = runs(&view, protocol, &fixed, &classes, points);
@@ -205,7 +205,7 @@ fn case(
     }
     for (class, this) in classes.iter().enumerate() {
         for site in 0..this.flow.sites.len() {
-            if patience::over() {
+            if deadline::over() {
                 return Err(Failure::new(LATE));
             }
             result.supports.extend(search.supports(class, site)?);

@@ -10,7 +10,7 @@ use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Node;
 use crate::certificate::cut::lengths;
-use crate::patience;
+use crate::deadline;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
@@ -201,7 +201,7 @@ impl Walker<'_> {
         for node in nodes {
             self.steps += 1;
             let most = self.steps > 4 * self.limit || self.ops.len() > self.limit;
-            if most || patience::over() {
+            if most || deadline::over() {
                 return None;
             }
             match node {

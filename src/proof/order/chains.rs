@@ -9,7 +9,7 @@ use crate::certificate::order::artefact::About;
 use crate::certificate::order::artefact::Chain;
 use crate::certificate::order::artefact::Lag;
 use crate::certificate::order::artefact::Link;
-use crate::certificate::order::lanes::Lane;
+use crate::certificate::order::rings::Ring;
 
 /// The longest chain that is tried.
 const MAX_LINKS: usize = 4;
@@ -40,7 +40,7 @@ impl Search<'_> {
         known: &[Vec<Link>],
         lags: &[Lag],
     ) -> Result<Option<Vec<Link>>, String> {
-        let (class, lane) = self.rule.begins(about).map_err(uncovered)?;
+        let (class, ring) = self.rule.begins(about).map_err(uncovered)?;
         let lapped = matches!(about, About::NotLapped(..));
         if let About::Handed(..) = about {
             return Ok(None);
@@ -51,12 +51,12 @@ impl Search<'_> {
                 let Some(last) = links.last_mut() else {
                     continue;
                 };
-                let mut arrivals = self.rule.lanes[last.lane].arrivals_of(class);
+                let mut arrivals = self.rule.rings[last.ring].arrivals_of(class);
                 if arrivals.next().is_none() {
                     continue;
                 }
                 last.class = class;
-                if links[0].lane != lane {
+                if links[0].ring != ring {
                     continue;
                 }
             }
@@ -82,22 +82,22 @@ impl Search<'_> {
     /// Whether a class can know what a chain is about.
     fn ends_at(&self, about: About, end: usize) -> bool {
         let rule = &self.rule;
-        let Ok((class, lane)) = rule.begins(about) else {
+        let Ok((class, ring)) = rule.begins(about) else {
             return false;
         };
-        let in_team = |lane: usize, one: usize, other: usize| {
-            let team = rule.lanes[lane].team(one, false);
+        let in_team = |ring: usize, one: usize, other: usize| {
+            let team = rule.rings[ring].team(one, false);
             team.is_some_and(|(squad, _)| squad.classes.contains(&other))
         };
         match about {
-            About::NotLapped(..) => end == class || in_team(lane, end, class),
+            About::NotLapped(..) => end == class || in_team(ring, end, class),
             About::Apart(..) => end == class,
-            About::Handed(_, _, lane) => in_team(lane, end, class),
+            About::Handed(_, _, ring) => in_team(ring, end, class),
             About::Initialised(..) => {
-                let inits = &rule.lanes[lane].inits;
+                let inits = &rule.rings[ring].inits;
                 inits.first().is_some_and(|(by, _)| *by == end)
             }
-            _ => rule.lanes[lane].waits_of(end).next().is_some(),
+            _ => rule.rings[ring].waits_of(end).next().is_some(),
         }
     }
 
@@ -113,8 +113,8 @@ impl Search<'_> {
             Ok(links) => return Ok((links, false)),
             Err(reason) => reason,
         };
-        let (_, lane) = self.rule.begins(about).map_err(uncovered)?;
-        let there = &self.rule.lanes[lane];
+        let (_, ring) = self.rule.begins(about).map_err(uncovered)?;
+        let there = &self.rule.rings[ring];
         let by = there.arriving().first().copied();
         match by.filter(|by| self.rule.at_once(there, *by)) {
             Some(by) if matches!(about, About::NotBehind(..) | About::InTurn(..)) => {
@@ -134,11 +134,11 @@ impl Search<'_> {
         made: Option<usize>,
     ) -> Result<Vec<Link>, String> {
         let rule = &self.rule;
-        let (_, lane) = rule.begins(about).map_err(uncovered)?;
+        let (_, ring) = rule.begins(about).map_err(uncovered)?;
         let first: Vec<Vec<Link>> = match about {
             About::NotLapped(..) | About::Handed(..) => {
-                let first = |class: usize| vec![Link { lane, class }];
-                rule.lanes[lane].arriving().into_iter().map(first).collect()
+                let first = |class: usize| vec![Link { ring, class }];
+                rule.rings[ring].arriving().into_iter().map(first).collect()
             }
             _ => vec![Vec::new()],
         };
@@ -154,7 +154,7 @@ impl Search<'_> {
             }
             for chain in &chains {
                 let ends = match made {
-                    Some(class) => chain.last() == Some(&Link { lane, class }),
+                    Some(class) => chain.last() == Some(&Link { ring, class }),
                     None => self.may_end(about, chain),
                 };
                 if ends {
@@ -197,12 +197,12 @@ impl Search<'_> {
             .collect();
         for links in 0..MAX_LINKS {
             for class in 0..found.len() {
-                let waited = |lane: &&Lane| lane.waits_of(class).next().is_some();
+                let waited = |ring: &&Ring| ring.waits_of(class).next().is_some();
                 let mut next = rule
-                    .lanes
+                    .rings
                     .iter()
                     .filter(waited)
-                    .flat_map(Lane::arriving)
+                    .flat_map(Ring::arriving)
                     .map(|class| rule.member(class));
                 if found[class].is_none() && next.any(|class| found[class] == Some(links)) {
                     found[class] = Some(links + 1);
@@ -225,18 +225,18 @@ impl Search<'_> {
         let mut all = Vec::new();
         for chain in chains {
             let end = rule.member(chain.last().map_or(class, |link| link.class));
-            for (at, next) in rule.lanes.iter().enumerate() {
+            for (at, next) in rule.rings.iter().enumerate() {
                 if next.waits_of(end).next().is_none() {
                     continue;
                 }
                 for class in next.arriving() {
-                    let link = Link { lane: at, class };
+                    let link = Link { ring: at, class };
                     if chain.contains(&link) || !near(rule.member(class)) {
                         continue;
                     }
                     self.stop()?;
                     let chain = [chain.clone(), vec![link]].concat();
-                    let key = chain.iter().map(|link| (link.lane, link.class)).collect();
+                    let key = chain.iter().map(|link| (link.ring, link.class)).collect();
                     let held = match holds.get(&key) {
                         Some(held) => *held,
                         None => {

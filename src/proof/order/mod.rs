@@ -4,7 +4,6 @@
 //! wherever they have to (`ranks`). The limit on the search is an amount of work, not time, so the result does not depend
 //! on the machine.
 
-mod apart;
 mod chains;
 mod deviation;
 mod least;
@@ -12,6 +11,7 @@ pub(super) mod multipliers;
 mod points;
 mod ranks;
 mod seats;
+mod separate_counts;
 mod simplex;
 mod teams;
 mod unfilled;
@@ -28,20 +28,20 @@ use super::uncovered;
 use super::uncovered_in;
 use crate::certificate::argument::Argument;
 use crate::certificate::order;
-use crate::certificate::order::artefact::Again;
 use crate::certificate::order::artefact::Behind;
 use crate::certificate::order::artefact::Element;
 use crate::certificate::order::artefact::End;
 use crate::certificate::order::artefact::Lag;
 use crate::certificate::order::artefact::Order;
+use crate::certificate::order::artefact::RepeatedRegistration;
 use crate::certificate::order::artefact::Seat;
 use crate::certificate::order::artefact::Team;
-use crate::certificate::order::ends;
 use crate::certificate::order::guards;
 use crate::certificate::order::positivity::Proof;
 use crate::certificate::order::positivity::Sequent;
 use crate::certificate::order::rule::Claim;
 use crate::certificate::order::rule::Rule;
+use crate::certificate::order::trailing_waits;
 use crate::certificate::program::Unsupported;
 use crate::fresh;
 use crate::protocol::Protocol;
@@ -178,7 +178,7 @@ struct Parts {
     /// The arrivals that are supposed to be unfilled.
     unfilled: Vec<(usize, usize)>,
     /// The registrations that have a numbering of their own.
-    again: Vec<Again>,
+    again: Vec<RepeatedRegistration>,
     /// Who takes part in only some generations of a named barrier.
     seats: Vec<Seat>,
     /// Elements whose registrations are separate by their counts.
@@ -230,7 +230,7 @@ impl Search<'_> {
     fn ends(&self, unguarded: &[(usize, usize)]) -> Result<Vec<End>, String> {
         let mut all = Vec::new();
         for (class, this) in self.rule.classes.iter().enumerate() {
-            let sites = ends::trailing(&this.flow);
+            let sites = trailing_waits::trailing(&this.flow);
             // Together they end the program.
             let with = |rounds: i64| {
                 let end = |site: &usize| End {
@@ -246,8 +246,8 @@ impl Search<'_> {
                 let Ok(rule) = self.parts.rule(self.protocol, unguarded, &ends) else {
                     break;
                 };
-                for (lane, end) in &rule.ends {
-                    let claims = rule.passes(*lane, *end);
+                for (ring, end) in &rule.ends {
+                    let claims = rule.passes(*ring, *end);
                     if claims.is_ok_and(|claims| self.all_shown(&claims).is_ok()) {
                         shown.entry(end.site).or_insert(*end);
                     }
@@ -266,8 +266,8 @@ impl Search<'_> {
     /// arrivals cannot be shown to come in turn.
     fn unclear(&self, ends: &[End]) -> Result<Vec<End>, String> {
         let mut unclear = BTreeSet::new();
-        for (nth, lane) in self.rule.lanes.iter().enumerate() {
-            for (class, _) in &lane.waits {
+        for (nth, ring) in self.rule.rings.iter().enumerate() {
+            for (class, _) in &ring.waits {
                 let of_end = ends.iter().any(|end| end.class == *class);
                 if of_end && !unclear.contains(class) {
                     if self.lag(nth, *class).is_err() {
@@ -377,12 +377,12 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// How far behind the waits of a class at a lane are.
+    /// How far behind the waits of a class at a ring are.
     fn lags(&self) -> Result<Vec<Lag>, String> {
         let mut lags: Vec<Lag> = Vec::new();
-        for (nth, lane) in self.rule.lanes.iter().enumerate() {
-            for &(class, site) in &lane.waits {
-                if lags.iter().any(|lag| (lag.class, lag.lane) == (class, nth)) {
+        for (nth, ring) in self.rule.rings.iter().enumerate() {
+            for &(class, site) in &ring.waits {
+                if lags.iter().any(|lag| (lag.class, lag.ring) == (class, nth)) {
                     continue;
                 }
                 lags.push(self.lag(nth, class).map_err(|reason| {
@@ -391,26 +391,26 @@ impl Search<'_> {
                 })?);
             }
         }
-        lags.sort_by_key(|lag| (lag.class, lag.lane));
+        lags.sort_by_key(|lag| (lag.class, lag.ring));
         Ok(lags)
     }
 
-    /// How far behind the waits of a class at a lane are, or why the first lag that was tried is
+    /// How far behind the waits of a class at a ring are, or why the first lag that was tried is
     /// wrong.
-    fn lag(&self, lane: usize, class: usize) -> Result<Lag, String> {
+    fn lag(&self, ring: usize, class: usize) -> Result<Lag, String> {
         let mut first = None;
         // A class that takes part later also waits for later arrivals.
-        let later = self.rule.lanes[lane]
+        let later = self.rule.rings[ring]
             .seats
             .iter()
             .map(|seat| (0, -seat.first));
         for (rounds, arrivals) in LAGS.into_iter().chain(later) {
-            let claims = self.rule.waits(lane, class, Behind { rounds, arrivals });
+            let claims = self.rule.waits(ring, class, Behind { rounds, arrivals });
             match claims.map_err(uncovered).and_then(|c| self.all_shown(&c)) {
                 Ok(()) => {
                     return Ok(Lag {
                         class,
-                        lane,
+                        ring,
                         rounds,
                         arrivals,
                     });

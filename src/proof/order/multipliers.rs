@@ -27,7 +27,7 @@ use crate::certificate::order::positivity::Multiple;
 use crate::certificate::order::positivity::Proof;
 use crate::certificate::order::positivity::Sequent;
 use crate::certificate::order::positivity::Step;
-use crate::patience;
+use crate::deadline;
 
 /// Products of all pairs are tried if there are no more facts than this.
 const MAX_PAIRED: usize = 24;
@@ -454,7 +454,7 @@ const TIME: Duration = Duration::from_secs(4);
 
 /// This limit in milliseconds, or what is left of the time.
 fn time() -> u32 {
-    let left = patience::deadline(TIME).saturating_duration_since(Instant::now());
+    let left = deadline::after(TIME).saturating_duration_since(Instant::now());
     u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1)
 }
 

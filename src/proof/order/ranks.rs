@@ -85,7 +85,7 @@ impl Search<'_> {
     }
 
     /// The monomials that weights may be sums of: 1, and the trip counts of inner loops. With
-    /// `more`, also the sizes of lanes and the trip counts of all loops, for members that wait
+    /// `more`, also the sizes of rings and the trip counts of all loops, for members that wait
     /// until others have completed their loops.
     fn monomials(&self, more: bool) -> Result<Vec<Monomial>, String> {
         let mut all = BTreeSet::from([Monomial::new()]);
@@ -113,8 +113,8 @@ impl Search<'_> {
             }
         }
         if more {
-            for lane in &self.rule.lanes {
-                for (_, size) in cases::value(&lane.size, &Env::new()).map_err(uncovered)? {
+            for ring in &self.rule.rings {
+                for (_, size) in cases::value(&ring.size, &Env::new()).map_err(uncovered)? {
                     add(&size);
                 }
             }

@@ -10,9 +10,9 @@ use super::Search;
 use super::uncovered;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
-use crate::certificate::order::artefact::Again;
+use crate::certificate::order::artefact::RepeatedRegistration;
 use crate::certificate::order::artefact::Seat;
-use crate::certificate::order::lanes::Lane;
+use crate::certificate::order::rings::Ring;
 use crate::certificate::order::rule::Rule;
 use crate::proof::cut::points;
 use crate::proof::cut::trace;
@@ -33,7 +33,7 @@ const ENDING: usize = 8;
 /// A registration: the operation, its number and its count.
 type Seen = (usize, i64, i64);
 
-/// What was seen at some parameters: for each class, its size and its registrations at a lane, in
+/// What was seen at some parameters: for each class, its size and its registrations at a ring, in
 /// turn.
 type Run = Vec<(i64, Vec<Seen>)>;
 
@@ -41,13 +41,13 @@ impl Search<'_> {
     /// The registrations that have a numbering of their own, and the seats. They are for barriers
     /// where somebody registers in several places, or where a count is not shown otherwise to be
     /// the number of members that come to each generation.
-    pub(super) fn seats(&self) -> Result<(Vec<Again>, Vec<Seat>), String> {
+    pub(super) fn seats(&self) -> Result<(Vec<RepeatedRegistration>, Vec<Seat>), String> {
         let mut open = Vec::new();
-        for (nth, lane) in self.rule.lanes.iter().enumerate() {
-            let named = self.protocol.objects[lane.object].kind == ObjectKind::Named;
-            let several = lane.arrivals.len() > lane.arriving().len();
+        for (nth, ring) in self.rule.rings.iter().enumerate() {
+            let named = self.protocol.objects[ring.object].kind == ObjectKind::Named;
+            let several = ring.arrivals.len() > ring.arriving().len();
             if named
-                && lane.count.is_none()
+                && ring.count.is_none()
                 && (several || self.all_of(&self.rule.counted(nth)).is_err())
             {
                 open.push(nth);
@@ -65,23 +65,24 @@ impl Search<'_> {
         }
         let mut found = Vec::new();
         for nth in open {
-            let lane = &self.rule.lanes[nth];
-            let of_lane = |(params, run): &(Vec<i64>, Watched)| of_lane(lane, params, run);
-            let runs: Option<Vec<Run>> = runs.iter().map(of_lane).collect();
+            let ring = &self.rule.rings[nth];
+            let of_ring = |(params, run): &(Vec<i64>, Watched)| of_ring(ring, params, run);
+            let runs: Option<Vec<Run>> = runs.iter().map(of_ring).collect();
             if let Some(runs) = runs
-                && let Some(shares) = Shares::of(lane, &runs)
+                && let Some(shares) = Shares::of(ring, &runs)
                 && let Some(ends) = shares.ending(&runs)
             {
                 found.push((nth, shares, ends));
             }
         }
-        let again: Vec<Again> = found.iter().flat_map(|(_, s, _)| s.again()).collect();
+        let again: Vec<RepeatedRegistration> =
+            found.iter().flat_map(|(_, s, _)| s.again()).collect();
         // Shadows now have their positions.
         let rule = self.with(&again)?;
         let mut seats = Vec::new();
-        for (lane, shares, ends) in &found {
-            for class in rule.lanes[*lane].arriving() {
-                let mut sites = rule.lanes[*lane].arrivals_of(class);
+        for (ring, shares, ends) in &found {
+            for class in rule.rings[*ring].arriving() {
+                let mut sites = rule.rings[*ring].arrivals_of(class);
                 let of = |site| {
                     Some((
                         rule.member(class),
@@ -96,7 +97,7 @@ impl Search<'_> {
                 if first != 0 || ends {
                     seats.push(Seat {
                         class,
-                        lane: *lane,
+                        ring: *ring,
                         first,
                         ends,
                     });
@@ -106,7 +107,7 @@ impl Search<'_> {
         Ok((again, seats))
     }
 
-    fn with(&self, again: &[Again]) -> Result<Rule<'_>, String> {
+    fn with(&self, again: &[RepeatedRegistration]) -> Result<Rule<'_>, String> {
         let parts = super::Parts {
             again: again.to_vec(),
             apart: self.parts.apart.clone(),
@@ -116,15 +117,15 @@ impl Search<'_> {
     }
 }
 
-/// What a run says about a lane.
-fn of_lane(lane: &Lane, params: &[i64], run: &Watched) -> Option<Run> {
-    let size = trace::value(&lane.size, params, &HashMap::new())?;
+/// What a run says about a ring.
+fn of_ring(ring: &Ring, params: &[i64], run: &Watched) -> Option<Run> {
+    let size = trace::value(&ring.size, params, &HashMap::new())?;
     let number = |there: &Registered| {
-        let place = lane.moving.and_then(|at| there.index.get(at));
+        let place = ring.moving.and_then(|at| there.index.get(at));
         there.generation * size + place.copied().unwrap_or_default()
     };
     let class = |(class, (size, seen)): (usize, &(i64, Vec<Registered>))| {
-        let own = |there: &&Registered| lane.arrivals.contains(&(class, there.site));
+        let own = |there: &&Registered| ring.arrivals.contains(&(class, there.site));
         let own = seen.iter().filter(own);
         let seen = own.map(|there| (there.site, number(there), there.count));
         (*size, seen.collect())
@@ -144,10 +145,10 @@ struct Shares {
 
 impl Shares {
     /// The shares that fit all runs, if there are any.
-    fn of(lane: &Lane, runs: &[Run]) -> Option<Shares> {
+    fn of(ring: &Ring, runs: &[Run]) -> Option<Shares> {
         let mut shares = Shares::default();
         for run in runs {
-            for class in lane.arriving() {
+            for class in ring.arriving() {
                 let Some((_, seen)) = run.get(class) else {
                     continue;
                 };
@@ -160,7 +161,7 @@ impl Shares {
                     };
                     let share = match shares.sites.get(&(class, *site)) {
                         Some(share) => Some(*share).filter(fits),
-                        None => (0..lane.arrivals.len()).find(fits),
+                        None => (0..ring.arrivals.len()).find(fits),
                     }?;
                     shares.sites.insert((class, *site), share);
                     shares.firsts.entry((class, share)).or_insert(*number);
@@ -172,11 +173,11 @@ impl Shares {
     }
 
     /// The registrations of all shares but the first ones.
-    fn again(&self) -> Vec<Again> {
+    fn again(&self) -> Vec<RepeatedRegistration> {
         let sites = self.sites.iter();
         let later = sites.filter_map(|((class, site), share)| {
             let shadow = share.checked_sub(1)?;
-            Some(Again {
+            Some(RepeatedRegistration {
                 class: *class,
                 site: *site,
                 shadow,

@@ -1,4 +1,4 @@
-//! Guesses which members take turns at a lane, from who works there and how often in one iteration.
+//! Guesses which members take turns at a ring, from who works there and how often in one iteration.
 
 use super::Search;
 use super::ranks::weight_of;
@@ -54,19 +54,19 @@ impl Turn {
 }
 
 impl<'p> Search<'p> {
-    /// The teams at those lanes where not as many arrive otherwise as are expected, or where it is not clear otherwise what waits are for.
+    /// The teams at those rings where not as many arrive otherwise as are expected, or where it is not clear otherwise what waits are for.
     pub(super) fn teams(&self, unguarded: &[(usize, usize)]) -> Result<Vec<Team>, String> {
         let mut teams: Vec<Team> = Vec::new();
-        for (nth, lane) in self.rule.lanes.iter().enumerate() {
-            let classes = self.of_role(lane.arriving());
+        for (nth, ring) in self.rule.rings.iter().enumerate() {
+            let classes = self.of_role(ring.arriving());
             if classes.len() < 2 || self.all_of(&self.rule.counted(nth)).is_ok() {
                 continue;
             }
             let found = self.team((nth, true), &classes, &teams, unguarded)?;
             teams.extend(found);
         }
-        for (nth, lane) in self.rule.lanes.iter().enumerate() {
-            let mut classes: Vec<usize> = lane.waits.iter().map(|(class, _)| *class).collect();
+        for (nth, ring) in self.rule.rings.iter().enumerate() {
+            let mut classes: Vec<usize> = ring.waits.iter().map(|(class, _)| *class).collect();
             classes.dedup();
             let classes = self.of_role(classes);
             if classes.len() < 2 {
@@ -115,15 +115,15 @@ impl<'p> Search<'p> {
         })
     }
 
-    /// A team of these classes at a lane, in the order of their indices or the other way round, or beginning with another.
+    /// A team of these classes at a ring, in the order of their indices or the other way round, or beginning with another.
     fn team(
         &self,
-        (lane, arrives): (usize, bool),
+        (ring, arrives): (usize, bool),
         classes: &[usize],
         known: &[Team],
         unguarded: &[(usize, usize)],
     ) -> Result<Option<Team>, String> {
-        let Some(each) = self.each(lane, arrives, classes[0]) else {
+        let Some(each) = self.each(ring, arrives, classes[0]) else {
             return Ok(None);
         };
         let mut orders = Vec::new();
@@ -141,7 +141,7 @@ impl<'p> Search<'p> {
         }
         for classes in orders {
             let team = Team {
-                lane,
+                ring,
                 arrives,
                 classes,
                 each: each.clone(),
@@ -159,26 +159,26 @@ impl<'p> Search<'p> {
         Ok(None)
     }
 
-    /// Whether a team that the rule has is one, as far as its lane goes.
+    /// Whether a team that the rule has is one, as far as its ring goes.
     fn fits(&self, team: &Team) -> bool {
-        let lane = &self.rule.lanes[team.lane];
-        let mut squads = lane.squads.iter();
+        let ring = &self.rule.rings[team.ring];
+        let mut squads = ring.squads.iter();
         let squad =
             squads.find(|squad| squad.classes == team.classes && squad.arrives == team.arrives);
-        let claims = squad.map(|squad| self.rule.team(team.lane, lane, squad));
+        let claims = squad.map(|squad| self.rule.team(team.ring, ring, squad));
         if claims.is_none_or(|claims| self.all_of(&claims).is_err()) {
             return false;
         }
         match team.arrives {
             true => {
-                self.all_of(&self.rule.counted(team.lane)).is_ok()
-                    && self.all_of(&self.rule.arrivals_at(lane)).is_ok()
+                self.all_of(&self.rule.counted(team.ring)).is_ok()
+                    && self.all_of(&self.rule.arrivals_at(ring)).is_ok()
             }
             false => {
                 let lags: Vec<_> = team
                     .classes
                     .iter()
-                    .map(|c| self.lag(team.lane, *c))
+                    .map(|c| self.lag(team.ring, *c))
                     .collect();
                 let same = |lag: &Result<_, String>| {
                     let of =
@@ -191,13 +191,13 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// How often a class arrives, or waits, at a lane in one iteration of its outermost loop.
-    fn each(&self, lane: usize, arrives: bool, class: usize) -> Option<Weight> {
+    /// How often a class arrives, or waits, at a ring in one iteration of its outermost loop.
+    fn each(&self, ring: usize, arrives: bool, class: usize) -> Option<Weight> {
         let this = self.rule.classes.get(class)?;
-        let lane = &self.rule.lanes[lane];
+        let ring = &self.rule.rings[ring];
         let sites: Vec<usize> = match arrives {
-            true => lane.arrivals_of(class).collect(),
-            false => lane.waits_of(class).collect(),
+            true => ring.arrivals_of(class).collect(),
+            false => ring.waits_of(class).collect(),
         };
         let top = *this.flow.sites[*sites.first()?].path.loops.first()?;
         let mut sum = Polynomial::default();
@@ -231,7 +231,7 @@ impl<'p> Search<'p> {
                 let Ok(lags) = search.lags() else { break };
                 let mut hands = all[nth].classes.iter().zip(&all[nth].after);
                 let shown = |(class, after): (&usize, &usize)| {
-                    let about = About::Handed(*class, *after, all[nth].lane);
+                    let about = About::Handed(*class, *after, all[nth].ring);
                     search.links(about, &[], &lags).is_ok()
                 };
                 if hands.all(shown) {
@@ -244,7 +244,7 @@ impl<'p> Search<'p> {
         Ok(())
     }
 
-    /// The waits at other lanes that may hand turns over, of each class the one in the same place.
+    /// The waits at other rings that may hand turns over, of each class the one in the same place.
     fn hands(&self, team: &Team) -> Vec<Vec<usize>> {
         let rule = &self.rule;
         let Some(first) = rule.classes.get(team.classes[0]) else {
@@ -254,13 +254,13 @@ impl<'p> Search<'p> {
         for site in 0..first.flow.sites.len() {
             let hands = |class: &usize| {
                 let of = (*class, site);
-                let mut lanes = rule.lanes.iter().enumerate();
-                lanes.any(|(nth, lane)| {
+                let mut rings = rule.rings.iter().enumerate();
+                rings.any(|(nth, ring)| {
                     let mbarrier = matches!(
-                        self.protocol.objects[lane.object].kind,
+                        self.protocol.objects[ring.object].kind,
                         ObjectKind::Mbarrier { .. }
                     );
-                    nth != team.lane && mbarrier && lane.waits.contains(&of)
+                    nth != team.ring && mbarrier && ring.waits.contains(&of)
                 })
             };
             if team.classes.iter().all(hands) {
@@ -290,10 +290,10 @@ impl<'p> Search<'p> {
                 return None;
             }
             let this = &rule.classes[class];
-            let lane = &rule.lanes[team.lane];
+            let ring = &rule.rings[team.ring];
             let site = match team.arrives {
-                true => lane.arrivals_of(class).next(),
-                false => lane.waits_of(class).next(),
+                true => ring.arrivals_of(class).next(),
+                false => ring.waits_of(class).next(),
             };
             let top = *this.flow.sites[site?].path.loops.first()?;
             let mut inner = Vec::new();

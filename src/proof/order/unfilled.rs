@@ -11,9 +11,9 @@ pub(super) fn candidates(rule: &Rule<'_>) -> Vec<(usize, usize)> {
     for (class, this) in rule.classes.iter().enumerate() {
         let sites = &this.flow.sites;
         let behind = |at: usize| sites[at..].iter().all(|site| site.path.loops.is_empty());
-        for lane in rule.lanes.iter().filter(|lane| !lane.brings(class)) {
+        for ring in rule.rings.iter().filter(|ring| !ring.brings(class)) {
             // Those behind others at the same elements.
-            let last = lane.arrivals_of(class).skip(1);
+            let last = ring.arrivals_of(class).skip(1);
             let last = last.filter(|at| behind(*at));
             all.extend(last.filter(|at| open(sites, *at)).map(|at| (class, at)));
         }

@@ -21,7 +21,7 @@ use crate::trusted::system::Loop;
 use crate::trusted::system::Node;
 use crate::trusted::system::System;
 
-/// How many of the first iterations may be skipped, apart from the size of a lane.
+/// How many of the first iterations may be skipped, apart from the size of a ring.
 const MOST_SKIPPED: i64 = 2;
 
 /// A sample of a class: the parameters, and a member's run.
@@ -40,7 +40,7 @@ struct Place<'a> {
     around: Vec<usize>,
 }
 
-/// How many arrivals at a lane make one number.
+/// How many arrivals at a ring make one number.
 pub type Units<'u> = dyn Fn(usize) -> i64 + 'u;
 
 /// A place where something is counted.
@@ -71,9 +71,9 @@ pub fn facts(
 ) -> Vec<Vec<Fact>> {
     let class = &system.classes[number];
     let mut shape = Shape::of(class);
-    for lane in &system.lanes {
-        let extents = &system.protocol.objects[lane.object].extents;
-        let size = lane.moving().and_then(|at| polynomial(&extents[at]));
+    for ring in &system.rings {
+        let extents = &system.protocol.objects[ring.object].extents;
+        let size = ring.moving().and_then(|at| polynomial(&extents[at]));
         shape
             .sizes
             .extend(size.filter(|size| !shape.sizes.contains(size)));
@@ -88,8 +88,8 @@ pub fn facts(
         for counter in crate::trusted::system::counted(&place.this.body) {
             let own = product(1, vec![Name::Counter(counter)]);
             match counter {
-                Counter::Held(lane) => {
-                    for amount in shape.taken(lane).chain([Sum::default()]) {
+                Counter::Held(ring) => {
+                    for amount in shape.taken(ring).chain([Sum::default()]) {
                         let amount = amount.0.into_iter().map(|p| product(-p.times, p.of));
                         facts.push(Fact::Zero(Sum([own.clone()]
                             .into_iter()
@@ -98,7 +98,7 @@ pub fn facts(
                     }
                 }
                 Counter::Expected(_) | Counter::Owed(_) => facts.push(Fact::Zero(Sum(vec![own]))),
-                Counter::Part(lane) if units(lane) > 1 => facts.push(Fact::Zero(Sum(vec![own]))),
+                Counter::Part(ring) if units(ring) > 1 => facts.push(Fact::Zero(Sum(vec![own]))),
                 _ => {}
             }
         }
@@ -160,7 +160,7 @@ struct Shape<'a> {
     /// Where each loop begins.
     begins: HashMap<usize, usize>,
     sites: Vec<Site>,
-    /// Sizes of lanes.
+    /// Sizes of rings.
     sizes: Vec<Sum>,
     /// Sums that are 0 at one end of an index.
     ends: Vec<Sum>,
@@ -182,9 +182,9 @@ impl<'a> Shape<'a> {
     }
 
     /// The amounts that are taken of a pool anywhere.
-    fn taken(&self, lane: usize) -> impl Iterator<Item = Sum> {
+    fn taken(&self, ring: usize) -> impl Iterator<Item = Sum> {
         let sites = self.sites.iter();
-        let sites = sites.filter(move |site| site.counter == Counter::Held(lane));
+        let sites = sites.filter(move |site| site.counter == Counter::Held(ring));
         sites.filter_map(|site| site.amount.clone())
     }
 
@@ -209,11 +209,11 @@ impl<'a> Shape<'a> {
                 }
                 Node::Act(act) => {
                     let counter = match &act.doing {
-                        Doing::Arrive(_) => Counter::Arrived(act.lane),
-                        Doing::Take(_) => Counter::Held(act.lane),
+                        Doing::Arrive(_) => Counter::Arrived(act.ring),
+                        Doing::Take(_) => Counter::Held(act.ring),
                         Doing::Expect(_) | Doing::Deliver(_) | Doing::Give(_) => continue,
                         Doing::Parity(..) | Doing::Own(_) | Doing::Value(..) => {
-                            Counter::Awaited(act.lane)
+                            Counter::Awaited(act.ring)
                         }
                     };
                     let amount = match &act.doing {
@@ -281,11 +281,11 @@ impl<'a> Shape<'a> {
     ) -> Sum {
         let begin = self.begins[&place.this.number];
         let mut sum = vec![product(1, vec![Name::Counter(counter)])];
-        if let Counter::Arrived(lane) = counter
-            && units(lane) > 1
+        if let Counter::Arrived(ring) = counter
+            && units(ring) > 1
         {
-            sum[0].times = units(lane);
-            sum.push(product(1, vec![Name::Counter(Counter::Part(lane))]));
+            sum[0].times = units(ring);
+            sum.push(product(1, vec![Name::Counter(Counter::Part(ring))]));
         }
         let sites = self.sites.iter().filter(|site| site.counter == counter);
         for site in sites.filter(|site| taken(site)) {
@@ -304,7 +304,7 @@ impl<'a> Shape<'a> {
     }
 
     /// Facts: arrivals and waits under a condition are left out in the first iterations, for
-    /// example until a lane is filled; or they are done in no other iterations.
+    /// example until a ring is filled; or they are done in no other iterations.
     fn skipped(&self, place: &Place<'_>, units: &Units<'_>, samples: &[Sample]) -> Vec<Fact> {
         let mut facts = Vec::new();
         for counter in self.changed(place) {

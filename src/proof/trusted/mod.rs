@@ -22,7 +22,7 @@ use std::time::Instant;
 use super::Guess;
 use super::uncovered_in;
 use crate::certificate::argument::Argument;
-use crate::patience;
+use crate::deadline;
 use crate::protocol::Initial;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
@@ -72,7 +72,7 @@ const TIME: &str = "the time was up";
 
 /// Whether the time is over: that of this search, or of what it is a part of.
 fn over(deadline: Instant) -> bool {
-    patience::over() || Instant::now() >= deadline
+    deadline::over() || Instant::now() >= deadline
 }
 
 fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String> {
@@ -108,7 +108,7 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
     }
     let own = |class: usize| &search.samples[class];
     for number in 0..classes.len() {
-        let units = |lane| weights::units(&certificate.weights, number, lane);
+        let units = |ring| weights::units(&certificate.weights, number, ring);
         certificate.classes.push(Local {
             loops: loops::facts(&search.system, number, &units, own(number)),
             ..Local::default()
@@ -117,15 +117,15 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
     weights::holds(&search.system, &search.samples, &mut certificate);
     certificate.lags = search.lags()?;
     for class in 0..classes.len() {
-        for lane in 0..search.system.lanes.len() {
+        for ring in 0..search.system.rings.len() {
             if over(deadline) {
                 return Err(TIME.to_owned());
             }
-            if search.system.in_turn(lane) {
-                search.in_turn(&mut certificate, class, lane)?;
+            if search.system.in_turn(ring) {
+                search.in_turn(&mut certificate, class, ring)?;
             }
-            search.not_lapped(&mut certificate, class, lane)?;
-            search.ready(&mut certificate, class, lane)?;
+            search.not_lapped(&mut certificate, class, ring)?;
+            search.ready(&mut certificate, class, ring)?;
         }
     }
     if over(deadline) {
@@ -160,8 +160,8 @@ struct Search<'p> {
 }
 
 impl Search<'_> {
-    fn size(&self, lane: usize, params: &[i64]) -> i64 {
-        run::size(&self.system, &self.system.lanes[lane], params).unwrap_or(1)
+    fn size(&self, ring: usize, params: &[i64]) -> i64 {
+        run::size(&self.system, &self.system.rings[ring], params).unwrap_or(1)
     }
 
     /// Waits by parity are for the round that is being filled, or for one that is free in the first
@@ -169,20 +169,20 @@ impl Search<'_> {
     fn lags(&self) -> Result<Vec<Lag>, String> {
         let mut all = Vec::new();
         for (class, samples) in self.samples.iter().enumerate() {
-            for lane in 0..self.system.lanes.len() {
-                if self.starts_at_once(class, lane) {
+            for ring in 0..self.system.rings.len() {
+                if self.starts_at_once(class, ring) {
                     let rounds = 1;
                     all.push(Lag {
                         class,
-                        lane,
+                        ring,
                         rounds,
                     });
                     continue;
                 }
                 let waits = samples.iter().flat_map(|sample| &sample.run.waits);
                 let parities: Vec<(i64, i64)> = waits
-                    .filter(|wait| wait.1 == lane)
-                    .filter_map(|wait| Some((wait.2?, at(&wait.3, Counter::AwaitedBit(lane)))))
+                    .filter(|wait| wait.1 == ring)
+                    .filter_map(|wait| Some((wait.2?, at(&wait.3, Counter::AwaitedBit(ring)))))
                     .collect();
                 if parities.iter().all(|(parity, bit)| parity == bit) {
                     continue;
@@ -193,7 +193,7 @@ impl Search<'_> {
                 let rounds = 1;
                 all.push(Lag {
                     class,
-                    lane,
+                    ring,
                     rounds,
                 });
             }
@@ -203,15 +203,15 @@ impl Search<'_> {
 
     /// Whether waits for a value are for the value at the start, in the first round and in no
     /// other.
-    fn starts_at_once(&self, class: usize, lane: usize) -> bool {
-        let ObjectKind::Semaphore(Initial::Value(initial)) = self.system.kind(lane) else {
+    fn starts_at_once(&self, class: usize, ring: usize) -> bool {
+        let ObjectKind::Semaphore(Initial::Value(initial)) = self.system.kind(ring) else {
             return false;
         };
         let mut first = 0;
         let mut samples = self.samples[class].iter();
         let fits = samples.all(|sample| {
             let initial = run::value(initial, &sample.params, &HashMap::new());
-            let mut values = sample.run.values.iter().filter(|value| value.0 == lane);
+            let mut values = sample.run.values.iter().filter(|value| value.0 == ring);
             values.all(|(_, value, turn)| {
                 first += i64::from(*turn == 0);
                 (Some(*value) == initial) == (*turn == 0)
@@ -229,11 +229,11 @@ impl Search<'_> {
         }
     }
 
-    fn arrivals(&self, class: usize, lane: usize) -> impl Iterator<Item = (&Sample, &Counters)> {
+    fn arrivals(&self, class: usize, ring: usize) -> impl Iterator<Item = (&Sample, &Counters)> {
         let samples = self.samples[class].iter();
         samples.flat_map(move |sample| {
             let arrivals = sample.run.arrivals.iter();
-            let arrivals = arrivals.filter(move |arrival| arrival.0 == lane);
+            let arrivals = arrivals.filter(move |arrival| arrival.0 == ring);
             arrivals.map(move |arrival| (sample, &arrival.1))
         })
     }
@@ -247,27 +247,27 @@ impl Search<'_> {
             let mut longer = Vec::new();
             for (chain, behind) in tried {
                 let end = chain.last().map_or(class, |link: &Link| link.class);
-                for lane in self.waited(end) {
+                for ring in self.waited(end) {
                     if over(self.deadline) {
                         return None;
                     }
                     let mut behind = behind.clone();
                     if let Some(last) = chain.last() {
-                        let Some(found) = self.behind(end, lane, last.lane) else {
+                        let Some(found) = self.behind(end, ring, last.ring) else {
                             continue;
                         };
                         behind.push((end, found));
                     }
                     let all: Vec<Behind> = behind.iter().map(|(_, all)| all.clone()).collect();
-                    for class in &self.system.lanes[lane].arriving {
+                    for class in &self.system.rings[ring].arriving {
                         let link = Link {
-                            lane,
+                            ring,
                             class: *class,
                         };
                         if chain.contains(&link) {
                             continue;
                         }
-                        if !self.meet(end, lane, *class) {
+                        if !self.meet(end, ring, *class) {
                             continue;
                         }
                         let chain = [chain.clone(), vec![link]].concat();
@@ -287,14 +287,14 @@ impl Search<'_> {
         None
     }
 
-    /// Whether a member of one class waits in a group of a lane where a member of another class
+    /// Whether a member of one class waits in a group of a ring where a member of another class
     /// arrives, as far as is seen.
-    fn meet(&self, waits: usize, lane: usize, arrives: usize) -> bool {
-        if self.system.lanes[lane].owns().next().is_none() {
+    fn meet(&self, waits: usize, ring: usize, arrives: usize) -> bool {
+        if self.system.rings[ring].owns().next().is_none() {
             return true;
         }
         let group = |class: usize, side: bool, sample: &Sample| {
-            let group = weights::group(&self.system, (lane, side), class, sample);
+            let group = weights::group(&self.system, (ring, side), class, sample);
             (sample.params.clone(), group)
         };
         let known = || {
@@ -305,17 +305,17 @@ impl Search<'_> {
             own.any(|sample| there.contains(&group(waits, true, sample)))
         };
         let mut all = self.met.borrow_mut();
-        *all.entry((waits, lane, arrives)).or_insert_with(known)
+        *all.entry((waits, ring, arrives)).or_insert_with(known)
     }
 
-    /// The lanes at which a class waits.
+    /// The rings at which a class waits.
     fn waited(&self, class: usize) -> BTreeSet<usize> {
         let counted = crate::trusted::system::counted(&self.system.classes[class].body);
-        let lane = |counter: Counter| match counter {
-            Counter::Awaited(lane) => Some(lane),
+        let ring = |counter: Counter| match counter {
+            Counter::Awaited(ring) => Some(ring),
             _ => None,
         };
-        counted.into_iter().filter_map(lane).collect()
+        counted.into_iter().filter_map(ring).collect()
     }
 
     /// At least how many numbers are done at the end of a chain, as far as a member knows. Or how
@@ -329,11 +329,11 @@ impl Search<'_> {
         sample: &Sample,
         counters: &Counters,
     ) -> Option<i64> {
-        let lag = |class: usize, lane: usize| {
-            rounds(&certificate.lags, class, lane) * self.size(lane, &sample.params)
+        let lag = |class: usize, ring: usize| {
+            rounds(&certificate.lags, class, ring) * self.size(ring, &sample.params)
         };
         let (first, rest) = chain.split_first()?;
-        let mut bound = at(counters, Counter::Awaited(first.lane)) - lag(class, first.lane);
+        let mut bound = at(counters, Counter::Awaited(first.ring)) - lag(class, first.ring);
         let mut scale = 1;
         let mut rest = rest.iter();
         let mut last = first;
@@ -343,7 +343,7 @@ impl Search<'_> {
             bound = bound * behind.per_arrival - scale * less;
             scale *= behind.per_wait;
             if let Some(link) = rest.next() {
-                bound -= scale * lag(last.class, link.lane);
+                bound -= scale * lag(last.class, link.ring);
                 last = link;
             }
         }
@@ -351,11 +351,11 @@ impl Search<'_> {
         Some(bound.div_euclid(scale) + i64::from(bound.rem_euclid(scale) > 0))
     }
 
-    /// By how much less often a class has waited at one lane than it has arrived at another.
+    /// By how much less often a class has waited at one ring than it has arrived at another.
     fn behind(&self, class: usize, waits: usize, arrives: usize) -> Option<Behind> {
         let samples = &self.samples[class];
-        let lanes = (waits, arrives);
-        let paces = weights::paces(&self.system, &self.weights, class, lanes);
+        let rings = (waits, arrives);
+        let paces = weights::paces(&self.system, &self.weights, class, rings);
         let (per_wait, per_arrival) = paces;
         let most = |sample: &Sample| {
             let run = &sample.run;
@@ -374,8 +374,8 @@ impl Search<'_> {
             .map(|sample| (sample, most(sample)))
             .collect();
         let mut candidates: Vec<Sum> = (0..=2).map(Sum::number).collect();
-        for lane in [waits, arrives] {
-            let of = &self.system.lanes[lane];
+        for ring in [waits, arrives] {
+            let of = &self.system.rings[ring];
             if let Some(moving) = of.moving() {
                 let size =
                     loops::polynomial(&self.system.protocol.objects[of.object].extents[moving])?;
@@ -403,9 +403,9 @@ impl Search<'_> {
     }
 }
 
-/// How many rounds the waits of a class at a lane are behind.
-fn rounds(lags: &[Lag], class: usize, lane: usize) -> i64 {
+/// How many rounds the waits of a class at a ring are behind.
+fn rounds(lags: &[Lag], class: usize, ring: usize) -> i64 {
     let mut lags = lags.iter();
-    let lag = lags.find(|lag| lag.class == class && lag.lane == lane);
+    let lag = lags.find(|lag| lag.class == class && lag.ring == ring);
     lag.map_or(0, |lag| lag.rounds)
 }

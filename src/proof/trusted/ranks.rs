@@ -23,8 +23,8 @@ use super::run::Counters;
 use super::run::at;
 use super::splits;
 use super::weights;
+use crate::deadline;
 use crate::fresh;
-use crate::patience;
 use crate::proof::order::multipliers;
 use crate::proof::order::multipliers::Row;
 use crate::trusted::certificate::Counter;
@@ -70,7 +70,7 @@ enum Terms {
     Nested,
     /// For a wait also the trip counts of the outermost loops: it may be for all rounds of others.
     Outer,
-    /// For everything, the trip counts of inner loops and the sizes of lanes.
+    /// For everything, the trip counts of inner loops and the sizes of rings.
     All,
 }
 
@@ -119,9 +119,9 @@ fn parts(system: &System<'_>, terms: Terms) -> Vec<(Part, Vec<Sum>)> {
         Terms::Nested | Terms::Outer => nested(depth),
         Terms::All => {
             let mut all = nested(1);
-            for lane in &system.lanes {
-                let extents = &system.protocol.objects[lane.object].extents;
-                let size = lane.moving().and_then(|at| loops::polynomial(&extents[at]));
+            for ring in &system.rings {
+                let extents = &system.protocol.objects[ring.object].extents;
+                let size = ring.moving().and_then(|at| loops::polynomial(&extents[at]));
                 size.into_iter().for_each(|size| add(&mut all, size));
             }
             all
@@ -236,9 +236,9 @@ fn over(
         }
         Some(row)
     };
-    let rounds = |class: usize, lane: usize| {
+    let rounds = |class: usize, ring: usize| {
         let mut lags = lags.iter();
-        let lag = lags.find(|lag| lag.class == class && lag.lane == lane);
+        let lag = lags.find(|lag| lag.class == class && lag.ring == ring);
         lag.map_or(0, |lag| lag.rounds)
     };
     let mut rises: BTreeSet<Rise> = BTreeSet::new();
@@ -257,23 +257,23 @@ fn over(
                 let high = rank(class, sample, pair[1].0, &pair[1].3)?;
                 rise(low, high, 0);
             }
-            for (number, lane, _, counters) in waits {
-                let size = super::run::size(system, &system.lanes[*lane], &sample.params)?;
-                let awaited = at(counters, Counter::Awaited(*lane)) - rounds(class, *lane) * size;
+            for (number, ring, _, counters) in waits {
+                let size = super::run::size(system, &system.rings[*ring], &sample.params)?;
+                let awaited = at(counters, Counter::Awaited(*ring)) - rounds(class, *ring) * size;
                 if awaited < 0 {
                     continue;
                 }
-                for other in &system.lanes[*lane].arriving {
+                for other in &system.rings[*ring].arriving {
                     let theirs = samples[*other]
                         .iter()
                         .filter(|theirs| theirs.params == sample.params);
-                    let group = weights::group(system, (*lane, true), class, sample);
+                    let group = weights::group(system, (*ring, true), class, sample);
                     let theirs = theirs.filter(|theirs| {
-                        weights::group(system, (*lane, false), *other, theirs) == group
+                        weights::group(system, (*ring, false), *other, theirs) == group
                     });
                     for theirs in theirs {
                         let missing =
-                            |counters: &Counters| at(counters, Counter::Arrived(*lane)) <= awaited;
+                            |counters: &Counters| at(counters, Counter::Arrived(*ring)) <= awaited;
                         // Counters only grow.
                         let waits = &theirs.run.waits;
                         let after = waits.partition_point(|wait| missing(&wait.3));
@@ -334,7 +334,7 @@ fn solved(rises: &[Rise], unknowns: usize, most: Option<i64>) -> Option<Vec<i64>
         None => None,
     };
     loop {
-        if patience::over() {
+        if deadline::over() {
             return None;
         }
         let values = match &mut small {

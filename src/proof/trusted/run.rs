@@ -10,8 +10,8 @@ use crate::trusted::certificate::Counter;
 use crate::trusted::certificate::Weight;
 use crate::trusted::system::Act;
 use crate::trusted::system::Doing;
-use crate::trusted::system::Lane;
 use crate::trusted::system::Node;
+use crate::trusted::system::Ring;
 use crate::trusted::system::System;
 
 /// Runs with more steps are given up.
@@ -25,14 +25,14 @@ pub type Counters = BTreeMap<Counter, i64>;
 pub struct Run {
     /// For each loop, whenever its head is reached: the variables, and what has been counted.
     pub heads: Vec<(usize, HashMap<VarId, i64>, Counters)>,
-    /// Before each arrival: the lane.
+    /// Before each arrival: the ring.
     pub arrivals: Vec<(usize, Counters)>,
-    /// Before each wait: its number in the class, the lane, and the parity if it is for one.
+    /// Before each wait: its number in the class, the ring, and the parity if it is for one.
     pub waits: Vec<(usize, usize, Option<i64>, Counters)>,
-    /// Before each wait for a value: the lane, the value, and how many rounds of waits have been
+    /// Before each wait for a value: the ring, the value, and how many rounds of waits have been
     /// passed there.
     pub values: Vec<(usize, i64, i64)>,
-    /// After something has been taken of a pool: the lane, and how much is held.
+    /// After something has been taken of a pool: the ring, and how much is held.
     pub held: Vec<(usize, i64)>,
     /// At the end.
     pub end: Counters,
@@ -58,7 +58,7 @@ pub fn run(
     let mut member = Member {
         system,
         params,
-        units: weights.map(|w| (w.lane, w.amounts.len() as i64)).collect(),
+        units: weights.map(|w| (w.ring, w.amounts.len() as i64)).collect(),
         vars,
         counters: Counters::new(),
         run: Run::default(),
@@ -77,12 +77,12 @@ pub fn at(counters: &Counters, counter: Counter) -> i64 {
     counters.get(&counter).copied().unwrap_or(0)
 }
 
-/// How many elements a lane has.
-pub fn size(system: &System<'_>, lane: &Lane, params: &[i64]) -> Option<i64> {
-    match lane.moving() {
+/// How many elements a ring has.
+pub fn size(system: &System<'_>, ring: &Ring, params: &[i64]) -> Option<i64> {
+    match ring.moving() {
         None => Some(1),
         Some(moving) => {
-            let extent = &system.protocol.objects[lane.object].extents[moving];
+            let extent = &system.protocol.objects[ring.object].extents[moving];
             value(extent, params, &HashMap::new()).filter(|size| *size > 0)
         }
     }
@@ -91,7 +91,7 @@ pub fn size(system: &System<'_>, lane: &Lane, params: &[i64]) -> Option<i64> {
 struct Member<'a, 'p> {
     system: &'a System<'p>,
     params: &'a [i64],
-    /// How many arrivals make one number, by lane, if it is not one.
+    /// How many arrivals make one number, by ring, if it is not one.
     units: HashMap<usize, i64>,
     vars: HashMap<VarId, i64>,
     counters: Counters,
@@ -150,8 +150,8 @@ impl Member<'_, '_> {
     }
 
     fn act(&mut self, act: &Act) -> Option<()> {
-        let lane = act.lane;
-        let size = size(self.system, &self.system.lanes[lane], self.params)?;
+        let ring = act.ring;
+        let size = size(self.system, &self.system.rings[ring], self.params)?;
         let around = |counters: &mut Counters, all: Counter, turn: Counter, next: Counter| {
             let count = at(counters, all);
             counters.insert(turn, count.div_euclid(size));
@@ -159,57 +159,57 @@ impl Member<'_, '_> {
         };
         let wait = |member: &mut Self, number: usize, parity: Option<i64>| {
             let counters = member.counters.clone();
-            member.run.waits.push((number, lane, parity, counters));
-            member.add(Counter::Awaited(lane), 1);
+            member.run.waits.push((number, ring, parity, counters));
+            member.add(Counter::Awaited(ring), 1);
             let (all, turn, next) = (
-                Counter::Awaited(lane),
-                Counter::AwaitedTurn(lane),
-                Counter::AwaitedAt(lane),
+                Counter::Awaited(ring),
+                Counter::AwaitedTurn(ring),
+                Counter::AwaitedAt(ring),
             );
             around(&mut member.counters, all, turn, next);
             let bit = at(&member.counters, turn) & 1;
-            member.counters.insert(Counter::AwaitedBit(lane), bit);
+            member.counters.insert(Counter::AwaitedBit(ring), bit);
         };
         let next = match &act.doing {
-            Doing::Arrive(_) => Some(Counter::ArrivedAt(lane)),
-            Doing::Parity(..) | Doing::Own(_) | Doing::Value(..) => Some(Counter::AwaitedAt(lane)),
+            Doing::Arrive(_) => Some(Counter::ArrivedAt(ring)),
+            Doing::Parity(..) | Doing::Own(_) | Doing::Value(..) => Some(Counter::AwaitedAt(ring)),
             _ => None,
         };
-        if let (Some(next), Some(moving)) = (next, self.system.lanes[lane].moving()) {
+        if let (Some(next), Some(moving)) = (next, self.system.rings[ring].moving()) {
             let index = self.value(&act.index[moving])?;
             self.run.astray |= index != at(&self.counters, next);
         }
         match &act.doing {
             Doing::Arrive(_) => {
-                self.run.arrivals.push((lane, self.counters.clone()));
-                self.add(Counter::Part(lane), 1);
-                let units = self.units.get(&lane).copied().unwrap_or(1);
-                if at(&self.counters, Counter::Part(lane)) < units {
+                self.run.arrivals.push((ring, self.counters.clone()));
+                self.add(Counter::Part(ring), 1);
+                let units = self.units.get(&ring).copied().unwrap_or(1);
+                if at(&self.counters, Counter::Part(ring)) < units {
                     return Some(());
                 }
-                self.counters.insert(Counter::Part(lane), 0);
-                let owed = at(&self.counters, Counter::Expected(lane));
-                self.counters.insert(Counter::Owed(lane), owed);
-                self.counters.insert(Counter::Expected(lane), 0);
-                self.add(Counter::Arrived(lane), 1);
+                self.counters.insert(Counter::Part(ring), 0);
+                let owed = at(&self.counters, Counter::Expected(ring));
+                self.counters.insert(Counter::Owed(ring), owed);
+                self.counters.insert(Counter::Expected(ring), 0);
+                self.add(Counter::Arrived(ring), 1);
                 let (all, turn, next) = (
-                    Counter::Arrived(lane),
-                    Counter::ArrivedTurn(lane),
-                    Counter::ArrivedAt(lane),
+                    Counter::Arrived(ring),
+                    Counter::ArrivedTurn(ring),
+                    Counter::ArrivedAt(ring),
                 );
                 around(&mut self.counters, all, turn, next);
             }
             Doing::Expect(bytes) => {
                 let bytes = self.value(bytes)?;
-                self.add(Counter::Expected(lane), bytes);
+                self.add(Counter::Expected(ring), bytes);
             }
             Doing::Deliver(bytes) => {
                 let bytes = self.value(bytes)?;
-                let late = at(&self.counters, Counter::Owed(lane)) > 0;
+                let late = at(&self.counters, Counter::Owed(ring)) > 0;
                 let from = if late {
-                    Counter::Owed(lane)
+                    Counter::Owed(ring)
                 } else {
-                    Counter::Expected(lane)
+                    Counter::Expected(ring)
                 };
                 self.add(from, -bytes);
             }
@@ -218,21 +218,21 @@ impl Member<'_, '_> {
                 wait(self, *number, Some(parity));
             }
             Doing::Value(value, _, number) => {
-                let (value, turn) = (self.value(value)?, Counter::AwaitedTurn(lane));
+                let (value, turn) = (self.value(value)?, Counter::AwaitedTurn(ring));
                 let turn = at(&self.counters, turn);
-                self.run.values.push((lane, value, turn));
+                self.run.values.push((ring, value, turn));
                 wait(self, *number, None);
             }
             Doing::Own(number) => wait(self, *number, None),
             Doing::Take(amount) => {
                 let amount = self.value(amount)?;
-                self.add(Counter::Held(lane), amount);
-                let holds = at(&self.counters, Counter::Held(lane));
-                self.run.held.push((lane, holds));
+                self.add(Counter::Held(ring), amount);
+                let holds = at(&self.counters, Counter::Held(ring));
+                self.run.held.push((ring, holds));
             }
             Doing::Give(amount) => {
                 let amount = self.value(amount)?;
-                self.add(Counter::Held(lane), -amount);
+                self.add(Counter::Held(ring), -amount);
             }
         }
         Some(())

@@ -73,7 +73,7 @@ pub fn splits(protocol: &Protocol) -> Vec<Split> {
 /// Whether some class goes into a group that is named by something else than a number or an index
 /// of its role as it is.
 pub fn neighbours(system: &System<'_>) -> bool {
-    let own = system.lanes.iter().flat_map(|lane| lane.own.values());
+    let own = system.rings.iter().flat_map(|ring| ring.own.values());
     let mut own = own.flatten();
     own.any(|own| !matches!(own.value, Expr::Int(_) | Expr::Var(_)))
 }

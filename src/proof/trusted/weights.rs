@@ -1,4 +1,4 @@
-//! Guesses the weights of arrivals at each number of a lane, and what members hold of pools.
+//! Guesses the weights of arrivals at each number of a ring, and what members hold of pools.
 
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -26,10 +26,10 @@ use crate::trusted::system::System;
 /// How many threads a warp has.
 const WARP: i64 = 32;
 
-/// How many arrivals at a lane make one number.
-pub fn units(weights: &[Weight], class: usize, lane: usize) -> i64 {
+/// How many arrivals at a ring make one number.
+pub fn units(weights: &[Weight], class: usize, ring: usize) -> i64 {
     let mut all = weights.iter();
-    let found = all.find(|weight| weight.class == class && weight.lane == lane);
+    let found = all.find(|weight| weight.class == class && weight.ring == ring);
     found.map_or(1, |weight| weight.amounts.len() as i64)
 }
 
@@ -37,11 +37,11 @@ pub fn units(weights: &[Weight], class: usize, lane: usize) -> i64 {
 /// makes a number by itself, or all arrivals that a member makes in one iteration of a loop do.
 pub fn weights(system: &System<'_>, points: &[Vec<i64>]) -> Result<Vec<Weight>, String> {
     let mut all = Vec::new();
-    for lane in 0..system.lanes.len() {
-        let [one, together] = [false, true].map(|together| of_lane(system, lane, together));
+    for ring in 0..system.rings.len() {
+        let [one, together] = [false, true].map(|together| of_ring(system, ring, together));
         let fits = |weights: &Vec<Weight>| {
             let mut points = points.iter();
-            points.all(|params| is_enough(system, weights, lane, params) != Some(false))
+            points.all(|params| is_enough(system, weights, ring, params) != Some(false))
         };
         let mut tried = [one, together].into_iter().flatten();
         let found = tried.find(fits);
@@ -51,11 +51,11 @@ pub fn weights(system: &System<'_>, points: &[Vec<i64>]) -> Result<Vec<Weight>, 
     Ok(all)
 }
 
-fn of_lane(system: &System<'_>, lane: usize, together: bool) -> Option<Vec<Weight>> {
+fn of_ring(system: &System<'_>, ring: usize, together: bool) -> Option<Vec<Weight>> {
     let mut all = Vec::new();
-    for class in &system.lanes[lane].arriving {
+    for class in &system.rings[ring].arriving {
         let sites = loops::sites(&system.classes[*class]).into_iter();
-        let sites = sites.filter(|site| site.counter == Counter::Arrived(lane));
+        let sites = sites.filter(|site| site.counter == Counter::Arrived(ring));
         let sites: Vec<Site> = sites.collect();
         let Some(first) = sites.first() else {
             continue;
@@ -70,7 +70,7 @@ fn of_lane(system: &System<'_>, lane: usize, together: bool) -> Option<Vec<Weigh
         }
         all.push(Weight {
             class: *class,
-            lane,
+            ring,
             amounts,
         });
     }
@@ -88,18 +88,18 @@ fn sum(sum: &Sum, params: &[i64]) -> Option<i64> {
 
 /// Whether as much arrives in each group as is expected there. `None` if nothing says how much is
 /// expected.
-fn is_enough(system: &System<'_>, weights: &[Weight], lane: usize, params: &[i64]) -> Option<bool> {
-    if system.lanes[lane].init {
+fn is_enough(system: &System<'_>, weights: &[Weight], ring: usize, params: &[i64]) -> Option<bool> {
+    if system.rings[ring].init {
         return None;
     }
-    let expected = match system.kind(lane) {
+    let expected = match system.kind(ring) {
         ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
             value(arrivals, params)?
         }
         ObjectKind::Named => {
             let classes = system.classes.iter();
             let threads = classes
-                .filter_map(|class| threads(&class.body, lane))
+                .filter_map(|class| threads(&class.body, ring))
                 .next()?;
             value(threads, params)? / WARP
         }
@@ -114,13 +114,13 @@ fn is_enough(system: &System<'_>, weights: &[Weight], lane: usize, params: &[i64
     };
     let each: Option<Vec<(usize, i64)>> =
         weights.iter().map(|w| Some((w.class, each(w)?))).collect();
-    Some(total(system, lane, &each?, params)? == expected)
+    Some(total(system, ring, &each?, params)? == expected)
 }
 
 /// The sum over the members of these classes in one group, each with its amount.
 pub fn total(
     system: &System<'_>,
-    lane: usize,
+    ring: usize,
     each: &[(usize, i64)],
     params: &[i64],
 ) -> Option<i64> {
@@ -132,10 +132,10 @@ pub fn total(
     };
     let (some, _) = each.iter().find(first)?;
     let los = |class: usize| system.classes[class].ranges.iter().map(|r| (r.var, r.lo));
-    let group = group_at(system, (lane, false), *some, params, &los(*some).collect())?;
+    let group = group_at(system, (ring, false), *some, params, &los(*some).collect())?;
     let mut all = 0;
     for (class, each) in each {
-        let own = system.lanes[lane].own.get(&(*class, false))?;
+        let own = system.rings[ring].own.get(&(*class, false))?;
         let mut vars: HashMap<VarId, i64> = los(*class).collect();
         let mut told = HashSet::new();
         for (own, value) in own.iter().zip(&group) {
@@ -144,7 +144,7 @@ pub fn total(
                 told.insert(*var);
             }
         }
-        let there = group_at(system, (lane, false), *class, params, &vars)? == group;
+        let there = group_at(system, (ring, false), *class, params, &vars)? == group;
         let values = |range: &Range| {
             let end = end(range)?;
             Some(match told.contains(&range.var) {
@@ -160,36 +160,36 @@ pub fn total(
 }
 
 /// The number of threads that the first use of a named barrier gives.
-fn threads(body: &[Node], lane: usize) -> Option<&Expr> {
+fn threads(body: &[Node], ring: usize) -> Option<&Expr> {
     body.iter().find_map(|node| match node {
-        Node::Act(act) if act.lane == lane => match &act.doing {
+        Node::Act(act) if act.ring == ring => match &act.doing {
             Doing::Arrive(Amount::Threads(threads)) => Some(threads),
             _ => None,
         },
         Node::Branch(_, then, otherwise, _) => {
-            threads(then, lane).or_else(|| threads(otherwise, lane))
+            threads(then, ring).or_else(|| threads(otherwise, ring))
         }
-        Node::Loop(this) => threads(&this.body, lane),
+        Node::Loop(this) => threads(&this.body, ring),
         Node::Act(_) | Node::Assign(..) => None,
     })
 }
 
 /// For pools that have enough for everybody: the most that each class holds.
 pub fn holds(system: &System<'_>, samples: &[Vec<Sample>], certificate: &mut Certificate) {
-    for (lane, this) in system.lanes.iter().enumerate() {
-        let ObjectKind::Pool { capacity, .. } = system.kind(lane) else {
+    for (ring, this) in system.rings.iter().enumerate() {
+        let ObjectKind::Pool { capacity, .. } = system.kind(ring) else {
             continue;
         };
         let bound = |class: usize| {
             let sites = loops::sites(&system.classes[class]).into_iter();
-            let taken = sites.filter(|site| site.counter == Counter::Held(lane));
+            let taken = sites.filter(|site| site.counter == Counter::Held(ring));
             let taken: Option<Vec<Sum>> = taken.map(|site| site.amount).collect();
             let taken = taken?;
             let all = Sum(taken.iter().flat_map(|sum| sum.0.clone()).collect());
             let mut tried = taken.into_iter().chain([all]);
             tried.find(|most| {
                 samples[class].iter().all(|sample| {
-                    let mut held = sample.run.held.iter().filter(|held| held.0 == lane);
+                    let mut held = sample.run.held.iter().filter(|held| held.0 == ring);
                     held.all(|held| sum(most, &sample.params).is_some_and(|most| held.1 <= most))
                 })
             })
@@ -202,43 +202,43 @@ pub fn holds(system: &System<'_>, samples: &[Vec<Sample>], certificate: &mut Cer
                 .iter()
                 .map(|(c, most)| Some((*c, sum(most, params)?)));
             let each: Option<Vec<(usize, i64)>> = each.collect();
-            Some(total(system, lane, &each?, params)? <= value(capacity, params)?)
+            Some(total(system, ring, &each?, params)? <= value(capacity, params)?)
         };
         let mut all = samples.iter().flatten();
         if all.all(|sample| fits(&sample.params) == Some(true)) {
             for (class, most) in bounds {
-                certificate.classes[class].holds.push(Holds { lane, most });
+                certificate.classes[class].holds.push(Holds { ring, most });
             }
         }
     }
 }
 
-/// The group of a lane in which a member of a class waits, or does something else.
+/// The group of a ring in which a member of a class waits, or does something else.
 pub fn group(
     system: &System<'_>,
-    lane: (usize, bool),
+    ring: (usize, bool),
     class: usize,
     member: &Sample,
 ) -> Option<Vec<i64>> {
     let ranges = system.classes[class].ranges.iter();
     let vars = ranges.zip(&member.indices);
     let vars = vars.map(|(range, value)| (range.var, *value)).collect();
-    group_at(system, lane, class, &member.params, &vars)
+    group_at(system, ring, class, &member.params, &vars)
 }
 
 fn group_at(
     system: &System<'_>,
-    (lane, waits): (usize, bool),
+    (ring, waits): (usize, bool),
     class: usize,
     params: &[i64],
     vars: &HashMap<VarId, i64>,
 ) -> Option<Vec<i64>> {
-    let own = system.lanes[lane].own.get(&(class, waits))?.iter();
+    let own = system.rings[ring].own.get(&(class, waits))?.iter();
     own.map(|own| run::value(&own.value, params, vars))
         .collect()
 }
 
-/// How much a wait at one lane counts and an arrival at another one, so that both advance alike in
+/// How much a wait at one ring counts and an arrival at another one, so that both advance alike in
 /// one loop.
 pub fn paces(
     system: &System<'_>,

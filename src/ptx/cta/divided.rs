@@ -285,7 +285,7 @@ fn examine(condition: &Condition, uses: &mut BTreeMap<Unknown, Uses>, unknowns: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptx::operations::came::Came;
+    use crate::ptx::operations::arrival_counts::ArrivalCounts;
     use crate::ptx::warp::statement::Action;
     use crate::ptx::warp::statement::Statement;
 
@@ -331,7 +331,7 @@ mod tests {
                 in_step: false,
                 counted: false,
                 rings: Vec::new(),
-                came: Came::default(),
+                arrival_counts: ArrivalCounts::default(),
             };
             let before = followed.programs[0].statements.clone();
             divide(&mut followed);

@@ -14,7 +14,7 @@
 //! in the parameter.
 
 use super::decided::decided;
-use super::fronted::taken_in;
+use super::loop_rotation::taken_in;
 use super::program::Followed;
 use super::program::Program;
 use super::program::each;

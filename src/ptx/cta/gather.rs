@@ -22,7 +22,7 @@ use super::program::each;
 use super::program::numbered;
 use super::reroll::MOST_COPIES;
 use super::reroll::parities;
-use crate::patience;
+use crate::deadline;
 use crate::ptx::warp::facts::Facts;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::Unknowns;
@@ -84,7 +84,7 @@ fn inside(
 fn regions(all: &mut Vec<Statement>, unknowns: &mut Unknowns, holding: &[Condition]) {
     let mut first = 0;
     // What is left when the time is up is not what was asked for, see `lift`.
-    while first < all.len() && !patience::over() {
+    while first < all.len() && !deadline::over() {
         let most = MOST_TOGETHER.min(all.len() - first);
         let found = (1..=most).rev().find_map(|length| {
             let region = all.get(first..first + length)?;
@@ -188,7 +188,7 @@ fn whole(
                 body,
                 copies: copies.written,
             };
-            if patience::over() {
+            if deadline::over() {
                 return None;
             }
             if let Some(one) = gather(region, (&all, copies.apart), &of, unknowns, holding) {

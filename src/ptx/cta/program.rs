@@ -11,13 +11,13 @@ use super::decided::decided;
 use super::flags::raised;
 use super::gather::gathered;
 use super::peel::peeled;
+use super::peel_exceptions::peel_exceptions;
 use super::reroll::rolled;
-use super::singled::singled_out;
 use super::tickets::passed_on;
 use super::warps::Kernel;
 use crate::ptx::operations::access::accesses;
 use crate::ptx::operations::answers::Answers;
-use crate::ptx::operations::came::Came;
+use crate::ptx::operations::arrival_counts::ArrivalCounts;
 use crate::ptx::operations::counters::Widths;
 use crate::ptx::operations::counters::elsewhere;
 use crate::ptx::operations::instruction::touches;
@@ -26,11 +26,11 @@ use crate::ptx::operations::warpgroups::Together;
 use crate::ptx::operations::warpgroups::needed;
 use crate::ptx::operations::warpgroups::paired;
 use crate::ptx::path::arrays::Arrays;
+use crate::ptx::path::dependence::Place;
+use crate::ptx::path::dependence::dependences;
 use crate::ptx::path::flow::Flow;
 use crate::ptx::path::locals::in_registers;
 use crate::ptx::path::polls::settle_polls;
-use crate::ptx::path::weighed::Place;
-use crate::ptx::path::weighed::weighed;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Module;
@@ -91,7 +91,7 @@ pub(in crate::ptx) struct Followed {
     /// Named barriers that are arrays.
     pub rings: Vec<Ring>,
     /// How arrivals at mbarriers come.
-    pub came: Came,
+    pub arrival_counts: ArrivalCounts,
 }
 
 /// Follows every warp of one CTA, or of each CTA of a cluster.
@@ -127,7 +127,7 @@ pub(in crate::ptx) fn follow(
         let mut allocated = BTreeSet::new();
         let mut together = Together::default();
         let mut widths = Widths::default();
-        let mut came = Came::default();
+        let mut arrival_counts = ArrivalCounts::default();
         let mut polled = Vec::new();
         let kernel = Kernel {
             function,
@@ -152,7 +152,7 @@ pub(in crate::ptx) fn follow(
                 in_step |= walked.in_step;
                 waited.extend(walked.waited);
                 widths.add(walked.widths);
-                came.add(walked.came);
+                arrival_counts.add(walked.arrival_counts);
                 polled.push(walked.polls);
                 allocated.extend(walked.allocated);
                 answers.add(walked.answers);
@@ -205,7 +205,7 @@ pub(in crate::ptx) fn follow(
             if data {
                 statements = peeled(&statements, &mut unknowns);
             }
-            statements = singled_out(&statements, &mut unknowns);
+            statements = peel_exceptions(&statements, &mut unknowns);
             statements = told_apart(&statements, &unknowns.1);
             *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);
         }
@@ -221,7 +221,7 @@ pub(in crate::ptx) fn follow(
             let apart = || elsewhere(i, &arrays, &counters, &unknowns);
             watches(i) || touches(i, !counters.is_empty()) && !apart() || data && accesses(i)
         };
-        let weighed = weighed(function, &flow, &matters);
+        let weighed = dependences(function, &flow, &matters);
         return Ok(Followed {
             programs,
             unknowns,
@@ -239,7 +239,7 @@ pub(in crate::ptx) fn follow(
             in_step,
             counted: false,
             rings: Vec::new(),
-            came,
+            arrival_counts,
         });
     }
 }

@@ -458,7 +458,7 @@ fn least(sum: &Sum, smallest: &BTreeMap<Unknown, i128>, facts: &Facts) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptx::operations::came::Came;
+    use crate::ptx::operations::arrival_counts::ArrivalCounts;
     use crate::ptx::warp::statement::Action;
     use crate::ptx::warp::statement::Statement;
 
@@ -503,7 +503,7 @@ mod tests {
                 in_step: false,
                 counted: false,
                 rings: Vec::new(),
-                came: Came::default(),
+                arrival_counts: ArrivalCounts::default(),
             };
             count_rounds(&mut followed);
             let after = &followed.programs[0].statements;

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use crate::ptx::operations::access::Copying;
 use crate::ptx::operations::answers::Answers;
-use crate::ptx::operations::came::Came;
+use crate::ptx::operations::arrival_counts::ArrivalCounts;
 use crate::ptx::operations::counters::Widths;
 use crate::ptx::path::arrays::Arrays;
 use crate::ptx::path::flow::Flow;
@@ -62,7 +62,7 @@ pub(super) struct Walked {
     pub in_step: bool,
     pub waited: BTreeSet<Unknown>,
     pub widths: Widths,
-    pub came: Came,
+    pub arrival_counts: ArrivalCounts,
     pub polls: Polled,
     pub allocated: BTreeSet<Sum>,
     pub answers: Answers,
@@ -139,7 +139,7 @@ impl Kernel<'_, '_> {
             data: self.data,
             waited: BTreeSet::new(),
             widths: Widths::default(),
-            came: Came::default(),
+            arrival_counts: ArrivalCounts::default(),
             steps,
             depth: 0,
             rehearsals: 0,
@@ -179,7 +179,7 @@ impl Kernel<'_, '_> {
             denied: walker.machine.denied,
             waited: walker.waited,
             widths: walker.widths,
-            came: walker.came,
+            arrival_counts: walker.arrival_counts,
             polls: walker.polls,
             allocated: walker.allocated,
             answers: walker.answers,

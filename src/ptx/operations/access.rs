@@ -54,7 +54,7 @@ enum Kind {
     Finish(bool),
     Fence,
     /// An mbarrier is told of the copies that each lane has started.
-    Told,
+    ArriveWhenCopied,
     /// Something that is not followed, and why.
     Strange(&'static str),
 }
@@ -115,7 +115,7 @@ fn kind(instruction: &Instruction<'_>) -> Kind {
         ["cp", "async", "commit_group"] | ["cp", "async", "bulk", "commit_group"] => {
             Kind::CommitGroup
         }
-        ["cp", "async", "mbarrier", ..] => Kind::Told,
+        ["cp", "async", "mbarrier", ..] => Kind::ArriveWhenCopied,
         ["cp", "async", "bulk", "prefetch", ..] => Kind::None,
         ["cp", "async", "bulk", ..] if opcode.contains("mbarrier::complete_tx") => {
             if opcode.contains(".shared::cluster.shared::cta") {
@@ -319,7 +319,7 @@ impl Walker<'_, '_, '_> {
                 }
                 return Ok(());
             }
-            Kind::Told => {
+            Kind::ArriveWhenCopied => {
                 self.copying.waited &= lanes;
                 return self.all_waited_for(instruction);
             }

@@ -165,7 +165,7 @@ pub(in crate::ptx) fn found(unknowns: &Unknowns, unknown: Unknown) -> bool {
         Some(
             Meaning::Read(..)
                 | Meaning::Found(..)
-                | Meaning::Came(_)
+                | Meaning::FetchedCount(_)
                 | Meaning::Voted
                 | Meaning::Flipped(..)
         )

@@ -407,7 +407,7 @@ impl Walker<'_, '_, '_> {
             "inval" => self.push(out, instruction, Action::Inval(barrier)),
             "arrive" | "arrive_drop" => {
                 if parts.contains(&"expect_tx") {
-                    self.came.note(instruction.at, 1, count);
+                    self.arrival_counts.note(instruction.at, 1, count);
                     let bytes = self.uniform(instruction, after, &mut seen)?;
                     self.countable(instruction, &bytes)?;
                     if count == 1 {
@@ -429,7 +429,7 @@ impl Walker<'_, '_, '_> {
                     let Some(times) = times.as_constant().filter(|t| *t > 0) else {
                         return self.refuse(instruction, "the count is not a constant");
                     };
-                    self.came.note(instruction.at, times, count);
+                    self.arrival_counts.note(instruction.at, times, count);
                     let times = times * count;
                     // Written as one arrival that nothing comes between. All arrivals there have one count, or come in one phase
                     // (`cta/apart.rs`). So where the first of the two would complete the phase, which is undefined, both together are more
@@ -450,7 +450,8 @@ impl Walker<'_, '_, '_> {
                         }
                         out.pop();
                         // Of each part a lane has made as many as of the whole.
-                        self.came.note(instruction.at, part / count, count);
+                        self.arrival_counts
+                            .note(instruction.at, part / count, count);
                         Action::Arrive(barrier.clone(), times + part)
                     } else if raised(out, &barrier, times) {
                         // What was raised and this arrival cancel out: the later one is left.
@@ -465,7 +466,7 @@ impl Walker<'_, '_, '_> {
                     self.push(out, instruction, Action::Drop(barrier.clone()));
                 }
                 // The token that comes back stands for the phase of this arrival.
-                let number = self.came.number();
+                let number = self.arrival_counts.number();
                 self.last_arrival(barrier, number, lanes, state);
                 if place > 0 {
                     self.machine

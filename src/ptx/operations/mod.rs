@@ -2,7 +2,7 @@
 
 pub mod access;
 pub mod answers;
-pub mod came;
+pub mod arrival_counts;
 pub mod counters;
 pub mod descriptor;
 pub mod engines;

@@ -104,7 +104,7 @@ impl Walker<'_, '_, '_> {
         address: &Integer,
         state: &mut State,
     ) -> Value {
-        let meaning = Meaning::Came(address.sum.clone());
+        let meaning = Meaning::FetchedCount(address.sum.clone());
         let unknown = self.machine.unknowns.fresh(meaning);
         state.facts.bound(unknown, 0, i128::from(i32::MAX));
         // A release alone does not keep the arrival after the clearing that an earlier look has come past.
@@ -302,7 +302,7 @@ impl Walker<'_, '_, '_> {
     fn came(&self, sum: &Sum) -> Option<(Unknown, Sum, Sum)> {
         let mut found = sum.terms.iter().filter_map(|(atom, factor)| match atom {
             Atom::Unknown(u) => match self.machine.unknowns.meaning(*u)? {
-                Meaning::Came(address) => Some((*u, address.clone(), *factor)),
+                Meaning::FetchedCount(address) => Some((*u, address.clone(), *factor)),
                 _ => None,
             },
             _ => None,

@@ -3,18 +3,19 @@
 
 pub mod arrays;
 pub mod backoff;
-pub mod begun;
 pub mod behind;
 pub mod choices;
+pub mod common_arrival;
 pub mod cycle;
+pub mod dependence;
 pub mod exits;
 pub mod flow;
 pub mod forms;
 pub mod guess;
 pub mod induction;
 pub mod lanes;
+pub mod late_induction;
 pub mod locals;
-pub mod meeting;
 pub mod polls;
 pub mod rehearse;
 pub mod spins;
@@ -23,5 +24,4 @@ pub mod threaded;
 pub mod unroll;
 pub mod visited;
 pub mod walk;
-pub mod weighed;
 pub mod writes;

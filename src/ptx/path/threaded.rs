@@ -43,7 +43,7 @@ impl<'m> Walker<'_, 'm, '_> {
             return None;
         }
         let assumed = self.machine.assumptions.clone();
-        let (arrived, groups, unfinished) = (self.came.met, self.groups, self.unfinished);
+        let (arrived, groups, unfinished) = (self.arrival_counts.met, self.groups, self.unfinished);
         let mut found = None;
         for (way, taken) in [(yes, true), (no, false)] {
             let lanes = parts.iter().filter_map(|(lanes, c)| match c {
@@ -55,7 +55,7 @@ impl<'m> Walker<'_, 'm, '_> {
                 found = self.first_test(way, join, &common, side);
             }
         }
-        (self.came.met, self.groups, self.unfinished) = (arrived, groups, unfinished);
+        (self.arrival_counts.met, self.groups, self.unfinished) = (arrived, groups, unfinished);
         // What the test says may be so only under what was assumed on the way.
         if found.is_none() {
             *self.machine.assumptions = assumed;

@@ -9,19 +9,19 @@ use std::hash::Hasher as _;
 use std::rc::Rc;
 
 use super::arrays::Arrays;
+use super::common_arrival::CommonArrival;
 use super::exits::Inside;
 use super::flow::End;
 use super::flow::Flow;
 use super::lanes::Ways;
-use super::meeting::Meeting;
 use super::polls::Polled;
 use super::polls::Says;
-use crate::patience;
+use crate::deadline;
 use crate::ptx::cta::program::numbered;
 use crate::ptx::operations::access::Copying;
 use crate::ptx::operations::access::accesses;
 use crate::ptx::operations::answers::Answers;
-use crate::ptx::operations::came::Came;
+use crate::ptx::operations::arrival_counts::ArrivalCounts;
 use crate::ptx::operations::counters::Widths;
 use crate::ptx::operations::counters::elsewhere;
 use crate::ptx::operations::flips::found;
@@ -82,7 +82,7 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     /// In how many bytes they are used.
     pub widths: Widths,
     /// The arrivals that have been met.
-    pub came: Came,
+    pub arrival_counts: ArrivalCounts,
     pub steps: usize,
     pub depth: usize,
     /// How many iterations have been followed only to see where they lead.
@@ -270,7 +270,7 @@ impl<'m> Walker<'_, 'm, '_> {
         for (index, instruction) in self.code(block).iter().enumerate() {
             self.current = first + index;
             self.steps += 1;
-            if patience::over() {
+            if deadline::over() {
                 return Err(Obstacle::late());
             }
             if self.steps > MOST_STEPS {
@@ -645,7 +645,7 @@ impl<'m> Walker<'_, 'm, '_> {
         // Accesses of different lanes do not wait for each other.
         let several = sides.iter().filter(|(_, _, s)| !s.is_empty()).count() > 1
             && !sides.iter().all(|(_, _, s)| only_accesses(s));
-        let meeting = Meeting::of(&sides, &self.came).filter(|_| several);
+        let meeting = CommonArrival::of(&sides, &self.arrival_counts).filter(|_| several);
         if several && meeting.is_none() {
             let reason = "lanes of one warp take different ways, and both take part in \
                           synchronization";
@@ -678,14 +678,14 @@ impl<'m> Walker<'_, 'm, '_> {
             }
         }
         if let Some(meeting) = meeting {
-            self.came.met += 1;
-            meeting.one_token(&sides, self.came.met, &mut merged);
-            let Meeting {
+            self.arrival_counts.met += 1;
+            meeting.one_token(&sides, self.arrival_counts.met, &mut merged);
+            let CommonArrival {
                 barrier,
                 lanes,
                 statements,
             } = meeting;
-            self.last_arrival(barrier, self.came.met, lanes, &mut merged);
+            self.last_arrival(barrier, self.arrival_counts.met, lanes, &mut merged);
             out.extend(statements);
         } else {
             out.extend(sides.into_iter().flat_map(|(_, _, statements)| statements));

@@ -65,7 +65,7 @@ pub(in crate::ptx) enum Meaning {
     /// What an arrival of the whole CTA found at an address, and the axes of the grid that all arrive along.
     Found(Sum, Vec<usize>),
     /// What an arrival of one CTA found at an address, where it counts those who come.
-    Came(Sum),
+    FetchedCount(Sum),
     /// A meeting of CTAs that are counted at one address and wait for another one to change.
     Met(Sum, Sum),
     /// The bits in which what was read at an address is other than what was found there, and what was read.

@@ -77,7 +77,7 @@ impl Side {
 }
 
 /// Two paths, and the facts at the block at which they join.
-struct Meeting<'f> {
+struct Join<'f> {
     known: &'f Facts,
     condition: &'f Condition,
     holds: Side,
@@ -99,7 +99,7 @@ impl Facts {
             Side { facts, nothing }
         };
         let (zero, other) = nothing(condition, self);
-        let meeting = Meeting {
+        let meeting = Join {
             known: self,
             condition,
             holds: side(condition, zero),
@@ -131,7 +131,7 @@ fn nothing(condition: &Condition, facts: &Facts) -> (Vec<Sum>, Vec<Sum>) {
     }
 }
 
-impl Meeting<'_> {
+impl Join<'_> {
     /// `left + factor * (a % size)` or `left + factor * (b % size)`.
     fn remainder(&self, yes: &Sum, no: &Sum, depth: usize) -> Option<Sum> {
         [yes, no].into_iter().find_map(|form| {

@@ -14,7 +14,7 @@ use crate::ptx::names::readable;
 use crate::ptx::names::short;
 use crate::ptx::operations::descriptor::LARGEST_ATOM;
 use crate::ptx::operations::warpgroups::WARPS;
-use crate::ptx::path::weighed::Place;
+use crate::ptx::path::dependence::Place;
 use crate::ptx::shape::looks_at_axes;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::place::visible;

@@ -104,7 +104,7 @@ impl Writer<'_, '_> {
                 Meaning::Read(..)
                 | Meaning::Answer(..)
                 | Meaning::Found(..)
-                | Meaning::Came(_)
+                | Meaning::FetchedCount(_)
                 | Meaning::Voted
                 | Meaning::Met(..)
                 | Meaning::Flipped(..)

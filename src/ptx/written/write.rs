@@ -246,7 +246,9 @@ impl Writer<'_, '_> {
                 let times = n / family.group;
                 // Arrivals of copies that have landed are separate statements, see below.
                 let lands = matches!(statement.action, Action::Commit(..));
-                if times > family.arrivals && (lands || self.followed.came.of(at, *n).parts) {
+                if times > family.arrivals
+                    && (lands || self.followed.arrival_counts.of(at, *n).parts)
+                {
                     return Err(Obstacle::new(at, PHASES));
                 }
                 let verb = &format!("{verb}{}", suffix(statement.memory, &family));

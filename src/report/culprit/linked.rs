@@ -8,11 +8,11 @@ use super::obstacle::LISTED as MOST;
 use super::phrase::bytes_word;
 use super::phrase::helps;
 use super::sentence::LISTED;
-use super::sentence::Teller;
+use super::sentence::SentenceWriter;
 use super::sentence::text;
 use crate::semantics::instance::OpKind;
 
-impl Teller<'_> {
+impl SentenceWriter<'_> {
     /// Those who wait hold every place.
     pub fn no_place(&self, links: &[(usize, Obstacle)], at: usize) -> Sentence {
         let waits = links.iter().find_map(|(member, obstacle)| match obstacle {

@@ -42,7 +42,7 @@ use chain::Chain;
 use obstacle::Obstacle;
 use obstacle::Obstacles;
 use obstacle::Vain;
-use sentence::Teller;
+use sentence::SentenceWriter;
 
 /// What kind of cause it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -141,7 +141,7 @@ pub fn find(scene: Scene<'_>, turns: &[Vec<Turn>]) -> Option<Culprit> {
     let obstacles = Obstacles::new(instance, state, scene.schedule);
     let chain = chain::from(&obstacles, &waiting)?;
     let programs = Programs::new(scene.protocol, instance, scene.input, turns);
-    let teller = Teller {
+    let writer = SentenceWriter {
         source: &scene.protocol.source,
         obstacles: &obstacles,
         programs: &programs,
@@ -149,20 +149,20 @@ pub fn find(scene: Scene<'_>, turns: &[Vec<Turn>]) -> Option<Culprit> {
     let (cause, sentence, wait) = match chain.back_to {
         None => {
             let (member, obstacle) = chain.links.last()?;
-            end(&teller, *member, obstacle)
+            end(&writer, *member, obstacle)
         }
-        Some(back) => around(&teller, chain.links.get(back..)?),
+        Some(back) => around(&writer, chain.links.get(back..)?),
     };
-    let line = wait.map(|op| teller.line(&op));
+    let line = wait.map(|op| writer.line(&op));
     let why = waiting.iter().map(|member| {
         let obstacle = obstacles.of(*member);
-        obstacle.map_or_else(Sentence::default, |obstacle| teller.why(*member, &obstacle))
+        obstacle.map_or_else(Sentence::default, |obstacle| writer.why(*member, &obstacle))
     });
     Some(Culprit {
         cause,
         sentence,
         line,
-        chain: links(&teller, &chain),
+        chain: links(&writer, &chain),
         why: why.collect(),
         arrows: arrows(&obstacles, &waiting, &chain),
     })
@@ -191,23 +191,27 @@ fn arrows(obstacles: &Obstacles<'_>, waiting: &[usize], chain: &Chain) -> Vec<Ar
 }
 
 /// The cause where a chain ends.
-fn end(teller: &Teller<'_>, member: usize, obstacle: &Obstacle) -> (Cause, Sentence, Option<Op>) {
+fn end(
+    writer: &SentenceWriter<'_>,
+    member: usize,
+    obstacle: &Obstacle,
+) -> (Cause, Sentence, Option<Op>) {
     let Obstacle::Wait(op, vain) = obstacle else {
-        let sentence = teller.unstarted(member, obstacle);
+        let sentence = writer.unstarted(member, obstacle);
         return (Cause::NoPlace, sentence, None);
     };
     let (cause, sentence) = match vain {
-        Vain::Passed(additions) => (Cause::Overtaken, teller.passed(member, op, additions)),
-        Vain::Lapped(lapped) => (Cause::Lapped, teller.lapped(member, op, *lapped)),
-        Vain::Bytes(missing) => (Cause::BytesMissing, teller.bytes(member, op, *missing)),
-        Vain::Surplus(surplus) => (Cause::BytesSurplus, teller.surplus(member, op, *surplus)),
+        Vain::Passed(additions) => (Cause::Overtaken, writer.passed(member, op, additions)),
+        Vain::Lapped(lapped) => (Cause::Lapped, writer.lapped(member, op, *lapped)),
+        Vain::Bytes(missing) => (Cause::BytesMissing, writer.bytes(member, op, *missing)),
+        Vain::Surplus(surplus) => (Cause::BytesSurplus, writer.surplus(member, op, *surplus)),
         Vain::Short | Vain::Others(_) => {
-            let absent = teller.absent(member, op);
-            let cause = match teller.cell(op) {
+            let absent = writer.absent(member, op);
+            let cause = match writer.cell(op) {
                 CellState::Uninitialized => Cause::Uninitialized,
                 _ => Cause::Missing,
             };
-            (cause, teller.short(member, op, &absent))
+            (cause, writer.short(member, op, &absent))
         }
     };
     (cause, sentence, Some(*op))
@@ -215,7 +219,10 @@ fn end(teller: &Teller<'_>, member: usize, obstacle: &Obstacle) -> (Cause, Sente
 
 /// The cause where members wait for each other: one of them that counts on somebody who never
 /// comes, a grid without a place, or the circle itself.
-fn around(teller: &Teller<'_>, links: &[(usize, Obstacle)]) -> (Cause, Sentence, Option<Op>) {
+fn around(
+    writer: &SentenceWriter<'_>,
+    links: &[(usize, Obstacle)],
+) -> (Cause, Sentence, Option<Op>) {
     let waits = || {
         links
             .iter()
@@ -225,18 +232,18 @@ fn around(teller: &Teller<'_>, links: &[(usize, Obstacle)]) -> (Cause, Sentence,
             })
     };
     for (member, op) in waits() {
-        if let Some(absent) = teller.suspects(member, op) {
-            return (Cause::Missing, teller.short(member, op, &absent), Some(*op));
+        if let Some(absent) = writer.suspects(member, op) {
+            return (Cause::Missing, writer.short(member, op, &absent), Some(*op));
         }
     }
     for (member, op) in waits() {
-        let seldom = teller.seldom(member, op);
+        let seldom = writer.seldom(member, op);
         if !seldom.is_empty() {
-            return (Cause::Missing, teller.short(member, op, &seldom), Some(*op));
+            return (Cause::Missing, writer.short(member, op, &seldom), Some(*op));
         }
     }
     for (member, op) in waits() {
-        if let Some(sentence) = teller.overcounted(member, op) {
+        if let Some(sentence) = writer.overcounted(member, op) {
             return (Cause::Missing, sentence, Some(*op));
         }
     }
@@ -245,17 +252,17 @@ fn around(teller: &Teller<'_>, links: &[(usize, Obstacle)]) -> (Cause, Sentence,
         .iter()
         .position(|(_, obstacle)| matches!(obstacle, Obstacle::Place(_)));
     match place {
-        Some(at) => (Cause::NoPlace, teller.no_place(links, at), first),
-        None => (Cause::Circular, teller.circle(links), first),
+        Some(at) => (Cause::NoPlace, writer.no_place(links, at), first),
+        None => (Cause::Circular, writer.circle(links), first),
     }
 }
 
-fn links(teller: &Teller<'_>, chain: &Chain) -> Vec<Sentence> {
+fn links(writer: &SentenceWriter<'_>, chain: &Chain) -> Vec<Sentence> {
     let names = |at: usize| chain.links.get(at).map(|(member, _)| *member);
     let links = chain.links.iter().enumerate();
     let links = links.map(|(at, (member, obstacle))| {
         let next = names(at + 1).or_else(|| chain.back_to.and_then(names));
-        teller.link(*member, obstacle, next)
+        writer.link(*member, obstacle, next)
     });
     links.collect()
 }

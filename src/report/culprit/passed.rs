@@ -8,13 +8,13 @@ use super::phrase::Change;
 use super::phrase::bytes_word;
 use super::phrase::phases_word;
 use super::sentence::LISTED;
-use super::sentence::Teller;
+use super::sentence::SentenceWriter;
 use super::sentence::text;
 use crate::protocol::StmtId;
 use crate::semantics::instance::Op;
 use crate::semantics::instance::OpKind;
 
-impl Teller<'_> {
+impl SentenceWriter<'_> {
     /// A phase went by.
     pub fn lapped(&self, waiter: usize, op: &Op, lapped: Lapped) -> Sentence {
         let name = self.name(waiter);

@@ -26,7 +26,7 @@ use super::phrase::verb;
 pub(super) const LISTED: usize = 3;
 
 /// Words for one stuck state.
-pub struct Teller<'a> {
+pub struct SentenceWriter<'a> {
     pub source: &'a str,
     pub obstacles: &'a Obstacles<'a>,
     pub programs: &'a Programs<'a>,
@@ -36,7 +36,7 @@ pub(super) fn text(text: impl Into<String>) -> Sentence {
     Sentence::default().text(text)
 }
 
-impl Teller<'_> {
+impl SentenceWriter<'_> {
     pub(super) fn instance(&self) -> &Instance {
         self.obstacles.instance()
     }

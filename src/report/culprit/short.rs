@@ -15,10 +15,10 @@ use super::history::Phase;
 use super::obstacle::position;
 use super::phrase::Change;
 use super::phrase::times_word;
-use super::sentence::Teller;
+use super::sentence::SentenceWriter;
 use super::sentence::text;
 
-impl Teller<'_> {
+impl SentenceWriter<'_> {
     /// Fewer come than are waited for.
     pub fn short(&self, waiter: usize, op: &Op, absent: &[Absent]) -> Sentence {
         let name = self.name(waiter);

@@ -8,21 +8,21 @@ use crate::semantics::instance::CellId;
 use crate::semantics::instance::OpKind;
 use crate::semantics::step::State;
 
-use super::Teller;
-use super::Told;
+use super::HazardText;
+use super::HazardWriter;
 use super::told;
 use super::whole;
 
 /// A hazard of this kind in words.
 pub(super) fn tell(
-    teller: &Teller<'_>,
+    writer: &HazardWriter<'_>,
     data: Option<&Data>,
     state: &State,
     hazard: &Hazard,
-) -> Told {
+) -> HazardText {
     let slot_name = |slot: u32| data.map_or_else(String::new, |data| data.slot_name(slot));
     match hazard {
-        Hazard::Kept { cell, amount } => kept(teller, *cell, *amount),
+        Hazard::Kept { cell, amount } => kept(writer, *cell, *amount),
         Hazard::Misplaced { slot, twice } => {
             let what = if *twice {
                 "gets room while it has some"
@@ -32,8 +32,8 @@ pub(super) fn tell(
             let sentence = format!("{} {what}", slot_name(*slot));
             match lifetime(data, state, *slot, *twice) {
                 Some((member, lifetime)) => {
-                    let line = teller.line(lifetime.stmt);
-                    let name = teller.instance.member_name(member);
+                    let line = writer.line(lifetime.stmt);
+                    let name = writer.instance.member_name(member);
                     told(line, format!("{sentence}: {name} at {line}"))
                 }
                 None => whole(sentence),
@@ -48,13 +48,13 @@ pub(super) fn tell(
             let Some(access) = accesses.and_then(|all| all.get(*place)) else {
                 return whole("data is used without room".to_owned());
             };
-            let line = teller.line(access.stmt);
-            let what = teller.access((*member, *access));
+            let line = writer.line(access.stmt);
+            let what = writer.access((*member, *access));
             let slot_text = slot_name(*slot);
             let other = lifetime(data, state, *slot, !ended);
             let other = other.map(|(other, lifetime)| {
-                let at = teller.line(lifetime.stmt);
-                (teller.instance.member_name(other), at)
+                let at = writer.line(lifetime.stmt);
+                (writer.instance.member_name(other), at)
             });
             let why = match (ended, other) {
                 (true, Some((name, at))) => format!(
@@ -77,10 +77,10 @@ pub(super) fn tell(
 }
 
 /// A pool that is not whole in the end. Names the first member that takes more than it gives back.
-fn kept(teller: &Teller<'_>, cell: CellId, amount: i64) -> Told {
-    let name = teller.instance.cell_name(cell);
+fn kept(writer: &HazardWriter<'_>, cell: CellId, amount: i64) -> HazardText {
+    let name = writer.instance.cell_name(cell);
     let sentence = format!("{amount} of {name} are not given back when everybody has finished");
-    for (number, member) in teller.instance.members.iter().enumerate() {
+    for (number, member) in writer.instance.members.iter().enumerate() {
         let ops = || member.ops.iter().filter(|op| op.cell == cell);
         let kept = ops().fold(0_i64, |kept, op| match op.kind {
             OpKind::Acquire(amount) => kept.saturating_add(amount),
@@ -89,8 +89,8 @@ fn kept(teller: &Teller<'_>, cell: CellId, amount: i64) -> Told {
         });
         let taken = ops().rfind(|op| matches!(op.kind, OpKind::Acquire(_)));
         if let Some(op) = taken.filter(|_| kept > 0) {
-            let line = teller.line(op.stmt);
-            let who = teller.instance.member_name(number);
+            let line = writer.line(op.stmt);
+            let who = writer.instance.member_name(number);
             return told(
                 line,
                 format!(

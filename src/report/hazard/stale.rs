@@ -6,9 +6,9 @@ use crate::semantics::data::Data;
 use crate::semantics::hazards::Lost;
 use crate::semantics::hazards::visibility;
 
+use super::HazardText;
+use super::HazardWriter;
 use super::Line;
-use super::Teller;
-use super::Told;
 use super::told;
 
 /// Two accesses, each by member and number.
@@ -17,37 +17,37 @@ type Pair = ((usize, usize), (usize, usize));
 /// Tells of a write and a read after it. `why` says whether only a proxy fence is missing, and
 /// where the order of the two stopped being one of memory.
 pub(super) fn tell(
-    teller: &Teller<'_>,
+    writer: &HazardWriter<'_>,
     data: &Data,
     (write, read): Pair,
     slot: u32,
     why: (bool, Option<Lost>),
-) -> Told {
+) -> HazardText {
     let access = |(member, place): (usize, usize)| (member, data.accesses[member][place]);
     let (write, read) = (access(write), access(read));
-    let line = teller.line(read.1.stmt);
+    let line = writer.line(read.1.stmt);
     let reason = match why {
-        (true, _) => proxy(teller, write, read),
-        (false, Some(lost)) => edge(teller, data, lost),
-        (false, None) => unfinished(teller, write),
+        (true, _) => proxy(writer, write, read),
+        (false, Some(lost)) => edge(writer, data, lost),
+        (false, None) => unfinished(writer, write),
     };
     told(
         line,
         format!(
             "{} of {} comes after {} and need not see it: {reason}",
-            teller.access(read),
+            writer.access(read),
             data.slot_name(slot),
-            teller.access(write),
+            writer.access(write),
         ),
     )
 }
 
-fn proxy(teller: &Teller<'_>, write: (usize, Access), read: (usize, Access)) -> String {
-    let (after, before) = (teller.line(write.1.stmt), teller.line(read.1.stmt));
+fn proxy(writer: &HazardWriter<'_>, write: (usize, Access), read: (usize, Access)) -> String {
+    let (after, before) = (writer.line(write.1.stmt), writer.line(read.1.stmt));
     let place = match write.0 == read.0 {
         true => format!("between {after} and {before}"),
         false => {
-            let name = teller.instance.member_name(write.0);
+            let name = writer.instance.member_name(write.0);
             format!("by {name} after {after}, before what orders {before} behind it,")
         }
     };
@@ -57,8 +57,8 @@ fn proxy(teller: &Teller<'_>, write: (usize, Access), read: (usize, Access)) -> 
     )
 }
 
-fn unfinished(teller: &Teller<'_>, (member, access): (usize, Access)) -> String {
-    let name = teller.instance.member_name(member);
+fn unfinished(writer: &HazardWriter<'_>, (member, access): (usize, Access)) -> String {
+    let name = writer.instance.member_name(member);
     match access.work {
         Some(_) => format!(
             "the write may still be under way, since {name} waits only until its source has been \
@@ -72,15 +72,15 @@ fn unfinished(teller: &Teller<'_>, (member, access): (usize, Access)) -> String 
 }
 
 /// What two operations lack that order a write and do not show it.
-fn edge(teller: &Teller<'_>, data: &Data, lost: Lost) -> String {
+fn edge(writer: &HazardWriter<'_>, data: &Data, lost: Lost) -> String {
     let place = |(member, op): (usize, u32)| {
-        let (line, cell) = teller.place(member, op);
-        (teller.instance.member_name(member), line, cell)
+        let (line, cell) = writer.place(member, op);
+        (writer.instance.member_name(member), line, cell)
     };
     let (sender, from, cell) = place(lost.from);
     let (receiver, to, _) = place(lost.to);
-    let there = visibility::effective(teller.instance, data, lost.from);
-    let here = visibility::effective(teller.instance, data, lost.to);
+    let there = visibility::effective(writer.instance, data, lost.from);
+    let here = visibility::effective(writer.instance, data, lost.to);
     let places = |(member, _): (usize, u32)| &data.places[member];
     let needed = Scope::ALL.into_iter().find(|scope| {
         places(lost.from).reaches(*scope, places(lost.to))

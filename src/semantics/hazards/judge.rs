@@ -11,7 +11,7 @@ use crate::semantics::step::StepError;
 use super::Hazard;
 use super::Monitor;
 use super::Participation;
-use super::Told;
+use super::StateMonitor;
 use super::Visibility;
 use super::participation;
 use super::takes_two_runs;
@@ -60,7 +60,7 @@ pub fn judge(
         };
     }
     let monitor = Monitor::new(instance, property);
-    let told = Told::new(instance, data, property);
+    let state_monitor = StateMonitor::new(instance, data, property);
     let mut state = step::initial_with_history(instance);
     let mut shown = None;
     for (position, action) in first.iter().enumerate() {
@@ -77,7 +77,7 @@ pub fn judge(
         }
     }
     let shown = shown.or_else(|| monitor.state(&state));
-    let mut all = told.all(&state).into_iter();
+    let mut all = state_monitor.all(&state).into_iter();
     let shown = shown.or_else(|| all.next());
     let others = all.collect();
     Ok(shown.map(|hazard| Judged {

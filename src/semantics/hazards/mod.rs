@@ -34,7 +34,7 @@ mod monitor;
 mod race;
 pub mod search;
 mod stale;
-mod told;
+mod state_monitor;
 pub mod visibility;
 
 use crate::protocol::Object;
@@ -62,7 +62,7 @@ pub use monitor::Monitor;
 pub use monitor::Participation;
 pub use monitor::participation;
 pub use race::Races;
-pub use told::Told;
+pub use state_monitor::StateMonitor;
 pub use visibility::Lost;
 pub use visibility::Visibility;
 

@@ -34,7 +34,7 @@ use crate::semantics::table::encode;
 
 use super::Monitor;
 use super::Participation;
-use super::Told;
+use super::StateMonitor;
 use super::judge::deviation;
 use super::participation;
 
@@ -83,7 +83,7 @@ pub fn search(
         groups: symmetry.group_of(instance.members.len()),
         symmetry,
         monitor: Monitor::new(instance, property),
-        told: Told::new(instance, data, property),
+        state_monitor: StateMonitor::new(instance, data, property),
         table: StateTable::new(),
         parents: Vec::new(),
         seen: FxHashMap::default(),
@@ -117,7 +117,7 @@ struct Search<'i> {
     /// Per member the first one it is interchangeable with.
     groups: Vec<usize>,
     monitor: Monitor<'i>,
-    told: Told<'i>,
+    state_monitor: StateMonitor<'i>,
     table: StateTable,
     parents: Vec<u32>,
     /// Per group and operation the first participation.
@@ -162,7 +162,7 @@ impl Search<'_> {
 
     /// Whether a state shows a violation by itself.
     fn shows(&self, state: &State) -> bool {
-        self.told.state(state).is_some() || self.monitor.state(state).is_some()
+        self.state_monitor.state(state).is_some() || self.monitor.state(state).is_some()
     }
 
     /// Lets an action happen in the numbered state.
@@ -380,7 +380,7 @@ pub fn search_all(
         let searched = search(&instance, data.as_ref(), property, &options);
         all.inputs += 1;
         all.states += searched.states;
-        let hidden = Told::new(&instance, data.as_ref(), property);
+        let hidden = StateMonitor::new(&instance, data.as_ref(), property);
         let hidden = hidden.hidden().copied();
         all.hidden = all.hidden.or(hidden);
         if let (None, Some(violation)) = (&all.undefined, searched.undefined) {

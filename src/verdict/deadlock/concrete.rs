@@ -177,11 +177,11 @@ impl Strategy<'_> {
 
     fn far(&self, hunter: &mut Hunter<'_>) -> Result<Option<Hang>, IllDefined> {
         let watch = hunter.watch((self.remaining() / FAR_SHARE).min(FAR_TIME));
-        if let Some(hang) = hunter.ladder(&watch)? {
+        if let Some(hang) = hunter.large_values(&watch)? {
             return Ok(Some(hang));
         }
         let watch = hunter.watch((self.remaining() / FAR_SHARE).min(FAR_TIME));
-        if let Some(hang) = hunter.named(&watch)? {
+        if let Some(hang) = hunter.text_constants(&watch)? {
             return Ok(Some(hang));
         }
         let watch = hunter.watch((self.remaining() / FAR_SHARE).min(FAR_TIME));

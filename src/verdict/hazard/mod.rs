@@ -17,6 +17,7 @@ use std::time::Instant;
 use crate::certificate;
 use crate::certificate::exhaustive::Exhaustive;
 use crate::certificate::exhaustive::limits;
+use crate::deadline;
 use crate::encoding::search;
 use crate::encoding::search::Objective;
 use crate::hunt::Hang;
@@ -24,7 +25,6 @@ use crate::hunt::Hunter;
 use crate::hunt::IllDefined;
 use crate::hunt::LARGEST_START;
 use crate::hunt::grid;
-use crate::patience;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
@@ -174,11 +174,11 @@ impl Strategy<'_> {
     fn far(&self, hunter: &mut Hunter<'_>) -> Result<Option<Hang>, IllDefined> {
         let share = self.settings.timeout / FAR_SHARE;
         let watch = hunter.watch(self.remaining().min(share));
-        if let Some(hang) = hunter.ladder(&watch)? {
+        if let Some(hang) = hunter.large_values(&watch)? {
             return Ok(Some(hang));
         }
         let watch = hunter.watch(self.remaining().min(share));
-        if let Some(hang) = hunter.named(&watch)? {
+        if let Some(hang) = hunter.text_constants(&watch)? {
             return Ok(Some(hang));
         }
         let watch = hunter.watch(self.remaining().min(share));
@@ -194,7 +194,7 @@ impl Strategy<'_> {
     ) -> Result<Decision, Internal> {
         (self.settings.tell)("searching small values exhaustively");
         let share = self.settings.timeout / EXPLORE_SHARE;
-        let deadline = patience::deadline(self.remaining().min(share));
+        let deadline = deadline::after(self.remaining().min(share));
         let finite = exhaustive::is_finite(self.protocol);
         let mut done: Option<String> = None;
         let mut met = Exhaustive::default();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 use std::time::Instant;
 
-use crate::patience;
+use crate::deadline;
 use crate::proof;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
@@ -42,7 +42,7 @@ pub(super) fn prove(
     settings: &Settings<'_>,
     shared: &Shared,
 ) -> Attempt {
-    let deadline = patience::deadline(time);
+    let deadline = deadline::after(time);
     let mut suspects = Vec::new();
     let mut reason = format!("no proof rule covers `{}`", property.name());
     if let Some((proof, engine)) =

@@ -11,7 +11,7 @@ use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
 use warplock::certificate::manifest::Checked;
 use warplock::certificate::manifest::Rejection;
-use warplock::patience;
+use warplock::deadline;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
 use warplock::verdict;
@@ -124,7 +124,7 @@ impl Work {
     }
 
     fn accepted(self) -> Result<Checked, Rejection> {
-        let end = patience::deadline(self.time);
+        let end = deadline::after(self.time);
         let certificate = manifest::read(&self.path)?;
         if let Some(source) = &self.source
             && *source != certificate.source.as_bytes()
@@ -134,7 +134,7 @@ impl Work {
             ));
         }
         let tell = |what: &str| self.progress.tell(self.number, what);
-        patience::until(end, || {
+        deadline::until(end, || {
             let checked = manifest::check(&certificate, &self.solver, self.time, &tell)?;
             // If no values satisfy the assumptions, every property holds.
             match verdict::nothing_to_decide(&manifest::protocol(&certificate)?) {

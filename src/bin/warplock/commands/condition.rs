@@ -12,7 +12,7 @@ use warplock::condition::Condition;
 use warplock::condition::Outcome;
 use warplock::condition::Sample;
 use warplock::condition::boxes;
-use warplock::patience;
+use warplock::deadline;
 use warplock::protocol::Protocol;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
@@ -102,7 +102,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
             kernels: &arguments.kernels,
             data: false,
             style: error_style,
-            end: patience::deadline(arguments.timeout),
+            end: deadline::after(arguments.timeout),
             tell: &tell,
         };
         protocols::each(&input, &reading, &|_, _| true, &mut |entry, loaded| {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use warplock::patience;
+use warplock::deadline;
 use warplock::protocol::Property;
 use warplock::report::Finding;
 use warplock::report::Word;
@@ -79,7 +79,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
             kernels: &arguments.kernels,
             data: false,
             style: error_style,
-            end: patience::deadline(arguments.timeout),
+            end: deadline::after(arguments.timeout),
             tell: &tell,
         };
         let (old, new) = (entries(&before, &reading)?, entries(&after, &reading)?);

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::ValueEnum;
+use warplock::deadline;
 use warplock::observation;
 use warplock::observation::Observation;
 use warplock::observation::bind;
 use warplock::observation::bind::Texts;
-use warplock::patience;
 use warplock::report::hang;
 use warplock::report::hang::Outcome;
 use warplock::report::hang::Report;
@@ -132,7 +132,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
             kernels: &kernels,
             data: false,
             style: error_style,
-            end: patience::deadline(arguments.timeout),
+            end: deadline::after(arguments.timeout),
             tell: &tell,
         };
         let report = answer(&input, &reading, &arguments, &seen)?;

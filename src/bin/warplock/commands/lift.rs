@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use warplock::patience;
+use warplock::deadline;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -50,7 +50,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     session.progress.begin(0, &name);
     let (style, progress) = (session.terminal.err_style(), session.progress.clone());
     let data = arguments.data;
-    let end = patience::deadline(arguments.timeout);
+    let end = deadline::after(arguments.timeout);
     let several = name.clone();
     let result = interrupt::run(move || {
         let mut recovered = None;
@@ -65,7 +65,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
                     )),
                 );
             }
-            let protocol = patience::until(end, || match data {
+            let protocol = deadline::until(end, || match data {
                 true => entry.races(),
                 false => entry.protocol(),
             })?;

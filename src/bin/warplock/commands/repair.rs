@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use warplock::patience;
+use warplock::deadline;
 use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::repair;
@@ -89,7 +89,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
             kernels: &arguments.kernels,
             data: false,
             style: error_style,
-            end: patience::deadline(arguments.timeout),
+            end: deadline::after(arguments.timeout),
             tell: &tell,
         };
         let mut out = String::new();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use warplock::patience;
+use warplock::deadline;
 use warplock::report::worksheet;
 
 use crate::exit::Exit;
@@ -39,7 +39,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let style = session.terminal.err_style();
     session.answer(&input.name.clone(), move |progress| {
         let tell = |what: &str| progress.tell(0, what);
-        let end = patience::deadline(arguments.timeout);
+        let end = deadline::after(arguments.timeout);
         let read = |data| Reading {
             kernels: &arguments.kernels,
             data,

@@ -10,9 +10,9 @@ use super::Node;
 use super::Path;
 use super::at_fixed;
 use crate::certificate::cut::algebra;
+use crate::certificate::cut::break_elimination;
 use crate::certificate::cut::domain::in_domain;
-use crate::certificate::cut::leave;
-use crate::certificate::cut::own::Own;
+use crate::certificate::cut::owned_semaphores::OwnedSemaphores;
 use crate::certificate::cut::split_phase;
 use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
@@ -31,7 +31,7 @@ pub(super) type Values = HashMap<VarId, Expr>;
 pub(super) struct Builder<'a> {
     pub(super) protocol: &'a Protocol,
     pub(super) fixed: &'a [(ParamId, i64)],
-    pub(super) own: &'a Own,
+    pub(super) own: &'a OwnedSemaphores,
     pub(super) any_length: bool,
     /// The index that numbers copies.
     pub(super) number: Option<VarId>,
@@ -96,7 +96,7 @@ impl Builder<'_> {
         let mut nodes = Vec::new();
         for (nth, stmt) in body.iter().enumerate() {
             Unsupported::unless_in_time()?;
-            if let Some(mut rest) = leave::unfolded(stmt)? {
+            if let Some(mut rest) = break_elimination::unfolded(stmt)? {
                 rest.extend(body.iter().skip(nth).skip(1).cloned());
                 nodes.extend(self.block(&rest, values, path)?);
                 break;

@@ -10,7 +10,7 @@
 //! right. It is proved by induction over the iterations.
 //!
 //! Refused, with the construct named: synchronization that depends on the entries of a row, exits from
-//! a loop that `leave.rs` does not rewrite, and local variables without a closed form.
+//! a loop that `break_elimination.rs` does not rewrite, and local variables without a closed form.
 
 mod builder;
 mod closed_forms;
@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use builder::Builder;
 
 use super::algebra;
-use super::own::Own;
+use super::owned_semaphores::OwnedSemaphores;
 use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Expr;
@@ -153,7 +153,7 @@ pub fn flow(
     body: &[Stmt],
     (known, number): (&HashMap<VarId, Expr>, Option<VarId>),
     fixed: &[(ParamId, i64)],
-    own: &Own,
+    own: &OwnedSemaphores,
     any_length: bool,
 ) -> Result<Flow, Unsupported> {
     let mut builder = Builder {

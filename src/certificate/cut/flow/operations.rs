@@ -70,7 +70,7 @@ pub enum Kind {
     },
     /// Initialises an mbarrier.
     Init,
-    /// Works on a semaphore that nobody else uses, see `own.rs`.
+    /// Works on a semaphore that nobody else uses, see `owned_semaphores.rs`.
     Own,
     /// Makes the phase in progress expect bytes.
     Expect {

@@ -85,7 +85,7 @@ impl<'a> Rule<'a> {
         let (others, more) = self.elsewhere(&mut setting, &hold.elsewhere, from)?;
         groups.extend(others);
         crews.extend(more);
-        let away = self.away(&mut setting, &hold.elsewhere, from)?;
+        let later = self.later_copies(&mut setting, &hold.elsewhere, from)?;
         let mut goals = self.blocked(&mut setting, &groups, first, &crews)?;
         if let Some(above) = above {
             // An arrival that bytes belong to must itself be missing.
@@ -93,7 +93,7 @@ impl<'a> Rule<'a> {
             let place = (class, site);
             goals.push(self.lacks(&mut setting, &groups, place, &env, above, arrivals_only)?);
         }
-        goals.extend(self.blocked_away(&mut setting, groups, away)?);
+        goals.extend(self.blocked_later(&mut setting, groups, later)?);
         let what = self.quote(at.span);
         self.conclude(
             format!("cut_c{class}_s{site}"),
@@ -135,19 +135,19 @@ impl<'a> Rule<'a> {
     }
 
     /// That everybody in the second symbolic copy is blocked or finished.
-    fn blocked_away(
+    fn blocked_later(
         &self,
         setting: &mut Setting<'a>,
         mut groups: Vec<Group<'a>>,
-        away: Vec<(usize, Group<'a>)>,
+        later: Vec<(usize, Group<'a>)>,
     ) -> Result<Vec<Term>, Unsupported> {
-        if away.is_empty() {
+        if later.is_empty() {
             return Ok(Vec::new());
         }
         let first = groups.len();
         let none = term::not(self.is_number(setting, 1)?);
         let mut crews = Vec::new();
-        for (shadow, group) in away {
+        for (shadow, group) in later {
             let size = setting.terms.expr(&group.size, &Env::new())?;
             let nobody = term::or([none.clone(), term::le(&size, &term::int(0))]);
             crews.push((shadow, nobody));

@@ -57,16 +57,22 @@ impl<'a> Rule<'a> {
         let fix = |e: &Expr| self.fix(e);
         let (scale, mut need) = setting.need(this, site, env, generation.clone(), above, &fix)?;
         let zero = term::int(0);
-        let around = setting.around.clone();
+        let other_copies = setting.other_copies.clone();
         let mut idle = Vec::new();
-        if let Some(around) = &around {
+        if let Some(other_copies) = &other_copies {
             let arrivals = Resource::Arrivals;
-            need.extend(self.finished(setting, &element, arrivals, scale, around.finished)?);
+            need.extend(self.finished(
+                setting,
+                &element,
+                arrivals,
+                scale,
+                other_copies.finished,
+            )?);
             // Seen from the second copy, it is the third one that stands for the others.
             let other = usize::from(class >= self.classes.len());
-            if let Some(away) = around.away.get(other) {
-                idle.push(self.idle(setting, &element, arrivals, away)?);
-                idle.push(self.idle(setting, &element, Resource::Bytes, away)?);
+            if let Some(later) = other_copies.later.get(other) {
+                idle.push(self.idle(setting, &element, arrivals, later)?);
+                idle.push(self.idle(setting, &element, Resource::Bytes, later)?);
             }
         }
         let class = self.original(class);
@@ -80,13 +86,13 @@ impl<'a> Rule<'a> {
             let each = Polynomial::of(&self.landing_bytes(class, site)?);
             let wanted = term::sum([generation, term::int(above)]);
             let mut need = vec![(each, wanted)];
-            if let Some(around) = &around {
+            if let Some(other_copies) = &other_copies {
                 need.extend(self.finished(
                     setting,
                     &element,
                     Resource::Bytes,
                     1,
-                    around.finished,
+                    other_copies.finished,
                 )?);
             }
             let landed = setting.balance(groups, &element, Resource::Bytes, 1, need)?;

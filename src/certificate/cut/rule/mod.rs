@@ -8,7 +8,7 @@
 //! | `numbers.rs` | which generation an operation is about; 3 is one of the `operands` |
 //! | `behind.rs`, `supports.rs` | 4: nobody is behind |
 //! | `cuts.rs` | 5: nobody is overtaken |
-//! | `crowds.rs`, `stops.rs`, `forms.rs` | what 5 is made of: who is around, and where they stop |
+//! | `other_members.rs`, `stops.rs`, `forms.rs` | what 5 is made of: who is around, and where they stop |
 //! | `lacking.rs` | what 5 and 6 say of an element: that it lacks what a wait needs |
 //! | `progress.rs` | 6: nobody is stuck |
 //!
@@ -17,7 +17,6 @@
 //! `asserted.rs`, `lifetimes.rs` and `exits.rs` for properties.
 
 mod behind;
-mod crowds;
 mod cuts;
 mod declared;
 mod forms;
@@ -25,6 +24,7 @@ mod hypotheses;
 mod lacking;
 mod numbers;
 mod operands;
+mod other_members;
 mod progress;
 mod stops;
 mod supports;
@@ -41,8 +41,8 @@ use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::ordered::Ordered;
+use crate::certificate::cut::state::FinishedCopies;
 use crate::certificate::cut::state::Group;
-use crate::certificate::cut::state::Upto;
 use crate::certificate::cut::symmetric::Renamed;
 use crate::certificate::obligation::Obligation;
 use crate::certificate::program::Unsupported;
@@ -154,9 +154,9 @@ impl<'a> Rule<'a> {
         }
         // Condition 6.
         if self.needs_progress() {
-            self.progress(Upto::This)?;
+            self.progress(FinishedCopies::Before)?;
             if self.ordered.is_some() {
-                self.progress(Upto::End)?;
+                self.progress(FinishedCopies::All)?;
             }
         }
         Ok(())

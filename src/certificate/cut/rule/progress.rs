@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 
 use super::Rule;
 use crate::certificate::cut::count::Place;
-use crate::certificate::cut::state::Around;
+use crate::certificate::cut::state::FinishedCopies;
 use crate::certificate::cut::state::Group;
+use crate::certificate::cut::state::OtherCopies;
 use crate::certificate::cut::state::Setting;
 use crate::certificate::cut::state::Spot;
-use crate::certificate::cut::state::Upto;
 use crate::certificate::exact;
 use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;
@@ -34,15 +34,15 @@ impl<'a> Rule<'a> {
     /// No choice of places, one per class, leaves everybody blocked or finished and somebody
     /// blocked. Where copies go in order: somebody of the first copy that is not finished, or of no
     /// copy, when all copies are.
-    pub(super) fn progress(&mut self, upto: Upto) -> Result<(), Unsupported> {
+    pub(super) fn progress(&mut self, finished: FinishedCopies) -> Result<(), Unsupported> {
         let classes = self.classes;
-        let mut setting = self.finished_before(upto)?;
+        let mut setting = self.finished_before(finished)?;
         setting.exact_products = (0..classes.len()).any(|class| self.uses_pools(class));
         let mut groups: Vec<Group<'a>> = Vec::new();
         let mut unfinished = Vec::new();
         let mut choices = Choices::new();
         let looked_at: Vec<usize> = (0..classes.len())
-            .filter(|class| upto == Upto::This || !self.is_copied(*class))
+            .filter(|class| finished == FinishedCopies::Before || !self.is_copied(*class))
             .collect();
         let first = self.at_one_place();
         for &position in &looked_at {
@@ -57,7 +57,7 @@ impl<'a> Rule<'a> {
             } else {
                 let (spots, open) = self.one_place(&mut setting, position, &mut choices)?;
                 groups.push(self.everywhere(position, spots));
-                if upto == Upto::End || self.is_first(position) {
+                if finished == FinishedCopies::All || self.is_first(position) {
                     unfinished.extend(open);
                 }
             }
@@ -73,9 +73,9 @@ impl<'a> Rule<'a> {
             }
         }
         setting.facts.push(term::or(unfinished));
-        let name = match upto {
-            Upto::This => "progress",
-            Upto::End => "progress_after_all_copies",
+        let name = match finished {
+            FinishedCopies::Before => "progress",
+            FinishedCopies::All => "progress_after_all_copies",
         };
         // The class with most places first.
         setting
@@ -92,14 +92,14 @@ impl<'a> Rule<'a> {
     }
 
     /// What the formula starts from: where copies go in order, which of them have finished.
-    fn finished_before(&self, upto: Upto) -> Result<Setting<'a>, Unsupported> {
+    fn finished_before(&self, finished: FinishedCopies) -> Result<Setting<'a>, Unsupported> {
         let mut setting = self.setting()?;
         if self.ordered.is_some() {
-            setting.around = Some(Around {
-                finished: upto,
-                away: Vec::new(),
+            setting.other_copies = Some(OtherCopies {
+                finished,
+                later: Vec::new(),
             });
-            if upto == Upto::This {
+            if finished == FinishedCopies::Before {
                 let number = self.is_number(&mut setting, 0)?;
                 setting.facts.push(number);
             }

@@ -1,17 +1,17 @@
 //! Symbolic states: the places of all classes of members, and the arrivals at an element by then.
 
-mod around;
 mod arrivals;
 mod elements;
+mod other_copies;
 mod sums;
 
 pub use arrivals::named_count;
 
 use std::collections::BTreeSet;
 
-pub use self::around::Around;
-pub use self::around::Away;
-pub use self::around::Upto;
+pub use self::other_copies::FinishedCopies;
+pub use self::other_copies::LaterCopy;
+pub use self::other_copies::OtherCopies;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::count::Counted;
 use crate::certificate::cut::count::Place;
@@ -56,7 +56,7 @@ pub struct Setting<'p> {
     /// Objects that each of the copies has for itself, where copies share others.
     private: BTreeSet<usize>,
     /// What the copies do that are not looked at, if copies go in order.
-    pub around: Option<Around>,
+    pub other_copies: Option<OtherCopies>,
 }
 
 /// Some members of a class that are all at one place.
@@ -160,7 +160,7 @@ impl<'p> Setting<'p> {
             rings: Vec::new(),
             exact_products: false,
             private: BTreeSet::new(),
-            around: None,
+            other_copies: None,
         }
     }
 

@@ -4,9 +4,9 @@
 use super::Carrier;
 use super::Lowerer;
 use super::Result;
-use super::at_once::at_once;
 use super::growing::Growth;
-use super::meanings::Meaning;
+use super::parallel_copy::sequentialized;
+use super::phi_values::PhiValue;
 use super::refuse;
 use crate::ir::Location;
 use crate::meaning::Domain;
@@ -14,8 +14,8 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::recurrence::Site;
 use crate::recover::recurrence::Steps;
+use crate::recover::role_ir::Line;
 use crate::recover::sides::sides;
-use crate::recover::sketch::Line;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
@@ -49,9 +49,9 @@ impl Lowerer<'_> {
             if let Some(machine) = self.recurrences.machine_of.get(&variable).copied() {
                 let data = self.recurrences.machines[machine].clone();
                 if let Some(index) = data.index {
-                    self.meanings.insert(
+                    self.phi_values.insert(
                         *phi,
-                        Meaning::State {
+                        PhiValue::State {
                             machine,
                             steps: Number::of(Atomic::Index(index)),
                         },
@@ -63,11 +63,11 @@ impl Lowerer<'_> {
                     .root
                     .is_some_and(|root| root != *phi && self.kept.contains(&root))
                 {
-                    self.meanings.remove(*phi);
+                    self.phi_values.remove(*phi);
                     continue;
                 }
                 if unknown.contains(&machine) {
-                    self.meanings.remove(*phi);
+                    self.phi_values.remove(*phi);
                     continue;
                 }
                 let number = self.variable(Carrier::Machine(machine));
@@ -75,10 +75,10 @@ impl Lowerer<'_> {
                     // If the loop that would begin it is never entered, its state here is the one
                     // that that loop would have begun with.
                     if self.declared.insert(machine) || is_root {
-                        let Some(value) = self.begun_with(&data.begins_with) else {
+                        let Some(value) = self.initial_steps(&data.begins_with) else {
                             // Then no other variable of the machine is known either.
                             unknown.insert(machine);
-                            self.meanings.remove(*phi);
+                            self.phi_values.remove(*phi);
                             continue;
                         };
                         lines.push(Line::Let {
@@ -93,7 +93,7 @@ impl Lowerer<'_> {
                         self.advance_all(&firsts, machine, number, &steps, lines)?;
                     }
                 }
-                self.meanings.forget_machine(machine);
+                self.phi_values.forget_machine(machine);
                 for other in own {
                     if self
                         .recurrences
@@ -101,9 +101,9 @@ impl Lowerer<'_> {
                         .get(&self.recurrences.of_phi[other])
                         == Some(&machine)
                     {
-                        self.meanings.insert(
+                        self.phi_values.insert(
                             *other,
-                            Meaning::State {
+                            PhiValue::State {
                                 machine,
                                 steps: Number::of(Atomic::Variable(number)),
                             },
@@ -115,9 +115,9 @@ impl Lowerer<'_> {
                 for other in data.variables.iter().filter(|other| !here.contains(other)) {
                     for phi in self.recurrences.variables[*other].phis.clone() {
                         if self.recurrences.variables[*other].phis.len() == 1 {
-                            self.meanings.insert(
+                            self.phi_values.insert(
                                 phi,
-                                Meaning::State {
+                                PhiValue::State {
                                     machine,
                                     steps: Number::of(Atomic::Variable(number)),
                                 },
@@ -128,7 +128,7 @@ impl Lowerer<'_> {
                 continue;
             }
             if !self.recurrences.counters.contains(&variable) {
-                self.meanings.remove(*phi);
+                self.phi_values.remove(*phi);
                 continue;
             }
             if self.is_sequential(variable) {
@@ -136,10 +136,10 @@ impl Lowerer<'_> {
                 let meaning = self.counted(*phi);
                 match meaning {
                     Some(number) => {
-                        self.meanings.insert(*phi, Meaning::Number(number));
+                        self.phi_values.insert(*phi, PhiValue::Number(number));
                     }
                     None => {
-                        self.meanings.remove(*phi);
+                        self.phi_values.remove(*phi);
                     }
                 }
                 continue;
@@ -149,7 +149,7 @@ impl Lowerer<'_> {
             let begun = info.root != Some(*phi);
             let value = value.or_else(|| self.congruent(record.first).filter(|_| begun));
             let Some(value) = value else {
-                self.meanings.remove(*phi);
+                self.phi_values.remove(*phi);
                 continue;
             };
             // A counter that may fall below 0 is not followed.
@@ -158,7 +158,7 @@ impl Lowerer<'_> {
                 .filter(|_| info.root != Some(*phi) || self.is_natural(&value));
             let Some(growth) = growth else {
                 self.recurrences.counters.remove(&variable);
-                self.meanings.remove(*phi);
+                self.phi_values.remove(*phi);
                 continue;
             };
             let begins = info.root != Some(*phi) || value.as_constant().is_some();
@@ -180,10 +180,10 @@ impl Lowerer<'_> {
                 });
             }
             for other in &info.phis {
-                self.meanings.remove(*other);
+                self.phi_values.remove(*other);
             }
-            self.meanings
-                .insert(*phi, Meaning::Number(Number::of(Atomic::Variable(number))));
+            self.phi_values
+                .insert(*phi, PhiValue::Number(Number::of(Atomic::Variable(number))));
             self.inputs
                 .assumptions
                 .insert("a CTA has fewer than 2^31 rounds of each ring".to_owned());
@@ -205,7 +205,7 @@ impl Lowerer<'_> {
                 {
                     self.kept.insert(*phi);
                     self.indexed.insert(*phi, number.clone());
-                    self.meanings.insert(*phi, Meaning::Number(number));
+                    self.phi_values.insert(*phi, PhiValue::Number(number));
                 }
                 continue;
             }
@@ -218,7 +218,7 @@ impl Lowerer<'_> {
             let in_loop = self.arena.phis[*phi as usize].in_loop;
             if let Some(number) = number.filter(|number| !self.moves(in_loop, number)) {
                 self.indexed.insert(*phi, number.clone());
-                self.meanings.insert(*phi, Meaning::Number(number));
+                self.phi_values.insert(*phi, PhiValue::Number(number));
             }
         }
         // A register may take over the value of another one, which takes over that of a third.
@@ -239,7 +239,7 @@ impl Lowerer<'_> {
         }) {
             let phi = open.swap_remove(at);
             self.indexed.insert(phi, number.clone());
-            self.meanings.insert(phi, Meaning::Number(number));
+            self.phi_values.insert(phi, PhiValue::Number(number));
         }
     }
 
@@ -273,7 +273,7 @@ impl Lowerer<'_> {
                     let variables = &self.recurrences.machines[*machine].variables;
                     variables.iter().any(|variable| phis(variable).any(own))
                 }
-                Carrier::Begun(_, of) => *of == id,
+                Carrier::Saved(_, of) => *of == id,
             }
         };
         number.mentions(&|atomic| {
@@ -350,7 +350,7 @@ impl Lowerer<'_> {
             };
             updates.push((number, moved));
         }
-        let Some(mut updates) = at_once(updates) else {
+        let Some(mut updates) = sequentialized(updates) else {
             return refuse(
                 "counters of a loop move on, each by what the other was",
                 location,
@@ -436,11 +436,11 @@ impl Lowerer<'_> {
                 };
                 match steps {
                     Some(steps) => {
-                        self.meanings
-                            .insert(*phi, Meaning::State { machine, steps });
+                        self.phi_values
+                            .insert(*phi, PhiValue::State { machine, steps });
                     }
                     None => {
-                        self.meanings.remove(*phi);
+                        self.phi_values.remove(*phi);
                     }
                 }
                 continue;
@@ -470,10 +470,10 @@ impl Lowerer<'_> {
             };
             match meaning {
                 Some(number) => {
-                    self.meanings.insert(*phi, Meaning::Number(number));
+                    self.phi_values.insert(*phi, PhiValue::Number(number));
                 }
                 None => {
-                    self.meanings.remove(*phi);
+                    self.phi_values.remove(*phi);
                 }
             }
         }
@@ -512,8 +512,8 @@ impl Lowerer<'_> {
             }
         };
         let steps = Number::of(Atomic::Variable(self.variable(Carrier::Machine(machine))));
-        self.meanings
-            .insert(name, Meaning::State { machine, steps });
+        self.phi_values
+            .insert(name, PhiValue::State { machine, steps });
     }
 
     /// A term in which next values of loops that were left are replaced by their names, if these
@@ -521,7 +521,7 @@ impl Lowerer<'_> {
     pub(super) fn with_left(&mut self, term: TermId) -> TermId {
         let mut result = term;
         for Left { next, named, name } in self.left.clone() {
-            if self.meaning(name).is_some() {
+            if self.phi_value(name).is_some() {
                 result = self.arena.terms.replaced(result, next, named);
             }
         }

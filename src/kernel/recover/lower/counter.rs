@@ -17,7 +17,7 @@ use crate::recover::launch::is_launch;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::number::greatest_divisor;
-use crate::recover::sketch::Word;
+use crate::recover::role_ir::Word;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;

@@ -7,8 +7,8 @@ use super::Result;
 use super::refuse;
 use crate::interpret::Access;
 use crate::ir::Location;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Object;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Object;
 use crate::recover::term::TermId;
 use crate::recover::tree::Obstacle;
 

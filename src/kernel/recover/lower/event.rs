@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 use super::Lowerer;
 use super::Result;
-use super::meanings::Meaning;
+use super::phi_values::PhiValue;
 use super::refuse;
 use crate::ir::Location;
 use crate::meaning::Domain;
 use crate::recover::family;
 use crate::recover::launch::is_launch;
 use crate::recover::number::Number;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::Work;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Work;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -179,7 +179,7 @@ impl Lowerer<'_> {
     /// Whether a term depends on the state of a machine.
     fn is_of_state(&self, term: TermId) -> bool {
         self.arena.terms.atoms(term).iter().any(|atom| match atom {
-            Atom::Phi(phi) => !matches!(self.meaning(*phi), Some(Meaning::Number(_))),
+            Atom::Phi(phi) => !matches!(self.phi_value(*phi), Some(PhiValue::Number(_))),
             _ => false,
         })
     }
@@ -233,8 +233,8 @@ impl Lowerer<'_> {
             } => {
                 let object = self.object(*object, location)?;
                 let count = self.operand(*count, location)?;
-                let came = &mut self.inputs.came;
-                came.note(location, count.clone(), event.lanes);
+                let arrival_counts = &mut self.inputs.arrival_counts;
+                arrival_counts.note(location, count.clone(), event.lanes);
                 let Some(count) = count.times(lanes) else {
                     return refuse("a number is too large", location);
                 };
@@ -377,8 +377,8 @@ impl Lowerer<'_> {
                         location,
                     );
                 }
-                let came = &mut self.inputs.came;
-                came.note(location, Number::constant(1), event.lanes);
+                let arrival_counts = &mut self.inputs.arrival_counts;
+                arrival_counts.note(location, Number::constant(1), event.lanes);
                 // The thread goes on at once. The arrival comes when its copies have landed.
                 push(Action::Commit {
                     object,
@@ -388,8 +388,8 @@ impl Lowerer<'_> {
             }
             EventKind::Commit { object, multicast } => {
                 let object = self.object(*object, location)?;
-                let came = &mut self.inputs.came;
-                came.note(location, Number::constant(1), event.lanes);
+                let arrival_counts = &mut self.inputs.arrival_counts;
+                arrival_counts.note(location, Number::constant(1), event.lanes);
                 for object in self.everywhere(&object, *multicast, false, location)? {
                     push(Action::Commit {
                         object,
@@ -434,21 +434,21 @@ impl Lowerer<'_> {
             }
             EventKind::Multiply(_) => {}
             EventKind::Query => push(Action::Asked),
-            EventKind::HandedLoad {
+            EventKind::RingWordLoad {
                 address,
                 number,
                 bytes,
             } => {
                 let place = address.and_then(|address| self.object(address, location).ok());
-                push(Action::HandedLoad {
+                push(Action::RingWordLoad {
                     place,
                     number: *number,
                     bytes: *bytes,
                 });
             }
-            EventKind::HandedStore { address, bytes } => {
+            EventKind::RingWordStore { address, bytes } => {
                 let place = address.and_then(|address| self.object(address, location).ok());
-                push(Action::HandedStore {
+                push(Action::RingWordStore {
                     place,
                     bytes: *bytes,
                 });

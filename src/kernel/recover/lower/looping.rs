@@ -9,8 +9,8 @@ use crate::meaning::Domain;
 use crate::recover::launch::is_launch;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::assigned;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::assigned;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -46,9 +46,9 @@ impl Lowerer<'_> {
             .copied()
             .filter(|phi| self.arena.phis[*phi as usize].in_loop == id)
             .collect();
-        let (outside, start) = (self.meanings.clone(), lines.len());
+        let (outside, start) = (self.phi_values.clone(), lines.len());
         self.begin(&own, lines)?;
-        let saved_meanings = self.meanings.clone();
+        let saved_meanings = self.phi_values.clone();
         let saved_facts = self.facts.len();
         self.counts.insert(id, Number::constant(super::MOST));
         let Some(trips) = self.trip_count(shape.goes_on, id) else {
@@ -81,7 +81,7 @@ impl Lowerer<'_> {
         self.inside.push((id, top.then_some(shape.goes_on)));
         // What is executed once more behind the loop is no iteration.
         let mut inner = match top || bottom {
-            true => self.keep_begun(&own, id),
+            true => self.save_states(&own, id),
             false => Vec::new(),
         };
         inner.append(&mut self.block(shape.before)?);
@@ -90,13 +90,13 @@ impl Lowerer<'_> {
         }
         self.end(&own, id, &mut inner, location)?;
         self.inside.pop();
-        self.forget_begun(id);
+        self.drop_saved_states(id);
         if top {
             self.held.pop();
         }
         self.began.truncate(began);
         self.facts.truncate(saved_facts);
-        self.meanings = saved_meanings;
+        self.phi_values = saved_meanings;
         lines.push(Line::For {
             index: id,
             count: count.clone(),
@@ -111,7 +111,7 @@ impl Lowerer<'_> {
         };
         self.leave(&own, id, last.as_ref(), bottom && !top);
         let moved = assigned(&lines[start..]);
-        self.meanings.keep(&outside, &own, &moved);
+        self.phi_values.keep(&outside, &own, &moved);
         if !top && !bottom {
             let mut rest = self.block(shape.before)?;
             lines.append(&mut rest);

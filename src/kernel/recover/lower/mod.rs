@@ -1,8 +1,6 @@
 //! From a warp's tree over terms to a role over integers: trip counts, counters, ring states, objects.
 
 mod asked;
-mod at_once;
-mod begun;
 mod called;
 mod carried;
 mod clipped;
@@ -13,25 +11,27 @@ mod entries;
 pub mod event;
 mod growing;
 mod guarded;
-mod handed;
 mod indexed;
+mod launch_intervals;
+mod loop_direction;
 mod looping;
-mod meanings;
 mod number;
 mod object;
+mod parallel_copy;
+mod phi_values;
 mod reciprocal;
 mod restarts;
+mod ring_words;
+mod saved_states;
 mod shared;
 mod sign;
-mod spared;
-mod spread;
+mod skipped_waits;
 mod steps;
 mod strides;
 mod table;
 mod toggles;
 mod trips;
 mod turning;
-mod ways;
 mod wrapped;
 
 use std::collections::BTreeMap;
@@ -41,20 +41,20 @@ use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
-use crate::recover::apart::Came;
 use crate::recover::branches::Ranges;
 use crate::recover::branches::spares;
 use crate::recover::entry::Memory;
-use crate::recover::handed::ByHanded;
 use crate::recover::launch::is_launch;
+use crate::recover::mixed_counts::ArrivalCounts;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
 use crate::recover::recurrence::Recurrences;
+use crate::recover::ring_words::RingWordLoop;
+use crate::recover::role_ir::Input;
+use crate::recover::role_ir::Line;
 use crate::recover::shape::Shape;
-use crate::recover::sketch::Input;
-use crate::recover::sketch::Line;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -67,10 +67,10 @@ use crate::recover::tree::not_known;
 use crate::recover::tree::refuse;
 use carried::Left;
 use guarded::Guard;
-use meanings::Meanings;
+use phi_values::PhiValues;
 
 /// What is not known of a word that a warp hands over.
-const HANDED: &str = "a word that a warp stores to shared memory and others read";
+const RING_WORD: &str = "a word that a warp stores to shared memory and others read";
 
 /// The most that an input is assumed to be. What is computed from sizes below it does not wrap
 /// around.
@@ -93,13 +93,13 @@ pub struct Inputs {
     granted: Option<u32>,
     /// How often handed-over words ask for more, by condition and by what the launch says of the
     /// first iteration.
-    handed: BTreeMap<(TermId, Option<TermId>), u32>,
+    ring_words: BTreeMap<(TermId, Option<TermId>), u32>,
     /// The loops that handed-over words control.
-    pub by_handed: Vec<ByHanded>,
+    pub ring_word_loops: Vec<RingWordLoop>,
     /// The assumptions, in words.
     pub assumptions: BTreeSet<String>,
     /// How arrivals at mbarriers come.
-    pub came: Came,
+    pub arrival_counts: ArrivalCounts,
     /// The memory that entries are of.
     pub memories: Vec<Memory>,
     /// The parameter words behind each input.
@@ -168,7 +168,7 @@ pub enum Origin {
     Granted,
     /// For how many iterations a handed-over word says that a loop goes on. `first`: if the launch
     /// decides about the first iteration, the condition under which there is one.
-    Handed { first: Option<TermId> },
+    RingWordTrips { first: Option<TermId> },
 }
 
 impl Origin {
@@ -182,7 +182,7 @@ impl Origin {
                 step,
                 ..
             } => vec![*relation, *first, *step],
-            Origin::Handed { first } => first.iter().copied().collect(),
+            Origin::RingWordTrips { first } => first.iter().copied().collect(),
             Origin::Number(_) | Origin::Granted => Vec::new(),
         }
     }
@@ -196,7 +196,7 @@ pub struct Lowerer<'a> {
     threads: u32,
     ctas: u32,
     recurrences: Recurrences,
-    meanings: Meanings,
+    phi_values: PhiValues,
     counts: BTreeMap<u32, Number>,
     /// The conditions of the loops and branches around this point.
     held: Vec<TermId>,
@@ -236,7 +236,7 @@ enum Carrier {
     Counter(usize),
     Machine(usize),
     /// The state of a machine when an iteration of a loop began.
-    Begun(usize, LoopId),
+    Saved(usize, LoopId),
 }
 
 type Result<T> = std::result::Result<T, Obstacle>;
@@ -362,7 +362,7 @@ impl<'a> Lowerer<'a> {
             threads: 0,
             ctas: 1,
             recurrences,
-            meanings: Meanings::default(),
+            phi_values: PhiValues::default(),
             counts: BTreeMap::new(),
             held: Vec::new(),
             began: Vec::new(),
@@ -466,17 +466,17 @@ impl Lowerer<'_> {
             None => {}
         }
         self.arena.decided_by.insert(term);
-        let before = self.meanings.clone();
+        let before = self.phi_values.clone();
         let then_lines = self.under(term, Some(&condition), |lowerer| lowerer.block(then))?;
-        let after = std::mem::replace(&mut self.meanings, before);
+        let after = std::mem::replace(&mut self.phi_values, before);
         let not = self.arena.terms.not(&term);
         let negated = condition.clone().negated();
         let otherwise_lines =
             self.under(not, negated.as_ref(), |lowerer| lowerer.block(otherwise))?;
-        let otherwise_after = std::mem::take(&mut self.meanings);
+        let otherwise_after = std::mem::take(&mut self.phi_values);
         let yes = (term, condition.clone());
         let no = negated.map(|negated| (not, negated));
-        self.meanings = Meanings::joined(after, otherwise_after, &yes, no.as_ref());
+        self.phi_values = PhiValues::joined(after, otherwise_after, &yes, no.as_ref());
         if then_lines == otherwise_lines {
             lines.extend(then_lines);
             return Ok(());
@@ -534,9 +534,9 @@ impl Lowerer<'_> {
                     return Some(not_known(term, &self.arena.terms, &self.arena.loaded));
                 }
                 Atom::Response(_) => return Some("what cluster launch control answers".to_owned()),
-                Atom::Handed(_) => return Some(HANDED.to_owned()),
+                Atom::RingWord(_) => return Some(RING_WORD.to_owned()),
                 Atom::Test(_) => return Some("whether a test of an mbarrier passes".to_owned()),
-                Atom::Phi(phi) if self.meaning(*phi).is_none() => {
+                Atom::Phi(phi) if self.phi_value(*phi).is_none() => {
                     // A value that comes to it in an iteration may say more.
                     let carried = seen.insert(*phi).then(|| {
                         let phi = &self.arena.phis[*phi as usize];

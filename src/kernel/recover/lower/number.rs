@@ -13,9 +13,9 @@ use super::Inputs;
 use super::Lowerer;
 use super::MOST;
 use super::Origin;
-use super::meanings::Meaning;
-use super::spread::stepped_through;
-use super::spread::taken_for_a_size;
+use super::launch_intervals::stepped_through;
+use super::launch_intervals::taken_for_a_size;
+use super::phi_values::PhiValue;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
@@ -27,7 +27,7 @@ use crate::recover::launch::wide_parameter;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
-use crate::recover::sketch::Input;
+use crate::recover::role_ir::Input;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -176,9 +176,9 @@ impl Lowerer<'_> {
         };
         match self.arena.terms.node(term).clone() {
             Node::Constant(bits) => Some(Number::constant(Word::new(bits, width).signed())),
-            Node::Atom(Atom::Phi(phi)) => match self.meaning(phi)? {
-                Meaning::Number(number) => Some(number.clone()),
-                Meaning::State { .. } => None,
+            Node::Atom(Atom::Phi(phi)) => match self.phi_value(phi)? {
+                PhiValue::Number(number) => Some(number.clone()),
+                PhiValue::State { .. } => None,
             },
             Node::Sum { constant, parts } => {
                 let mut sum = Number::constant(Word::new(constant, width).signed());

@@ -4,7 +4,7 @@ use super::Lowerer;
 use super::Result;
 use super::refuse;
 use crate::ir::Location;
-use crate::recover::sketch::Object;
+use crate::recover::role_ir::Object;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;

@@ -12,9 +12,9 @@
 //! the ranges of its parts.
 
 use super::Lowerer;
+use super::launch_intervals::is_exact;
+use super::launch_intervals::least;
 use super::number::SIZES;
-use super::spread::is_exact;
-use super::spread::least;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
 use crate::meaning::Word;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::Lowerer;
 use super::Result;
-use super::meanings::Meaning;
+use super::phi_values::PhiValue;
 use super::refuse;
 use crate::ir::Location;
 use crate::meaning::Domain;
@@ -14,7 +14,7 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::recurrence::Steps;
-use crate::recover::sketch::Line;
+use crate::recover::role_ir::Line;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -299,7 +299,7 @@ impl Lowerer<'_> {
             if own != Some(&machine) {
                 continue;
             }
-            let Some(Meaning::State { steps, .. }) = self.meaning(*phi) else {
+            let Some(PhiValue::State { steps, .. }) = self.phi_value(*phi) else {
                 return None;
             };
             if found.as_ref().is_some_and(|other| other != steps) {

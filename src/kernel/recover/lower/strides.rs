@@ -3,7 +3,7 @@
 //! For example, `for i in (0..n).step_by(nctaid)` runs `tiles` times. Two loops have one such input
 //! if their relations, first values and steps are the same. A condition that is the relation of
 //! such a loop holds exactly in its iterations, if the relation holds up to some iteration and in
-//! none from there on ([`super::ways`]).
+//! none from there on ([`super::loop_direction`]).
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::Lowerer;
 use super::MOST;
 use super::Origin;
 use super::Tripped;
-use super::ways::Way;
+use super::loop_direction::Direction;
 use crate::recover::launch::is_launch;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
@@ -114,10 +114,10 @@ impl Lowerer<'_> {
             return;
         }
         let [_, first, step] = shape;
-        let way = self.way_to_end(present, phi);
+        let way = self.exit_direction(present, phi);
         let goes = match way {
             Some(way) => self.steps(step, way),
-            None => self.steps(step, Way::Up) || self.steps(step, Way::Down),
+            None => self.steps(step, Direction::Up) || self.steps(step, Direction::Down),
         };
         if !goes {
             return;

@@ -2,7 +2,7 @@
 //! ([`crate::recover::recurrence`] says what a machine is.)
 
 use super::Lowerer;
-use super::meanings::Meaning;
+use super::phi_values::PhiValue;
 use crate::meaning::Word;
 use crate::recover::number::Number;
 use crate::recover::term::Atom;
@@ -39,9 +39,9 @@ impl Lowerer<'_> {
     pub(super) fn machine_of(&self, term: TermId) -> Option<usize> {
         let atoms = self.arena.terms.atoms(term);
         atoms.iter().find_map(|atom| match atom {
-            Atom::Phi(phi) => match self.meaning(*phi)? {
-                Meaning::State { machine, .. } => Some(*machine),
-                Meaning::Number(_) => None,
+            Atom::Phi(phi) => match self.phi_value(*phi)? {
+                PhiValue::State { machine, .. } => Some(*machine),
+                PhiValue::Number(_) => None,
             },
             _ => None,
         })
@@ -53,7 +53,7 @@ impl Lowerer<'_> {
         let mut found: Option<(usize, Number)> = None;
         for atom in self.arena.terms.atoms(term).iter() {
             let Atom::Phi(phi) = atom else { return None };
-            let Meaning::State { machine, steps } = self.meaning(*phi)? else {
+            let PhiValue::State { machine, steps } = self.phi_value(*phi)? else {
                 return None;
             };
             match &found {

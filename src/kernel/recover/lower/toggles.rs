@@ -10,7 +10,7 @@
 //! iteration is compared with the one that is expected. That is an induction over the iterations.
 
 use super::Lowerer;
-use super::meanings::Meaning;
+use super::phi_values::PhiValue;
 use crate::meaning::Binary;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
@@ -227,7 +227,7 @@ impl Lowerer<'_> {
             number.replaced(&|atomic| (*atomic == index).then(|| to.clone()))
         };
         let zero = Number::constant(0);
-        let before = self.meanings.clone();
+        let before = self.phi_values.clone();
         for Toggle { x, stages } in &toggles {
             let start = at(x, &zero)?;
             let moves = x.parts.get(&index).copied().unwrap_or(0);
@@ -258,9 +258,9 @@ impl Lowerer<'_> {
             .number()?;
             let one_more = Number::of(index.clone()).plus(&Number::constant(1))?;
             let wanted = at(&guess, &one_more)?;
-            self.meanings.insert(phi, Meaning::Number(guess.clone()));
+            self.phi_values.insert(phi, PhiValue::Number(guess.clone()));
             let comes = self.exclusive(next);
-            self.meanings = before.clone();
+            self.phi_values = before.clone();
             if at(&guess, &zero)? == first && comes == Some(wanted) {
                 return Some(guess);
             }

@@ -45,7 +45,7 @@ impl Lowerer<'_> {
         if let Some(trips) = self.by_responses(goes_on, id) {
             return Some(trips);
         }
-        if let Some(trips) = self.by_handed(goes_on, id) {
+        if let Some(trips) = self.ring_word_trips(goes_on, id) {
             return Some(trips);
         }
         if let Some(Condition::AtLeastZero(left)) = self.by_trips(goes_on, Some(id)) {

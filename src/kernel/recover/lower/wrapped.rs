@@ -3,7 +3,7 @@
 
 use super::Lowerer;
 use super::MOST;
-use super::meanings::Meaning;
+use super::phi_values::PhiValue;
 use crate::meaning::Binary;
 use crate::meaning::Word;
 use crate::recover::number::Atomic;
@@ -57,9 +57,9 @@ impl Lowerer<'_> {
     /// The same for a term that is no number.
     pub(super) fn around(&mut self, term: TermId) -> Option<Number> {
         match *self.arena.terms.node(term) {
-            Node::Atom(Atom::Phi(phi)) => match self.meaning(phi)? {
-                Meaning::Number(number) => Some(number.clone()),
-                Meaning::State { .. } => None,
+            Node::Atom(Atom::Phi(phi)) => match self.phi_value(phi)? {
+                PhiValue::Number(number) => Some(number.clone()),
+                PhiValue::State { .. } => None,
             },
             Node::Extract {
                 term: inner,

@@ -4,11 +4,11 @@ use super::member::Member;
 use super::member::Ring;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Number;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::Role;
-use crate::recover::sketch::every_line_mut;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Role;
+use crate::recover::role_ir::every_line_mut;
 
 /// The roles with warps that arrive once in each round, in place of lanes. `None` if nothing
 /// changes.

@@ -2,8 +2,8 @@
 //! the kernel. A warp arrives once in each round, and waits show that it is in step.
 
 use crate::recover::number::Number;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
 
 /// Removes the marks of rounds. The arrivals of several lanes in one round become a single one, at
 /// the last of them: the phase is not complete before. Warps that might get out of step wait for

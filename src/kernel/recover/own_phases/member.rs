@@ -8,12 +8,12 @@ use crate::ir::VariableId;
 use crate::recover::family::places;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Number;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::Role;
-use crate::recover::sketch::counts;
-use crate::recover::sketch::every_line;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Role;
+use crate::recover::role_ir::counts;
+use crate::recover::role_ir::every_line;
 
 /// Mbarriers at which warps wait for states of their arrivals.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,17 +17,17 @@ use std::collections::BTreeSet;
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::ir::VariableId;
+use crate::recover::init_before_use::inits_precede_uses;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
-use crate::recover::ready::are_ready;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Role;
+use crate::recover::role_ir::every_line;
+use crate::recover::role_ir::returns;
 use crate::recover::shape::Shape;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::Role;
-use crate::recover::sketch::every_line;
-use crate::recover::sketch::returns;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
@@ -56,7 +56,7 @@ pub fn settle(
 ) -> Result<Vec<Ring>, Obstacle> {
     let mut rings = rings(roles, inputs);
     let declared = |variable: VariableId| kernel.variables.get(variable.0 as usize)?.arrivals;
-    if !rings.is_empty() && !are_ready(roles, inputs, shape, &declared) {
+    if !rings.is_empty() && !inits_precede_uses(roles, inputs, shape, &declared) {
         return refuse(INITIALISED, &Location::default());
     }
     for ring in &mut rings {

@@ -4,11 +4,11 @@ use super::member::Member;
 use super::member::Ring;
 use crate::ir::Location;
 use crate::recover::number::Number;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
-use crate::recover::sketch::every_line;
-use crate::recover::sketch::returns;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
+use crate::recover::role_ir::every_line;
+use crate::recover::role_ir::returns;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 

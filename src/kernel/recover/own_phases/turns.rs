@@ -9,9 +9,9 @@ use super::rounds::turn;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
-use crate::recover::sketch::Action;
-use crate::recover::sketch::Line;
-use crate::recover::sketch::Object;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Line;
+use crate::recover::role_ir::Object;
 
 /// When a warp arrives at a ring.
 #[derive(Debug, Clone, PartialEq, Eq)]

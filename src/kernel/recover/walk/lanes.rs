@@ -167,7 +167,7 @@ pub fn differs(arena: &Arena) -> Option<Location> {
         while let Some(term) = work.pop() {
             for atom in arena.terms.atoms(term).iter() {
                 match atom {
-                    Atom::Opaque(_) | Atom::Handed(_) => return true,
+                    Atom::Opaque(_) | Atom::RingWord(_) => return true,
                     Atom::Phi(phi) if seen.insert(*phi) => {
                         let phi = &arena.phis[*phi as usize];
                         work.extend([phi.first, phi.next]);

@@ -13,12 +13,12 @@ mod counters;
 mod events;
 mod exchanges;
 mod groups;
-mod handed;
 mod lanes;
 mod launch;
 mod multiply;
 mod once;
 mod operands;
+mod ring_words;
 mod shared_words;
 mod touches;
 mod waits;
@@ -49,8 +49,9 @@ use crate::meaning::operand_width;
 use crate::meaning::result_of;
 use crate::meaning::result_width;
 use crate::recover::graph::Graph;
-use crate::recover::handed::Handed;
 use crate::recover::launch::is_launch;
+use crate::recover::read_only_memory::ReadOnlyMemory;
+use crate::recover::ring_words::RingWords;
 use crate::recover::shared_words::Position;
 use crate::recover::shared_words::SharedWords;
 use crate::recover::slice::MOST_BYTES;
@@ -72,7 +73,6 @@ use crate::recover::tree::Test;
 use crate::recover::tree::in_time;
 use crate::recover::tree::not_known;
 use crate::recover::tree::refuse;
-use crate::recover::unwritten::Unwritten;
 
 /// Why lanes that several others need may be missing.
 const MISSING: &str = "lanes take this branch differently, depending on the launch, and below it something is done by several \
@@ -177,8 +177,8 @@ struct Walker<'a> {
     alike: &'a mut Vec<(TermId, Location)>,
     trusts_memory: &'a mut bool,
     shared_words: &'a mut SharedWords,
-    handed: &'a mut Option<Handed>,
-    unwritten: &'a Unwritten,
+    ring_words: &'a mut Option<RingWords>,
+    unwritten: &'a ReadOnlyMemory,
     wider: &'a mut bool,
     levels: &'a mut bool,
     branches: &'a mut Vec<(TermId, Location)>,
@@ -235,7 +235,7 @@ pub fn walk(
         alike: &mut arena.alike,
         trusts_memory: &mut arena.trusts_memory,
         shared_words: &mut arena.shared_words,
-        handed: &mut arena.handed,
+        ring_words: &mut arena.ring_words,
         unwritten: &arena.unwritten,
         wider: &mut arena.wider,
         levels: &mut arena.levels,
@@ -648,7 +648,7 @@ impl Walker<'_> {
         let atoms = self.terms.atoms(term);
         atoms
             .iter()
-            .any(|atom| matches!(atom, Atom::Opaque(_) | Atom::Handed(_)))
+            .any(|atom| matches!(atom, Atom::Opaque(_) | Atom::RingWord(_)))
     }
 
     /// A branch that the lanes take differently, nobody knows how: without events below it, what it
@@ -1628,7 +1628,7 @@ impl Walker<'_> {
                     return Ok(());
                 }
                 if space.may_be_shared()
-                    && self.load_handed(
+                    && self.load_ring_word(
                         *address,
                         results,
                         (*width, *signed),
@@ -1683,7 +1683,7 @@ impl Walker<'_> {
                     let bytes = u32::from(width.div_ceil(8));
                     let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
                     let bytes = bytes.saturating_mul(count);
-                    self.store_handed(*address, bytes, mask, path, out, location);
+                    self.store_ring_word(*address, bytes, mask, path, out, location);
                     let values: Vec<_> = values.iter().copied().map(Some).collect();
                     self.store_words(*address, &values, *width, mask, path);
                 }

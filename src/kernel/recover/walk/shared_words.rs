@@ -203,7 +203,7 @@ impl Walker<'_> {
                     Atom::Phi(_)
                     | Atom::Test(_)
                     | Atom::Response(_)
-                    | Atom::Handed(_)
+                    | Atom::RingWord(_)
                     | Atom::Opaque(_)
                     | Atom::Tested
                     | Atom::Coordinate(_) => false,

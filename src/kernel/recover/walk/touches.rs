@@ -32,7 +32,7 @@ use crate::ir::Space;
 use crate::ir::Touch;
 use crate::ir::joined;
 use crate::ir::lowest;
-use crate::recover::settled::TELLS;
+use crate::recover::late_reads::TELLS;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;

@@ -14,7 +14,7 @@ use crate::ir::Operand;
 use crate::ir::RegisterId;
 use crate::ir::Token;
 use crate::meaning::Domain;
-use crate::recover::numbered::CLASS;
+use crate::recover::phase_tokens::CLASS;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 use crate::recover::tree::Awaited;

@@ -1,8 +1,8 @@
 //! For reports: the two operations between which the knowledge of a write was lost, although they order it.
 
 use super::Knowledge;
-use super::chain::Chain;
-use super::chain::Told;
+use super::views::ReleasedViews;
+use super::views::View;
 
 /// Two operations that order a write, the first of which comes after it for all to see, and
 /// do not show it.
@@ -18,21 +18,26 @@ pub struct Lost {
 
 impl Knowledge {
     /// Notes what an operation brings to an object, if that is wanted.
-    pub(super) fn note_sender(&mut self, cell: usize, from: (usize, u32), told: &Told) {
+    pub(super) fn note_sender(&mut self, cell: usize, from: (usize, u32), view: &View) {
         if self.lost.is_some() {
-            self.cells[cell].senders.push((from, told.clone()));
+            self.cells[cell].senders.push((from, view.clone()));
         }
     }
 
     /// Notes which of the writes that an operation has been told of it does not see, though
     /// whoever told it did.
-    pub(super) fn note_lost(&mut self, to: (usize, u32), chain: &Chain, news: Vec<usize>) {
+    pub(super) fn note_lost(
+        &mut self,
+        to: (usize, u32),
+        released: &ReleasedViews,
+        news: Vec<usize>,
+    ) {
         let Some(lost) = &mut self.lost else {
             return;
         };
-        let told = &self.members[to.0].told;
-        for write in news.into_iter().filter(|write| !told.visible.has(*write)) {
-            let mut senders = chain.senders.iter().rev();
+        let view = &self.members[to.0].view;
+        for write in news.into_iter().filter(|write| !view.visible.has(*write)) {
+            let mut senders = released.senders.iter().rev();
             let from = senders.find(|(_, sent)| sent.visible.has(write));
             lost.extend(from.map(|(from, _)| Lost {
                 write,

@@ -26,9 +26,9 @@
 //! between these.
 
 mod bits;
-mod chain;
 mod lost;
 mod plan;
+mod views;
 
 use std::collections::BTreeMap;
 
@@ -50,10 +50,10 @@ use crate::semantics::step::State;
 use super::Hazard;
 
 use bits::Bits;
-use chain::Chain;
-use chain::Told;
 use plan::Plan;
 use plan::Step;
+use views::ReleasedViews;
+use views::View;
 
 pub use lost::Lost;
 
@@ -69,11 +69,11 @@ pub struct Visibility<'i> {
 #[derive(Debug, Clone)]
 pub struct Knowledge {
     members: Vec<Member>,
-    cells: Vec<Chain>,
+    cells: Vec<ReleasedViews>,
     /// What a commit or copy in flight will bring, by member and operation.
-    in_flight: BTreeMap<(usize, u32), Told>,
+    in_flight: BTreeMap<(usize, u32), View>,
     /// What completed generations of split-phase barriers tell those who have yet to wait.
-    gates: BTreeMap<(usize, usize), Chain>,
+    gates: BTreeMap<(usize, usize), ReleasedViews>,
     /// Per write that happened: the writes ordered before it.
     before: Vec<Option<Bits>>,
     /// Where something that was ordered stopped being seen, if that is wanted.
@@ -84,11 +84,11 @@ pub struct Knowledge {
 struct Member {
     /// Steps on data it has done.
     done: usize,
-    told: Told,
+    view: View,
     /// Per scope: what it saw at its last fence that releases at least so far.
-    fenced: [Option<Told>; 4],
+    fenced: [Option<View>; 4],
     /// What relaxed waits have been told, for a fence to come.
-    pending: Chain,
+    pending: ReleasedViews,
 }
 
 /// The order and scope of a member's operation: as written, and otherwise as PTX has them.
@@ -166,16 +166,16 @@ impl<'i> Visibility<'i> {
     /// What is known before anything has happened, and a read that is stale already. `explain`
     /// keeps a record of where knowledge is lost.
     pub fn start(&self, state: &State, explain: bool) -> (Knowledge, Option<Hazard>) {
-        let nothing = Told::new(self.plan.writes.len());
+        let nothing = View::new(self.plan.writes.len());
         let member = Member {
             done: 0,
-            told: nothing,
+            view: nothing,
             fenced: [None, None, None, None],
-            pending: Chain::default(),
+            pending: ReleasedViews::default(),
         };
         let mut known = Knowledge {
             members: vec![member; self.instance.members.len()],
-            cells: vec![Chain::default(); self.instance.cells.len()],
+            cells: vec![ReleasedViews::default(); self.instance.cells.len()],
             in_flight: BTreeMap::new(),
             gates: BTreeMap::new(),
             before: vec![None; self.plan.writes.len()],
@@ -211,8 +211,8 @@ impl<'i> Visibility<'i> {
             for other in layout.members.clone() {
                 let ops = self.instance.members[other].ops.len() as u32;
                 if other != member && before.counters[other] == ops {
-                    let ordered = known.members[other].told.ordered.clone();
-                    known.members[member].told.ordered.add_all(&ordered);
+                    let ordered = known.members[other].view.ordered.clone();
+                    known.members[member].view.ordered.add_all(&ordered);
                 }
             }
         }
@@ -229,20 +229,20 @@ impl<'i> Visibility<'i> {
         let (order, scope) = effective(self.instance, self.data, at);
         match op.kind {
             OpKind::Wait(..) | OpKind::WaitParity(_) => {
-                let chain = known.cells[cell].clone();
-                self.acquire(known, at, &chain, order, scope);
+                let released = known.cells[cell].clone();
+                self.acquire(known, at, &released, order, scope);
             }
             OpKind::Add(_) => {
                 if order.acquires() {
-                    let chain = known.cells[cell].clone();
-                    self.acquire(known, at, &chain, order, scope);
+                    let released = known.cells[cell].clone();
+                    self.acquire(known, at, &released, order, scope);
                 }
                 self.release(known, at, cell, order, scope);
             }
             // What reads and changes in one step goes on with the release sequence that it reads.
             OpKind::Fetch(_) | OpKind::WaitSwap { .. } => {
-                let chain = known.cells[cell].clone();
-                self.acquire(known, at, &chain, order, scope);
+                let released = known.cells[cell].clone();
+                self.acquire(known, at, &released, order, scope);
                 let fails = match (op.kind, &before.cells[cell]) {
                     (OpKind::Fetch(Fetch::Swap { expected, .. }), CellState::Semaphore(value)) => {
                         *value != expected
@@ -255,27 +255,30 @@ impl<'i> Visibility<'i> {
             }
             OpKind::NotDefined | OpKind::Touch(_) => {}
             OpKind::Set(_) => {
-                known.cells[cell] = Chain::default();
+                known.cells[cell] = ReleasedViews::default();
                 self.release(known, at, cell, order, scope);
             }
             OpKind::Arrive(_) | OpKind::ExpectTx(_) | OpKind::CompleteTx(_) => {
                 self.release(known, at, cell, order, scope);
             }
             OpKind::Copy(_) => {
-                let mut told = Told::new(self.plan.writes.len());
-                told.ordered.add_all(&known.members[member].told.ordered);
-                known.in_flight.insert(at, told);
+                let mut view = View::new(self.plan.writes.len());
+                view.ordered.add_all(&known.members[member].view.ordered);
+                known.in_flight.insert(at, view);
             }
             OpKind::Commit => {
-                let told = known.members[member].told.clone();
-                known.in_flight.insert(at, told);
+                let view = known.members[member].view.clone();
+                known.in_flight.insert(at, view);
             }
             OpKind::Init | OpKind::Acquire(_) | OpKind::Release(_) => {
                 if let OpKind::Acquire(_) = op.kind {
-                    let chain = known.cells[cell].clone();
-                    known.members[member].told.ordered.add_all(chain.ordered());
+                    let released = known.cells[cell].clone();
+                    known.members[member]
+                        .view
+                        .ordered
+                        .add_all(released.ordered());
                 } else {
-                    let ordered = known.members[member].told.ordered.clone();
+                    let ordered = known.members[member].view.ordered.clone();
                     known.cells[cell].order(&ordered);
                 }
             }
@@ -286,14 +289,14 @@ impl<'i> Visibility<'i> {
                 }
             }
             OpKind::BarrierWait => {
-                if let Some(chain) = known.gates.remove(&(member, cell)) {
-                    self.acquire(known, at, &chain, MemoryOrder::Acquire, scope);
+                if let Some(released) = known.gates.remove(&(member, cell)) {
+                    self.acquire(known, at, &released, MemoryOrder::Acquire, scope);
                 }
             }
             OpKind::Sync(_) | OpKind::BarArrive(_) => {
                 self.release(known, at, cell, MemoryOrder::Release, scope);
                 if completed {
-                    let chain = std::mem::take(&mut known.cells[cell]);
+                    let released = std::mem::take(&mut known.cells[cell]);
                     for other in 0..before.counters.len() {
                         let counter = before.counters[other];
                         let ops = &self.instance.members[other].ops;
@@ -302,7 +305,7 @@ impl<'i> Visibility<'i> {
                         });
                         if syncs && after.counters[other] != counter {
                             let at = (other, counter);
-                            self.acquire(known, at, &chain, MemoryOrder::Acquire, scope);
+                            self.acquire(known, at, &released, MemoryOrder::Acquire, scope);
                         }
                     }
                 }
@@ -312,10 +315,10 @@ impl<'i> Visibility<'i> {
 
     /// A generation of a split-phase barrier is complete, `last` being the last to arrive.
     fn open_gates(&self, known: &mut Knowledge, before: &State, last: usize, cell: usize) {
-        let chain = std::mem::take(&mut known.cells[cell]);
+        let released = std::mem::take(&mut known.cells[cell]);
         if let CellState::Barrier { arrived, .. } = &before.cells[cell] {
             for member in arrived.iter().map(|m| *m as usize).chain([last]) {
-                known.gates.insert((member, cell), chain.clone());
+                known.gates.insert((member, cell), released.clone());
             }
         }
     }
@@ -324,24 +327,24 @@ impl<'i> Visibility<'i> {
         let Some(landing) = crate::semantics::step::in_flight(before, member, position) else {
             return;
         };
-        let Some(mut told) = known.in_flight.remove(&(member, landing.op)) else {
+        let Some(mut view) = known.in_flight.remove(&(member, landing.op)) else {
             return;
         };
-        let mut written = Told::new(self.plan.writes.len());
+        let mut written = View::new(self.plan.writes.len());
         for (write, ends) in &self.plan.landing[member] {
             let lands = match landing.delivery {
                 Delivery::Bytes(_) => *ends == landing.op,
                 Delivery::Arrival => *ends <= landing.op,
             };
             if lands {
-                told.complete(*write, self.plan.proxy[*write]);
+                view.complete(*write, self.plan.proxy[*write]);
                 written.complete(*write, self.plan.proxy[*write]);
             }
         }
         let cell = landing.cell.0 as usize;
-        known.note_sender(cell, (member, landing.op), &told);
-        known.cells[cell].order(&told.ordered);
-        known.cells[cell].tell(member, Scope::Cluster, &told);
+        known.note_sender(cell, (member, landing.op), &view);
+        known.cells[cell].order(&view.ordered);
+        known.cells[cell].tell(member, Scope::Cluster, &view);
         known.cells[cell].land(member, &written);
     }
 
@@ -354,16 +357,16 @@ impl<'i> Visibility<'i> {
         order: MemoryOrder,
         scope: Scope,
     ) {
-        let told = known.members[member].told.clone();
-        known.note_sender(cell, (member, op), &told);
-        known.cells[cell].order(&told.ordered);
+        let view = known.members[member].view.clone();
+        known.note_sender(cell, (member, op), &view);
+        known.cells[cell].order(&view.ordered);
         if order.releases() {
-            known.cells[cell].tell(member, scope, &told);
+            known.cells[cell].tell(member, scope, &view);
             return;
         }
         for narrower in Scope::ALL.into_iter().filter(|s| *s <= scope) {
-            if let Some(told) = known.members[member].fenced[narrower as usize].clone() {
-                known.cells[cell].tell(member, narrower, &told);
+            if let Some(view) = known.members[member].fenced[narrower as usize].clone() {
+                known.cells[cell].tell(member, narrower, &view);
             }
         }
     }
@@ -373,38 +376,38 @@ impl<'i> Visibility<'i> {
         &self,
         known: &mut Knowledge,
         (member, op): (usize, u32),
-        chain: &Chain,
+        released: &ReleasedViews,
         order: MemoryOrder,
         scope: Scope,
     ) {
         let places = &self.data.places;
-        let heard = chain.heard(|sender, sent| {
+        let heard = released.heard(|sender, sent| {
             places[sender].reaches(sent, &places[member])
                 && places[member].reaches(scope, &places[sender])
         });
         // Only a CTA waits on its own mbarriers, so what has landed there is in the wait's scope.
         let landed =
-            chain.landed(|starter| places[starter].reaches(Scope::Cluster, &places[member]));
+            released.landed(|starter| places[starter].reaches(Scope::Cluster, &places[member]));
         let own = &mut known.members[member];
-        let news = own.told.ordered.missing(chain.ordered());
-        own.told.ordered.add_all(chain.ordered());
+        let news = own.view.ordered.missing(released.ordered());
+        own.view.ordered.add_all(released.ordered());
         if order.acquires() {
-            for told in heard
+            for view in heard
                 .iter()
                 .map(|(_, _, t)| t)
                 .chain(landed.iter().map(|(_, t)| t))
             {
-                own.told.see(told);
+                own.view.see(view);
             }
         } else {
-            for (starter, told) in landed {
-                own.pending.land(starter, told);
+            for (starter, view) in landed {
+                own.pending.land(starter, view);
             }
-            for (sender, sent, told) in heard {
-                own.pending.tell(sender, sent.min(scope), told);
+            for (sender, sent, view) in heard {
+                own.pending.tell(sender, sent.min(scope), view);
             }
         }
-        known.note_lost((member, op), chain, news);
+        known.note_lost((member, op), released, news);
     }
 
     /// Lets every member do the steps on data that it has come to.
@@ -425,18 +428,18 @@ impl<'i> Visibility<'i> {
     }
 
     fn data_step(&self, known: &mut Knowledge, member: usize, step: &Step) -> Option<Hazard> {
-        let told = &mut known.members[member].told;
+        let view = &mut known.members[member].view;
         match step {
             Step::Read(place) => return self.stale(known, member, *place),
             Step::Write(write) => {
-                known.before[*write] = Some(told.ordered.clone());
-                told.ordered.add(*write);
-                told.visible.add(*write);
+                known.before[*write] = Some(view.ordered.clone());
+                view.ordered.add(*write);
+                view.visible.add(*write);
             }
-            Step::Start(write) => known.before[*write] = Some(told.ordered.clone()),
-            Step::Complete(write) => told.complete(*write, self.plan.proxy[*write]),
-            Step::Ordered(write) => told.ordered.add(*write),
-            Step::Fence(Fence::ProxyAsync) => told.fence_proxy(),
+            Step::Start(write) => known.before[*write] = Some(view.ordered.clone()),
+            Step::Complete(write) => view.complete(*write, self.plan.proxy[*write]),
+            Step::Ordered(write) => view.ordered.add(*write),
+            Step::Fence(Fence::ProxyAsync) => view.fence_proxy(),
             Step::Fence(Fence::Threads(order, scope)) => {
                 self.fence(known, member, *order, *scope);
             }
@@ -453,17 +456,17 @@ impl<'i> Visibility<'i> {
                     && places[sender].reaches(sent.min(scope), &places[member])
             });
             let landed = own.pending.landed(|_| true);
-            for told in heard
+            for view in heard
                 .iter()
                 .map(|(_, _, t)| t)
                 .chain(landed.iter().map(|(_, t)| t))
             {
-                own.told.see(told);
+                own.view.see(view);
             }
         }
         if order.releases() {
             for narrower in Scope::ALL.into_iter().filter(|s| *s <= scope) {
-                own.fenced[narrower as usize] = Some(own.told.clone());
+                own.fenced[narrower as usize] = Some(own.view.clone());
             }
         }
     }
@@ -471,13 +474,13 @@ impl<'i> Visibility<'i> {
     /// What a read that its member has come to does not see and should.
     fn stale(&self, known: &Knowledge, member: usize, place: usize) -> Option<Hazard> {
         let read = &self.data.accesses[member][place];
-        let told = &known.members[member].told;
+        let view = &known.members[member].view;
         let seen = match read.proxy {
-            Proxy::Generic => &told.visible,
-            Proxy::Async => &told.visible_async,
+            Proxy::Generic => &view.visible,
+            Proxy::Async => &view.visible_async,
         };
         let writes = self.plan.slots.get(&read.slot)?;
-        let ordered = writes.iter().filter(|write| told.ordered.has(**write));
+        let ordered = writes.iter().filter(|write| view.ordered.has(**write));
         let ordered: Vec<usize> = ordered.copied().collect();
         let overwritten = |write: usize| {
             let mut others = ordered.iter().filter(|other| **other != write);
@@ -489,7 +492,7 @@ impl<'i> Visibility<'i> {
             write: self.plan.writes[write],
             read: (member, place),
             slot: read.slot,
-            proxy: told.visible.has(write),
+            proxy: view.visible.has(write),
             lost: known.lost_on_the_way(write, member),
         })
     }
@@ -499,11 +502,11 @@ impl Knowledge {
     /// Appends everything that later steps depend on.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         for member in &self.members {
-            member.told.encode(out);
+            member.view.encode(out);
             for fenced in &member.fenced {
                 out.push(u8::from(fenced.is_some()));
-                if let Some(told) = fenced {
-                    told.encode(out);
+                if let Some(view) = fenced {
+                    view.encode(out);
                 }
             }
             member.pending.encode(out);
@@ -511,15 +514,15 @@ impl Knowledge {
         for cell in &self.cells {
             cell.encode(out);
         }
-        for ((member, op), told) in &self.in_flight {
+        for ((member, op), view) in &self.in_flight {
             out.extend((*member as u32).to_le_bytes());
             out.extend(op.to_le_bytes());
-            told.encode(out);
+            view.encode(out);
         }
-        for ((member, cell), chain) in &self.gates {
+        for ((member, cell), released) in &self.gates {
             out.extend((*member as u32).to_le_bytes());
             out.extend((*cell as u32).to_le_bytes());
-            chain.encode(out);
+            released.encode(out);
         }
         for before in &self.before {
             out.push(u8::from(before.is_some()));

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::time::Instant;
 
-use warplock::patience;
+use warplock::deadline;
 use warplock::protocol::Expectation;
 use warplock::protocol::Property;
 use warplock::protocol::Protocol;
@@ -177,7 +177,7 @@ impl Work<'_> {
 
     /// Does something that may take as long as a decision.
     fn in_time<T>(&self, work: impl FnOnce() -> T) -> T {
-        patience::until(patience::deadline(self.order.timeout), work)
+        deadline::until(deadline::after(self.order.timeout), work)
     }
 
     /// Says what is being done.

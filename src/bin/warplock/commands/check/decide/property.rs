@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::time::Instant;
 
+use warplock::deadline;
 use warplock::encoding::search::Objective;
 use warplock::hunt::excess;
-use warplock::patience;
 use warplock::protocol::Expectation;
 use warplock::protocol::Property;
 use warplock::protocol::Protocol;
@@ -20,11 +20,11 @@ use warplock::report::finding;
 use warplock::text::Narrowing;
 use warplock::verdict;
 use warplock::verdict::Shared;
+use warplock::verdict::cached_decision::Kept;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
 use warplock::verdict::decision::Verdict;
 use warplock::verdict::hazard;
-use warplock::verdict::recalled::Kept;
 use warplock::witness;
 
 use super::Work;
@@ -77,8 +77,8 @@ impl Work<'_> {
         for (number, other) in (1u32..).zip(self.others) {
             let count = u32::try_from(self.others.len()).unwrap_or(u32::MAX);
             let most = share + (left - share) * number / count;
-            let end = patience::deadline(within(most));
-            let lifted = match patience::until(end, || other(undecided.clone())) {
+            let end = deadline::after(within(most));
+            let lifted = match deadline::until(end, || other(undecided.clone())) {
                 Ok(lifted) => lifted,
                 Err(reason) => {
                     refused = reason;

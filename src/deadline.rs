@@ -1,0 +1,103 @@
+//! The time limit of a piece of work. Code deep in a computation can ask for it without passing it along.
+//!
+//! A time limit is set once, around a piece of work, and holds for everything that is done there. Code that may take
+//! long checks now and then whether the time is over. Limits nest; the nearest one counts. Code that starts a helper
+//! thread passes the limit on.
+//!
+//! No claim follows from a limit that is over: a proof that is not checked in time is no proof, and a search that ends
+//! early was not complete.
+
+use std::cell::Cell;
+use std::time::Duration;
+use std::time::Instant;
+
+/// A limit that is never reached, for durations beyond what the clock can say.
+const AGES: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+
+thread_local! {
+    static END: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Puts back what was there, also where work panics.
+struct Restored(Option<Instant>);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        END.set(self.0);
+    }
+}
+
+/// Does work that may take until then, or until a limit around it.
+pub fn until<T>(end: Instant, work: impl FnOnce() -> T) -> T {
+    within(Some(end), work)
+}
+
+/// Does work of another thread, which has this limit if any.
+pub fn within<T>(end: Option<Instant>, work: impl FnOnce() -> T) -> T {
+    let around = END.get();
+    let _restored = Restored(around);
+    END.set(around.into_iter().chain(end).min());
+    work()
+}
+
+/// The limit of what is being done, if any.
+pub fn end() -> Option<Instant> {
+    END.get()
+}
+
+/// Whether the time is over.
+pub fn over() -> bool {
+    END.get().is_some_and(|end| Instant::now() >= end)
+}
+
+/// When so much time will have gone by, or the time is over.
+pub fn after(limit: Duration) -> Instant {
+    let now = Instant::now();
+    let last = now.checked_add(limit).or_else(|| now.checked_add(AGES));
+    let last = last.unwrap_or(now);
+    END.get().map_or(last, |end| end.min(last))
+}
+
+/// The middle of the time that is left: what comes first of two ways may take until then.
+pub fn middle() -> Instant {
+    let left = END
+        .get()
+        .map_or(AGES, |end| end.saturating_duration_since(Instant::now()));
+    after(left / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_limit_counts() {
+        let soon = Instant::now();
+        let later = soon + Duration::from_secs(60);
+        assert!(!over());
+        until(later, || {
+            assert!(!over());
+            assert_eq!(after(Duration::MAX), later);
+            until(soon, || {
+                assert!(over());
+                until(later, || assert_eq!(end(), Some(soon)));
+                // Another thread has no limit of its own.
+                std::thread::scope(|scope| {
+                    let given = end();
+                    scope.spawn(move || {
+                        assert!(!over());
+                        within(given, || assert!(over()));
+                    });
+                });
+            });
+            assert!(!over());
+        });
+        assert_eq!(end(), None);
+    }
+
+    /// A limit that no clock can add is no reason to stop.
+    #[test]
+    fn a_limit_without_end_is_far_away() {
+        assert!(after(Duration::MAX) > Instant::now() + Duration::from_secs(60));
+    }
+}

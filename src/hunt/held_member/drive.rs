@@ -1,0 +1,281 @@
+//! One run with a held member: which member moves next, and whether an action violates the property.
+
+use rand::RngExt;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::protocol::Property;
+use crate::semantics::hazards::participation;
+use crate::semantics::hazards::visibility::Knowledge;
+use crate::semantics::instance::Instance;
+use crate::semantics::step;
+use crate::semantics::step::Action;
+use crate::semantics::step::State;
+use crate::semantics::step::StepError;
+
+use super::Tries;
+
+/// How often the clock is looked at, in actions.
+const CLOCK_INTERVAL: u64 = 1 << 8;
+
+/// Something that is kept from happening.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Stop {
+    /// This member does not do this operation.
+    Before(usize, u32),
+    /// What this operation of this member put in flight does not land.
+    Landing(usize, u32),
+}
+
+impl Stop {
+    fn member(self) -> usize {
+        match self {
+            Stop::Before(member, _) | Stop::Landing(member, _) => member,
+        }
+    }
+}
+
+/// Who goes next, of those who can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The first member runs until it blocks, then the next.
+    Ascending,
+    /// The last one first.
+    Descending,
+    /// Everybody one action in turn.
+    Turns,
+    /// Anybody, by this seed.
+    Random(u64),
+}
+
+/// A way to run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan<'a> {
+    /// What is stopped until nothing else can happen, one stage after the other.
+    pub(super) stages: &'a [&'a [Stop]],
+    pub(super) order: Order,
+    /// Whether what is in flight lands as soon as it can, or only when nothing else can happen.
+    pub(super) lands_early: bool,
+    /// Whether those held go whenever they can until they are.
+    pub(super) eager: bool,
+}
+
+/// A run on its way.
+pub(super) struct Run<'a> {
+    pub(super) state: State,
+    pub(super) trace: Vec<Action>,
+    /// What the members have been told, where that is of interest.
+    known: Option<Knowledge>,
+    stops: &'a [Stop],
+    /// What is undefined in this state.
+    refused: Vec<Action>,
+    /// Whether somebody was first seen in it to take part.
+    pub(super) new: bool,
+}
+
+impl Run<'_> {
+    /// What a member may do next that is not stopped: a step, or else a landing.
+    fn next(&self, instance: &Instance, member: usize, lands: bool) -> Option<Action> {
+        let held = Stop::Before(member, self.state.counters[member]);
+        let steps = !self.stops.contains(&held) && step::can_step(instance, &self.state, member);
+        if steps && !self.refused.contains(&Action::Step(member)) {
+            return Some(Action::Step(member));
+        }
+        if !lands {
+            return None;
+        }
+        let mut position = 0;
+        while let Some(landing) = step::in_flight(&self.state, member, position) {
+            let held = Stop::Landing(member, landing.op);
+            let follows = landing.delivery == step::Delivery::Arrival && position > 0;
+            let land = Action::Land(member, position);
+            if !follows && !self.stops.contains(&held) && !self.refused.contains(&land) {
+                return Some(land);
+            }
+            position += 1;
+        }
+        None
+    }
+}
+
+impl Tries<'_> {
+    /// One run; the state in which nothing else than what is stopped can happen, or the last
+    /// one. Ends where a violation is found, unless more than one is wanted.
+    pub(super) fn one(&mut self, plan: Plan<'_>) -> Option<State> {
+        if self.over() {
+            return None;
+        }
+        let state = step::initial_with_history(self.instance);
+        let followed = self.visibility.as_ref().map(|v| v.start(&state, false));
+        let (known, stale) = followed.map_or((None, None), |(known, s)| (Some(known), s));
+        let mut run = Run {
+            state,
+            known,
+            trace: Vec::new(),
+            stops: &[],
+            refused: Vec::new(),
+            new: false,
+        };
+        if stale.is_some() || self.shows(&run.state) {
+            self.found(&run);
+            if !self.goes_on() {
+                return None;
+            }
+        }
+        let ended = plan.stages.iter().all(|stops| {
+            run.stops = stops;
+            self.drive(&mut run, &plan)
+        });
+        if run.new {
+            self.runs.push(run.trace);
+        }
+        ended.then_some(run.state)
+    }
+
+    /// Runs until nothing that is not stopped can happen; false where it ended before.
+    fn drive(&mut self, run: &mut Run<'_>, plan: &Plan<'_>) -> bool {
+        let members = self.instance.members.len();
+        let mut rng = ChaCha8Rng::seed_from_u64(match plan.order {
+            Order::Random(seed) => seed,
+            _ => 0,
+        });
+        let mut looked = 0;
+        if !self.hurry(run, plan) {
+            return false;
+        }
+        loop {
+            let mut moved = false;
+            for position in 0..members + self.instance.roles.len() {
+                looked += 1;
+                if looked % CLOCK_INTERVAL == 0 && self.watch.over() {
+                    return false;
+                }
+                let position = match plan.order {
+                    Order::Ascending | Order::Turns => position,
+                    Order::Descending => members + self.instance.roles.len() - 1 - position,
+                    Order::Random(_) => {
+                        let count = (members + self.instance.roles.len()).max(1) as u64;
+                        rng.random_range(0..count) as usize
+                    }
+                };
+                let Some(member) = position.checked_sub(self.instance.roles.len()) else {
+                    let starts = step::launchable(self.instance, &run.state, position);
+                    for member in starts.into_iter().take(1) {
+                        if !self.go(run, plan, Action::Launch(member)) {
+                            return false;
+                        }
+                        moved = true;
+                    }
+                    continue;
+                };
+                while let Some(action) = run.next(self.instance, member, plan.lands_early) {
+                    if !self.go(run, plan, action) {
+                        return false;
+                    }
+                    moved = true;
+                    if matches!(plan.order, Order::Turns | Order::Random(_)) {
+                        break;
+                    }
+                }
+            }
+            if !moved {
+                // A random pass may have looked at some members only.
+                let all = 0..members;
+                let step = all.clone().find_map(|m| run.next(self.instance, m, true));
+                let launch = || {
+                    let mut roles = 0..self.instance.roles.len();
+                    roles.find_map(|role| {
+                        let starts = step::launchable(self.instance, &run.state, role);
+                        starts.first().copied().map(Action::Launch)
+                    })
+                };
+                match step.or_else(launch) {
+                    Some(action) if self.go(run, plan, action) => {}
+                    Some(_) => return false,
+                    None => return true,
+                }
+            }
+        }
+    }
+
+    /// Lets an action happen, and whoever is held go on where it is eager; false where the run
+    /// ends.
+    fn go(&mut self, run: &mut Run<'_>, plan: &Plan<'_>, action: Action) -> bool {
+        self.act(run, action) && self.hurry(run, plan)
+    }
+
+    /// Lets whoever is held go as far as it can where it is eager; false where the run ends.
+    fn hurry(&mut self, run: &mut Run<'_>, plan: &Plan<'_>) -> bool {
+        for stop in run.stops.iter().filter(|_| plan.eager) {
+            let member = stop.member();
+            while let Some(action) = run.next(self.instance, member, plan.lands_early) {
+                if !self.act(run, action) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Lets an action happen and looks at what it shows; false where the run ends.
+    fn act(&mut self, run: &mut Run<'_>, action: Action) -> bool {
+        if self.work < self.cost {
+            return false;
+        }
+        self.work -= self.cost;
+        let part = participation(self.instance, &run.state, action, self.property);
+        let before = self.monitor.before(&run.state, action);
+        let earlier = run.known.as_ref().map(|_| run.state.clone());
+        let member = action.member();
+        let op = step::next_op(self.instance, &run.state, member);
+        let kind = op
+            .filter(|_| action == Action::Step(member))
+            .map(|op| op.kind);
+        match step::apply(self.instance, &mut run.state, action) {
+            Ok(()) => {}
+            Err(StepError::Violation(violation)) => {
+                if self.monitor.undefined(&violation).is_some() {
+                    run.trace.push(action);
+                    self.found(run);
+                    run.trace.pop();
+                    if !self.goes_on() {
+                        return false;
+                    }
+                }
+                // Others may go on as if this had not come up yet.
+                run.refused.push(action);
+                return true;
+            }
+            // Only what is enabled is chosen.
+            Err(StepError::NotEnabled(_)) => return false,
+        }
+        run.trace.push(action);
+        run.refused.clear();
+        if let Some(part) = part
+            && !self.takes_part(run, run.trace.len() - 1, action, part)
+        {
+            return false;
+        }
+        if self.property == Property::EarlyPass && !self.could_pass(run) {
+            return false;
+        }
+        if let (Some(visibility), Some(known), Some(earlier)) =
+            (&self.visibility, &mut run.known, &earlier)
+            && visibility
+                .follow(known, earlier, action, &run.state)
+                .is_some()
+        {
+            self.found(run);
+            if !self.goes_on() {
+                return false;
+            }
+        }
+        let shown = self.state_monitor.after(&run.state, member, kind).is_some()
+            || self.monitor.state(&run.state).is_some();
+        if self.monitor.after(before, &run.state).is_some() || shown {
+            self.found(run);
+            return self.goes_on();
+        }
+        true
+    }
+}

@@ -1,0 +1,116 @@
+//! Which writes a member knows of, and which writes an object carries from which member.
+
+use std::collections::BTreeMap;
+
+use crate::protocol::Scope;
+use crate::semantics::data::Proxy;
+
+use super::bits::Bits;
+
+/// Writes that are known of.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct View {
+    /// Those that are ordered before.
+    pub(super) ordered: Bits,
+    /// Those of them that are seen through the generic proxy.
+    pub(super) visible: Bits,
+    /// Those of these that are seen through the async proxy, too.
+    pub(super) visible_async: Bits,
+}
+
+impl View {
+    pub(super) fn new(writes: usize) -> View {
+        View {
+            ordered: Bits::new(writes),
+            visible: Bits::new(writes),
+            visible_async: Bits::new(writes),
+        }
+    }
+
+    /// Sees what somebody else sees.
+    pub(super) fn see(&mut self, other: &View) {
+        self.visible.add_all(&other.visible);
+        self.visible_async.add_all(&other.visible_async);
+    }
+
+    /// An asynchronous write is complete.
+    pub(super) fn complete(&mut self, write: usize, proxy: Proxy) {
+        self.ordered.add(write);
+        self.visible.add(write);
+        if proxy == Proxy::Async {
+            self.visible_async.add(write);
+        }
+    }
+
+    pub(super) fn fence_proxy(&mut self) {
+        let visible = self.visible.clone();
+        self.visible_async.add_all(&visible);
+    }
+
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        for bits in [&self.ordered, &self.visible, &self.visible_async] {
+            bits.encode(out);
+        }
+    }
+}
+
+/// What an object has been told.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ReleasedViews {
+    ordered: Bits,
+    /// By sender and how far it was sent. `ordered` plays no part here.
+    sent: BTreeMap<(usize, Scope), View>,
+    /// By member that started it: what asynchronous work that has landed here wrote.
+    landed: BTreeMap<usize, View>,
+    /// What each operation on it brought, where that is wanted.
+    pub(super) senders: Vec<((usize, u32), View)>,
+}
+
+impl ReleasedViews {
+    pub(super) fn ordered(&self) -> &Bits {
+        &self.ordered
+    }
+
+    pub(super) fn order(&mut self, ordered: &Bits) {
+        self.ordered.add_all(ordered);
+    }
+
+    pub(super) fn tell(&mut self, sender: usize, scope: Scope, view: &View) {
+        self.sent.entry((sender, scope)).or_default().see(view);
+    }
+
+    pub(super) fn land(&mut self, starter: usize, written: &View) {
+        self.landed.entry(starter).or_default().see(written);
+    }
+
+    /// What has landed here and was started by certain members.
+    pub(super) fn landed(&self, of: impl Fn(usize) -> bool) -> Vec<(usize, &View)> {
+        let all = self.landed.iter().filter(|(starter, _)| of(**starter));
+        all.map(|(starter, view)| (*starter, view)).collect()
+    }
+
+    /// What of it reaches somebody.
+    pub(super) fn heard(
+        &self,
+        reaches: impl Fn(usize, Scope) -> bool,
+    ) -> Vec<(usize, Scope, &View)> {
+        let all = self.sent.iter();
+        let heard = all.filter(|((sender, scope), _)| reaches(*sender, *scope));
+        heard.map(|((m, s), view)| (*m, *s, view)).collect()
+    }
+
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        self.ordered.encode(out);
+        out.extend((self.sent.len() as u32).to_le_bytes());
+        for ((sender, scope), view) in &self.sent {
+            out.extend((*sender as u32).to_le_bytes());
+            out.push(*scope as u8);
+            view.encode(out);
+        }
+        out.extend((self.landed.len() as u32).to_le_bytes());
+        for (starter, view) in &self.landed {
+            out.extend((*starter as u32).to_le_bytes());
+            view.encode(out);
+        }
+    }
+}
