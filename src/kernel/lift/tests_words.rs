@@ -269,6 +269,15 @@ fn a_store_over_an_mbarrier_is_refused() {
         "setp.gt.u32 %p7, %r3, 5;\nand.pred %p5, %p1, %p7;\n@%p5 mbarrier.inval",
     );
     assert_eq!(code(&perhaps), refused);
+    // A thread that is not there ends it.
+    let idle = ended.replace(
+        "@%p1 mbarrier.inval",
+        "setp.eq.u32 %p7, %r1, 1024;\n@%p7 mbarrier.inval",
+    );
+    let nobody = "data is written over an mbarrier behind this mbarrier.inval, which is not seen to be carried out by any thread: without it, this is undefined";
+    assert_eq!(code(&idle), Err(nobody.to_owned()));
+    let last = idle.replace("%r1, 1024", "%r1, 31");
+    assert_eq!(code(&last), Ok(()));
     // Warps that wait at it need not be through.
     let waits = "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p6, [%r2], 0;\n@!%p6 bra WAIT;\n";
     let waited = ended.replacen("bar.sync 0;", &format!("{waits}bar.sync 0;"), 1);

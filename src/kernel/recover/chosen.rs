@@ -5,7 +5,8 @@
 //! setp.gt q, n, 5;    @q mbarrier.inval [bar]    perhaps nobody does
 //! ```
 //!
-//! That a thread with such a number exists is not looked at.
+//! That a thread with such a number exists is seen in what the warps do
+//! ([`crate::recover::overwritten::refuse_idle_ends`]).
 
 use std::collections::BTreeSet;
 

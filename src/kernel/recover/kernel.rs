@@ -26,6 +26,7 @@ use crate::recover::lower::register;
 use crate::recover::mbarrier_lifetimes;
 use crate::recover::misplaced::refuse_misplaced_copies;
 use crate::recover::outside::outside;
+use crate::recover::overwritten::refuse_idle_ends;
 use crate::recover::overwritten::refuse_stores;
 use crate::recover::own_phases;
 use crate::recover::parity;
@@ -138,7 +139,12 @@ pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<
     refuse_misplaced_copies(kernel)?;
     let elsewhere = match refuse_stores(kernel) {
         Err(_) if !has_mbarriers => None,
-        found => found?,
+        found => {
+            let premise = found?;
+            // Who carries out an end is not known here.
+            refuse_idle_ends(&premise.ends, std::iter::empty())?;
+            premise.assumption
+        }
     };
     let graph = Graph::new(kernel);
     refuse_mixed(kernel, &graph)?;
@@ -243,7 +249,7 @@ fn roles_with(
         ));
     }
     refuse_misplaced_copies(kernel)?;
-    let elsewhere = refuse_stores(kernel)?;
+    let stores = refuse_stores(kernel)?;
     let graph = Graph::new(kernel);
     refuse_mixed(kernel, &graph)?;
     if !graph.is_reducible() {
@@ -263,6 +269,8 @@ fn roles_with(
         ..Arena::default()
     };
     let mut trees = trees(kernel, shape, (&graph, &slice), &mut arena, Purpose::Events)?;
+    let warps = trees.iter().map(|(_, _, statements)| statements.as_slice());
+    refuse_idle_ends(&stores.ends, warps)?;
     let lowest_bit = parity::check(&mut arena)?;
     let mut all: Vec<_> = trees
         .iter_mut()
@@ -282,7 +290,9 @@ fn roles_with(
         register(kernel, &mut arena, &mut inputs, statements);
     }
     inputs.assumptions.extend(lowest_bit.map(str::to_owned));
-    inputs.assumptions.extend(elsewhere.map(str::to_owned));
+    inputs
+        .assumptions
+        .extend(stores.assumption.map(str::to_owned));
     let ends = termination::assumptions(kernel, &graph, &slice);
     inputs.assumptions.extend(ends);
     let elected = elected::assumption(kernel, &graph, &slice, is_linear(shape.threads));

@@ -15,6 +15,7 @@
 //! Source: PTX ISA, "mbarrier": only mbarrier operations are defined on an mbarrier object.
 
 use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use crate::ir::BlockId;
@@ -31,12 +32,16 @@ use crate::recover::chosen::Chosen;
 use crate::recover::graph::Graph;
 use crate::recover::slice::bases;
 use crate::recover::slice::definitions;
+use crate::recover::tree::EventKind;
 use crate::recover::tree::Obstacle;
+use crate::recover::tree::Statement;
 
 /// The bytes of an mbarrier.
 const SIZE: u64 = 8;
 
 const OVERWRITES: &str = "this writes data over an mbarrier, which is undefined";
+
+const IDLE: &str = "data is written over an mbarrier behind this mbarrier.inval, which is not seen to be carried out by any thread: without it, this is undefined";
 
 const ELSEWHERE: &str =
     "stores and copies to computed places in shared memory do not reach an mbarrier";
@@ -51,11 +56,20 @@ enum Reach {
     Misses,
 }
 
-/// Refuses stores over mbarriers. Returns the assumption about writes to computed places, if there
-/// are such.
-pub fn refuse_stores(kernel: &Kernel) -> Result<Option<&'static str>, Obstacle> {
+/// What is taken for granted of the stores of a kernel.
+pub struct Premise {
+    /// The assumption about writes to computed places, if there are such.
+    pub assumption: Option<&'static str>,
+    /// The `mbarrier.inval` behind which data may be written. Some thread has to carry out each of
+    /// them: see [`refuse_idle_ends`].
+    pub ends: BTreeSet<Location>,
+}
+
+/// Refuses stores over mbarriers.
+pub fn refuse_stores(kernel: &Kernel) -> Result<Premise, Obstacle> {
     let mut assumption = None;
-    for (location, reach) in writes(kernel) {
+    let (writes, ends) = writes(kernel);
+    for (location, reach) in writes {
         match reach {
             Reach::Hits => {
                 return Err(Obstacle {
@@ -67,11 +81,44 @@ pub fn refuse_stores(kernel: &Kernel) -> Result<Option<&'static str>, Obstacle> 
             Reach::Misses => {}
         }
     }
-    Ok(assumption)
+    Ok(Premise { assumption, ends })
 }
 
-/// Every write to what may be shared memory, and what it may do to mbarriers.
-fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
+/// Refuses a kernel in which an mbarrier is taken to end at an instruction that no warp carries
+/// out: in a CTA of 64 threads, nobody does what `tid == 64` guards. Given what every warp does.
+pub fn refuse_idle_ends<'s>(
+    ends: &BTreeSet<Location>,
+    warps: impl Iterator<Item = &'s [Statement]> + Clone,
+) -> Result<(), Obstacle> {
+    match ends
+        .iter()
+        .find(|end| !warps.clone().any(|warp| is_carried_out(warp, end)))
+    {
+        None => Ok(()),
+        Some(end) => Err(Obstacle {
+            reason: IDLE.to_owned(),
+            location: end.clone(),
+        }),
+    }
+}
+
+/// Whether an end of an mbarrier is among what a warp does.
+fn is_carried_out(statements: &[Statement], end: &Location) -> bool {
+    statements.iter().any(|statement| match statement {
+        Statement::Event(event) => {
+            matches!(event.kind, EventKind::Invalidate { .. }) && event.location == *end
+        }
+        Statement::If {
+            then, otherwise, ..
+        } => is_carried_out(then, end) || is_carried_out(otherwise, end),
+        Statement::Loop { body, .. } => is_carried_out(body, end),
+        Statement::Break | Statement::Return => false,
+    })
+}
+
+/// Every write to what may be shared memory, and what it may do to mbarriers. Beside them, the ends
+/// of mbarriers that this depends on.
+fn writes(kernel: &Kernel) -> (Vec<(&Location, Reach)>, BTreeSet<Location>) {
     let addresses = Addresses::new(kernel);
     let definitions = definitions(kernel);
     let operations = || kernel.blocks.iter().flat_map(|block| &block.operations);
@@ -119,6 +166,7 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
         addresses: &addresses,
         chosen: Chosen::new(kernel, &definitions),
         meets_itself: OnceCell::new(),
+        ends: RefCell::new(BTreeSet::new()),
     };
     let blocks = kernel.blocks.iter().zip(0..);
     let operations = blocks.flat_map(|(block, at)| {
@@ -197,7 +245,7 @@ fn writes(kernel: &Kernel) -> Vec<(&Location, Reach)> {
         };
         found.push((&operation.location, reach));
     }
-    found
+    (found, code.ends.into_inner())
 }
 
 /// An mbarrier at a place, or all of a variable.
@@ -262,6 +310,8 @@ struct Code<'k> {
     chosen: Chosen<'k>,
     /// See [`Self::meets_itself`]: asked of many writes, and the same for all.
     meets_itself: OnceCell<bool>,
+    /// The ends that were counted.
+    ends: RefCell<BTreeSet<Location>>,
 }
 
 impl Code<'_> {
@@ -311,9 +361,15 @@ impl Code<'_> {
                     Synchronization::MbarrierInvalidate { .. } => {
                         let end = (block, index);
                         let own = (block, until) == at && self.chosen.is_same_thread(end, at.1);
-                        words.are_all_at(self.addresses, address)
+                        let counts = words.are_all_at(self.addresses, address)
                             && (met || own)
                             && self.chosen.is_certain(self.graph, end, at.0)
+                            && self.is_alone(operation);
+                        if counts {
+                            let mut ends = self.ends.borrow_mut();
+                            ends.insert(operation.location.clone());
+                        }
+                        counts
                     }
                     Synchronization::MbarrierInit { .. }
                         if words.may_be(self.addresses, address) =>
@@ -334,6 +390,21 @@ impl Code<'_> {
             }
         }
         false
+    }
+
+    /// Whether no other end of an mbarrier stands in the same line. A line says then which one a warp
+    /// carries out.
+    fn is_alone(&self, end: &Operation) -> bool {
+        let blocks = self.kernel.blocks.iter();
+        let mut operations = blocks.flat_map(|block| &block.operations);
+        operations.all(|other| {
+            std::ptr::eq(other, end)
+                || other.location != end.location
+                || !matches!(
+                    synchronization(other),
+                    Some(Synchronization::MbarrierInvalidate { .. })
+                )
+        })
     }
 
     /// Whether another thread may initialise or use one of these mbarriers while a thread writes at
