@@ -443,10 +443,10 @@ impl Search<'_, '_> {
                 rule: "early-read",
                 source,
                 line: self.module.line_of(instruction.at),
-                message: "global memory is read here before `griddepcontrol.wait`: what the preceding grid writes there may \
+                message: "global memory may be read here before `griddepcontrol.wait`: what the preceding grid writes there may \
                           not have been written yet"
                     .to_owned(),
-                hint: "move it behind `griddepcontrol.wait`, unless no preceding grid writes this memory",
+                hint: "move the read after `griddepcontrol.wait`, unless no preceding grid writes this memory",
             });
         }
         Ok(())

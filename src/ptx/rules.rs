@@ -64,7 +64,7 @@ gets more than one for the same work.",
     Rule {
         id: "early-read",
         section: "griddepcontrol",
-        text: "Global memory may be read before `griddepcontrol.wait`. A programmatic dependent launch may begin before the
+        text: "Global memory may be read here before `griddepcontrol.wait`. A programmatic dependent launch may begin before the
 preceding grid has ended. What that grid writes is certainly there only behind the wait, for the thread that executes it and
 those that meet it at a barrier afterwards. A read before is right if no preceding grid writes that memory.",
     },

@@ -153,7 +153,7 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
             About::Handed(..) => (
                 format!("After {words}, all earlier turns of its team are over: {own}"),
                 &chain.links[..],
-                "this is whose turn was before, and what was before that follows in the same way"
+                "that member had the previous turn, and by induction the same holds for all earlier turns"
                     .to_owned(),
             ),
             About::NotLapped(..) => {
@@ -182,8 +182,8 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
 /// What a chain about an earlier generation ends with.
 fn ended(made: bool) -> String {
     let what = match made {
-        true => "has made this arrival before",
-        false => "this is what has been waited for",
+        true => "the member named last has made its arrivals of that generation by then",
+        false => "so the member named last has waited for that generation",
     };
     what.to_owned()
 }

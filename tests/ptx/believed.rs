@@ -285,9 +285,9 @@ fn what_is_read_as_constant_is_not_written() {
     PROVED for every p_n in 0..=1073741823, pattern at_p_mask and schedule
     pointers that are different parameters, and what tensor maps describe, do not overlap
     ");
-    insta::assert_snapshot!(verdict_of("path", "constant_and_unfollowed", "not followed"), @r"
+    insta::assert_snapshot!(verdict_of("path", "constant_and_unfollowed", "cannot determine"), @r"
     PROVED for every p_n in 0..=1073741823, pattern at_p_mask and schedule
-    stores and copies to addresses in global memory that are not followed do not reach words that decide about synchronization
+    stores and copies to addresses in global memory that Warplock cannot determine do not write words that decide about synchronization
     ");
 }
 
@@ -309,8 +309,8 @@ fn what_is_stored_over_has_ended() {
 /// A counterexample of the graph's protocol is not set aside by assuming that a number does not wrap around.
 #[test]
 fn assumptions_do_not_replace_counterexamples() {
-    insta::assert_snapshot!(verdict("low_half_is_zero", "which launches"), @"UNKNOWN it is proved along the instructions for `p_n < 4294967296` only, so that nothing wraps around: a counterexample may lie elsewhere");
-    insta::assert_snapshot!(verdict("low_half_is_negative", "which launches"), @"UNKNOWN it is proved along the instructions for `65536 * p_n < 2147483648` only, so that nothing wraps around: a counterexample may lie elsewhere");
+    insta::assert_snapshot!(verdict("low_half_is_zero", "which launches"), @"UNKNOWN the protocol along the instructions is proved only under the assumption `p_n < 4294967296`, which excludes that a number wraps around; the graph's protocol has a counterexample that may violate it");
+    insta::assert_snapshot!(verdict("low_half_is_negative", "which launches"), @"UNKNOWN the protocol along the instructions is proved only under the assumption `65536 * p_n < 2147483648`, which excludes that a number wraps around; the graph's protocol has a counterexample that may violate it");
 }
 
 /// That no run aborts is listed, and a kernel that always does is not proved.
@@ -318,7 +318,7 @@ fn assumptions_do_not_replace_counterexamples() {
 fn runs_do_not_abort() {
     for recovery in ["graph", "path"] {
         let verdict = verdict_of(recovery, "aborts_perhaps", "trap");
-        let says = "no thread comes to `trap`, and no assertion fails";
+        let says = "no thread reaches a `trap`, and no assertion fails";
         assert!(
             verdict.starts_with("PROVED") && verdict.contains(says),
             "{verdict}"
@@ -326,7 +326,7 @@ fn runs_do_not_abort() {
         let verdict = verdict_of(recovery, "aborts_always", "trap");
         assert_eq!(
             verdict,
-            "UNKNOWN the kernel aborts: each of its ways ends in `trap`"
+            "UNKNOWN the kernel always aborts: every path that ends, ends in a `trap` or a failed assertion"
         );
     }
 }
@@ -336,7 +336,7 @@ fn runs_do_not_abort() {
 fn grids_before_this_one_are_listed() {
     for recovery in ["graph", "path"] {
         let verdict = verdict_of(recovery, "awaits_grids", "preceding");
-        let says = "global memory that preceding grids write is read behind `griddepcontrol.wait`: whether it is, is not decided";
+        let says = "global memory that preceding grids write is read only after `griddepcontrol.wait` (not checked)";
         assert!(
             verdict.starts_with("PROVED") && verdict.contains(says),
             "{verdict}"
@@ -359,7 +359,7 @@ fn warps_of_a_warpgroup_wait_for_each_other() {
         "path",
         "kernel.ptx",
     ];
-    insta::assert_snapshot!(told(&folder.run(&arguments), "race", "which launches"), @"UNKNOWN the recovered protocol has a counterexample that may be one of no launch: its parameters depend on each other, a warp waits for warps that may have ended, or the kernel may abort before it hangs");
+    insta::assert_snapshot!(told(&folder.run(&arguments), "race", "which launches"), @"UNKNOWN the recovered protocol has a counterexample, but possibly no launch has it: parameters may depend on each other, patterns may be ones that no memory contents give, a warp may wait for warps that have ended, or the kernel may abort first");
 }
 
 /// The index of a CTA is below how many there are, and may be one less.

@@ -43,7 +43,7 @@ fn loops_with_different_steps_run_differently_often() {
     assumptions: tiles in {3}; tiles_2 in {2}; a loop in steps of the grid does not wrap around; steps of loops that the launch gives are at least 1; lanes of a warp that take different ways meet again behind them; a resident CTA that can go on eventually does; ... and 1 more
     ");
     insta::assert_snapshot!(verdict("step_is_bound", &[]), @r"
-    UNKNOWN the recovered protocol has a counterexample that may be one of no launch
+    UNKNOWN the recovered protocol has a counterexample, but possibly no launch has it
     steps of loops that the launch gives are at least 1
     ");
     insta::assert_snapshot!(verdict("step_may_be_0", &[]), @r"
@@ -77,7 +77,7 @@ fn registers_move_on_at_once() {
 /// is in a register may be any.
 #[test]
 fn not_everybody_has_met() {
-    insta::assert_snapshot!(verdict("met_under_a_condition", &[]), @"UNKNOWN the recovered protocol has a counterexample that may be one of no launch");
+    insta::assert_snapshot!(verdict("met_under_a_condition", &[]), @"UNKNOWN the recovered protocol has a counterexample, but possibly no launch has it");
     insta::assert_snapshot!(verdict("registers_behind_arrivals", &[]), @"REFUTED a circular wait");
     insta::assert_snapshot!(verdict("barrier_in_a_register", &[]), @"UNKNOWN line 26");
 }

@@ -361,7 +361,7 @@ fn turns_in_mlir() {
     // That the tiles are what they are taken to be says no launch.
     let late = folder.run(&["check", "-q", "late.mlir"]);
     assert!(
-        late.contains("a counterexample that may be one of no launch"),
+        late.contains("a counterexample, but possibly no launch has it"),
         "{late}"
     );
 }

@@ -263,8 +263,8 @@ fn read_before_the_preceding_grid_has_ended() {
     insta::assert_snapshot!(lint(&format!("{read}{wait}")), @r"
     exit 1
     --- stdout
-    kernel.ptx:kernel: early-read: line 17: global memory is read here before `griddepcontrol.wait`: what the preceding grid writes there may not have been written yet
-      hint: move it behind `griddepcontrol.wait`, unless no preceding grid writes this memory
+    kernel.ptx:kernel: early-read: line 17: global memory may be read here before `griddepcontrol.wait`: what the preceding grid writes there may not have been written yet
+      hint: move the read after `griddepcontrol.wait`, unless no preceding grid writes this memory
       PTX ISA: griddepcontrol (warplock explain early-read)
     --- stderr
     ");

@@ -187,7 +187,7 @@ impl Rule<'_> {
             About::Handed(_, site, of) => {
                 let name = format!("handed_c{class}_s{site}_l{of}");
                 let what = format!(
-                    "after {}, all earlier turns are over",
+                    "after {}, all earlier turns of its team are over",
                     self.words(class, site)
                 );
                 let Some((first, rest)) = links.split_first() else {

@@ -103,7 +103,7 @@ fn pointers_that_differ_do_not_overlap() {
     let store = "ld.global.u64 %rd7, [%rd4];\nst.global.u32 [%rd7], %r2;";
     insta::assert_snapshot!(assumed(&kernel(LOAD, store)), @r"
     //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
-    //! Assumed: stores and copies to addresses in global memory that are not followed do not reach words that decide about synchronization
+    //! Assumed: stores and copies to addresses in global memory that Warplock cannot determine do not write words that decide about synchronization
     //! Assumed: words in memory that decide about synchronization are not written while the kernel runs
     //! Assumed: lanes of a warp that take different ways meet again behind them
     ");
@@ -135,7 +135,7 @@ fn stores_through_one_of_two_pointers_are_not_followed() {
     let store = "ld.global.u64 %rd7, [%rd4];\nsetp.eq.u32 %p7, %r2, 5;\nselp.b64 %rd8, %rd4, %rd7, %p7;\nst.global.u32 [%rd8], %r2;";
     let text = compared(&kernel(LOAD, store));
     assert!(
-        text.contains("addresses in global memory that are not followed"),
+        text.contains("addresses in global memory that Warplock cannot determine"),
         "{text}"
     );
 }

@@ -148,7 +148,7 @@ pub fn refuse_both(roles: &[Role], inputs: &Inputs, terms: &Terms) -> Result<(),
         };
         if pointers.into_iter().any(of_entries) {
             return refuse(
-                "one array decides about synchronization both by its numbers and by whether they are 0",
+                "one array decides about synchronization both by its numbers and by conditions on them",
                 &Location::default(),
             );
         }

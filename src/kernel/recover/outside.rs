@@ -17,15 +17,15 @@ use crate::ir::Terminator;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-const AWAITED: &str = "global memory that preceding grids write is read behind `griddepcontrol.wait`: whether it is, is not decided";
-const ABORTS: &str = "no thread comes to `trap`, and no assertion fails";
+const AWAITED: &str = "global memory that preceding grids write is read only after `griddepcontrol.wait` (not checked)";
+const ABORTS: &str = "no thread reaches a `trap`, and no assertion fails";
 
 /// What is taken for granted of this. Refuses kernels that abort whatever they do.
 pub fn outside(kernel: &Kernel) -> Result<impl Iterator<Item = &'static str>, Obstacle> {
     let edges = cfg::Graph::new(kernel);
     if edges.traps(BlockId(0)) {
         return refuse(
-            "the kernel aborts: each of its ways ends in `trap`",
+            "the kernel always aborts: every path that ends, ends in a `trap` or a failed assertion",
             &Location::default(),
         );
     }

@@ -34,7 +34,7 @@ use crate::recover::written::written;
 
 const ENDLESS: &str =
     "the launch does not give the number of rows of an array that decides about synchronization";
-const OF_CTAS: &str = "what an array decides about waits between CTAs depends on the number of the CTA, and on more than one word";
+const OF_CTAS: &str = "CTAs wait for each other, and a condition that decides about synchronization depends on more than a single word of memory";
 const OTHER: &str = "an array that decides about waits between CTAs is indexed by the number of the CTA in some loads, but not in all";
 
 /// How many values an index has.
@@ -115,7 +115,7 @@ impl Patterns {
         let nowhere = Location::default();
         if roles.iter_mut().any(|role| is_hidden(&mut role.lines)) {
             return refuse(
-                "whether a word of memory is 0 is used as a number, not only as a condition",
+                "whether a condition on a word of memory holds is used as a number, not only as a condition",
                 &nowhere,
             );
         }

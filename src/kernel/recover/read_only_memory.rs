@@ -26,7 +26,7 @@ use crate::recover::pointers::written;
 
 const UNCHANGED: &str =
     "words in memory that decide about synchronization are not written while the kernel runs";
-const ELSEWHERE: &str = "stores and copies to addresses in global memory that are not followed do not reach words that decide about synchronization";
+const ELSEWHERE: &str = "stores and copies to addresses in global memory that Warplock cannot determine do not write words that decide about synchronization";
 
 /// Loads of words that the kernel does not write.
 #[derive(Debug, Clone, Default)]

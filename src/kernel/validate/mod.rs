@@ -110,7 +110,7 @@ impl fmt::Display for Validation {
                 let one: String = reason.chars().filter(|c| !c.is_control()).collect();
                 write!(
                     formatter,
-                    "; {skipped} more were left out, the first since {one}"
+                    "; {skipped} other launches were left out, the first because: {one}"
                 )
             }
         }

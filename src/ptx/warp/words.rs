@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// Where pointers in different parameters are told apart.
 pub(in crate::ptx) const APART: &str =
     "pointers that are different parameters, and what tensor maps describe, do not overlap";
-const ELSEWHERE: &str = "stores and copies to addresses in global memory that are not followed do not reach words that decide about synchronization";
+const ELSEWHERE: &str = "stores and copies to addresses in global memory that Warplock cannot determine do not write words that decide about synchronization";
 
 /// The global memory that a kernel writes.
 #[derive(Debug, Default)]

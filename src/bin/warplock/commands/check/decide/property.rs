@@ -108,8 +108,8 @@ impl Work<'_> {
                         && let Some(assumed) = not_wrapping(&lifted.text) =>
                 {
                     refused = Some(format!(
-                        "it is proved along the instructions for `{assumed}` only, so that nothing wraps around: a \
-                         counterexample may lie elsewhere"
+                        "the protocol along the instructions is proved only under the assumption `{assumed}`, which excludes that \
+                         a number wraps around; the graph's protocol has a counterexample that may violate it"
                     ));
                 }
                 Verdict::Proved(_) | Verdict::Refuted(_) => {
@@ -482,8 +482,9 @@ fn not_wrapping(text: &str) -> Option<&str> {
 }
 
 /// Why a counterexample of a recovered protocol is none of its kernel.
-pub const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
-    each other, a warp waits for warps that may have ended, or the kernel may abort before it hangs";
+pub const INEXACT: &str = "the recovered protocol has a counterexample, but possibly no launch has it: parameters may depend on \
+    each other, patterns may be ones that no memory contents give, a warp may wait for warps that have ended, or the kernel may \
+    abort first";
 
 /// How long the first of several protocols is looked at before the others, as most are decided in much less.
 const FIRST_TIME: Duration = Duration::from_secs(10);
@@ -497,7 +498,7 @@ const BYTES_TIME: Duration = Duration::from_secs(3);
 const EXCESS: &str = "this delivers more bytes than the phase of its mbarrier still expects; whether that phase is ever complete then \
     depends on how many are counted at once";
 
-/// A counterexample of a recovered protocol that may be one of no launch refutes nothing.
+/// A counterexample of a recovered protocol that possibly no launch has refutes nothing.
 pub fn doubt(decision: &mut Decision) {
     if let Verdict::Refuted(_) = decision.verdict {
         decision.verdict = Verdict::Unknown {
