@@ -195,7 +195,7 @@ fn flags_of_neighbours() {
     --- stdout
     flags.ptx:look_back: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] >= 1 (flags.cu:22, line 52), which needs cta[0]; that cannot start, because cta[1] holds the only resident slot
     flags.ptx:look_ahead: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1[1] >= 1 (flags.cu:22, line 121), but at_param_1[1] stays 0 and nobody adds to it
-    flags.ptx:look_back_negative: deadlock: UNKNOWN line 208 (flags.cu:43), `st.release.gpu.global.s32 [%rd9], %r4`: `st.release.gpu.global.s32`: what is added to the counter or put there may be negative
+    flags.ptx:look_back_negative: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
 }

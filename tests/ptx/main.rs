@@ -43,6 +43,7 @@ mod slots;
 mod some_lanes;
 mod spins;
 mod states;
+mod stored;
 mod tensor_bytes;
 mod tensor_cores;
 mod together;

@@ -32,9 +32,12 @@ fn said(folder: &Folder, more: &[&str]) -> String {
     shown[from..].replace("kernel.ptx: deadlock: ", "")
 }
 
-/// Stores and copies that may write to the counter, by every way in which an address is not followed.
+/// Stores and copies that may write to the counter, by every way in which an address is not
+/// followed. If the address comes from memory, the graph assumes that it is another one, and the
+/// verdict says so.
 #[test]
 fn writes_that_may_hit_the_counter_are_refused() {
+    const ELSEWHERE: &str = "stores and copies to addresses in global memory that are not followed do not reach words that are waited for";
     for code in [
         // One of two pointers.
         "setp.eq.u32 %p3, %r4, 3;\nselp.b64 %rd4, %rd1, %rd2, %p3;\nst.global.u32 [%rd4], 7;",
@@ -55,8 +58,9 @@ fn writes_that_may_hit_the_counter_are_refused() {
         "discard.global.L2 [%rd3], 128;",
     ] {
         let said = counted(code);
-        assert!(said.starts_with("UNKNOWN"), "{code}\n{said}");
-        assert!(said.contains("the kernel waits for"), "{code}\n{said}");
+        let refused = said.starts_with("UNKNOWN") && said.contains("the kernel waits for");
+        let assumed = !code.contains("%rd1") && said.contains(ELSEWHERE);
+        assert!(refused || assumed, "{code}\n{said}");
     }
 }
 

@@ -295,7 +295,7 @@ impl Warp {
         clippy::too_many_arguments,
         reason = "the parts of one operation and its context"
     )]
-    fn store(
+    pub(super) fn store(
         &mut self,
         space: Space,
         width: u16,

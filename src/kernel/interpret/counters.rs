@@ -1,9 +1,11 @@
-//! Waits for words of global memory, and additions to them.
+//! Waits for words of global memory, additions to them, and stores.
 //!
-//! A look stands in a loop that goes on until it finds some value. Which one that is, the loop itself is asked: the rest
-//! of a round is executed for one lane with a value in the place of what the look finds, and either leaves the loop or comes back
-//! to the look. Values that are tried are those that the loop compares with, 0, the least and the greatest, and their neighbours. The loop waits for `v` if it
-//! is left at `v` and at no other one of them, and for at least `v` if it is left at those from `v` on, of those that are not below 0.
+//! A look stands in a loop that ends at some values of the word. The interpreter tries out which:
+//! it executes the rest of an iteration for one lane, with a value in place of the result of the
+//! look. That leaves the loop, or comes back to the look. The tried values are those that the loop
+//! compares with, 0, the least and the greatest, these less the constants that the loop may add,
+//! and the neighbours of all of them. The loop waits for `v` if only `v` leaves it. It waits for at
+//! least `v` if the values from `v` on leave it, of those that are not below 0.
 
 use std::collections::BTreeSet;
 
@@ -27,6 +29,9 @@ use crate::ir::Space;
 use crate::ir::Terminator;
 use crate::meaning::Word;
 use crate::meaning::operand_width;
+
+/// The greatest constant that may be added to the value of a word before it is compared.
+const MOST_ADDED: i128 = 1 << 16;
 
 /// How many operations a round may have.
 const MOST_STEPS: usize = 500;
@@ -91,6 +96,31 @@ impl Warp {
         Ok(())
     }
 
+    /// A store, and its event.
+    pub fn set_counter(
+        &mut self,
+        (address, value, width): (Operand, Operand, u16),
+        at: Place,
+        lanes: Lanes,
+        control: Origins,
+        world: &mut World,
+    ) -> Result<(), Halt> {
+        let shown = [address, value];
+        for (group, numbers) in self.groups(&shown, lanes, world, at)? {
+            let reasons = self.joined(&shown, group, control, world).origins;
+            let object = Object::Global {
+                address: numbers.first().copied().unwrap_or(0),
+            };
+            let stored = Word::new(numbers.get(1).copied().unwrap_or(0).into(), width).signed();
+            let kind = EventKind::CounterSet {
+                value: i64::try_from(stored).unwrap_or(0),
+            };
+            self.emit(at, kind, Some(object), group, reasons, world)?;
+        }
+        let space = Space::Global;
+        self.store(space, width, address, &[value], at, lanes, control, world)
+    }
+
     /// What the loop around a look waits for, in one lane, and whether more will do as well.
     fn awaited_from(
         &self,
@@ -100,11 +130,10 @@ impl Warp {
         world: &World,
     ) -> Option<(i64, bool)> {
         let spin = world.program.spin_around(at.block)?;
-        let mut tried: BTreeSet<i128> = BTreeSet::new();
-        let mut note = |number: u128| {
-            let value = Word::new(number, width).signed();
-            tried.extend([value.saturating_sub(1), value, value.saturating_add(1)]);
-        };
+        let mut numbers: BTreeSet<i128> = BTreeSet::new();
+        let mut added: BTreeSet<i128> = BTreeSet::new();
+        let signed = |number: u128| Word::new(number, width).signed();
+        let mut note = |number: u128| numbers.insert(signed(number));
         let highest = 1 << (width - 1);
         for number in [0, highest, highest - 1] {
             note(number);
@@ -117,9 +146,21 @@ impl Warp {
                 .flat_map(|operation| operation.kind.operands())
             {
                 note(match operand {
-                    Operand::Constant(number) => number,
+                    Operand::Constant(number) => {
+                        added.insert(signed(number).saturating_abs());
+                        number
+                    }
                     Operand::Register(register) => self.register(register).lane(lane),
                 });
+            }
+        }
+        // A constant may be added before the comparison.
+        added.retain(|more| *more <= MOST_ADDED);
+        let mut tried: BTreeSet<i128> = BTreeSet::new();
+        for number in &numbers {
+            for more in added.iter().copied().chain([0]) {
+                let value = number.saturating_sub(more);
+                tried.extend([value.saturating_sub(1), value, value.saturating_add(1)]);
             }
         }
         let least = -(1_i128 << (width - 1));
@@ -137,7 +178,7 @@ impl Warp {
         if let (Some(only), None) = (left.next(), left.next()) {
             return Some((of(only)?, false));
         }
-        // Words begin at 0 and grow.
+        // Words are not below 0, and do not wrap around. A value with something added may.
         leaves.retain(|(value, _)| *value >= 0);
         let first = leaves.iter().position(|(_, leaves)| *leaves)?;
         let grows = leaves.iter().skip(first).all(|(_, leaves)| *leaves);

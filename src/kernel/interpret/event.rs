@@ -162,6 +162,10 @@ pub enum EventKind {
     CounterAdd {
         value: i64,
     },
+    /// A store to such a word. The value has its sign.
+    CounterSet {
+        value: i64,
+    },
     /// Lanes read or write bytes of shared memory; only where the launch asks for it. Of an asynchronous write, it stands
     /// directly before the event that starts it.
     Access {

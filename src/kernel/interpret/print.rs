@@ -459,6 +459,7 @@ fn words(kind: EventKind) -> String {
             format!("wait {more} {value}")
         }
         EventKind::CounterAdd { value } => format!("add {value}"),
+        EventKind::CounterSet { value } => format!("set {value}"),
         EventKind::Access { access, .. } => format!("{access:?}").to_lowercase(),
         EventKind::Unsupported => "something that is not understood".to_owned(),
         EventKind::LoopHeader(block) => format!("loop {}", block.0),

@@ -215,6 +215,7 @@ impl Warp {
                 result,
                 address,
                 width,
+                ..
             } => {
                 let form = (*address, *result, *width);
                 self.look_at_counter(form, at, lanes, control, world)?;
@@ -226,6 +227,15 @@ impl Warp {
             } => {
                 let form = (*address, *value, *width);
                 self.add_to_counter(form, at, lanes, control, world)?;
+            }
+            Synchronization::CounterSet {
+                address,
+                value,
+                width,
+                ..
+            } => {
+                let form = (*address, *value, *width);
+                self.set_counter(form, at, lanes, control, world)?;
             }
             Synchronization::MbarrierPending { result, token } => {
                 let mut taint = self.joined(&[*token], lanes, control, world);

@@ -105,7 +105,8 @@ impl OperationKind {
                 Synchronization::ClusterLaunchTryCancel { destination, .. } => {
                     of(Space::Shared, *destination, CHUNK)
                 }
-                Synchronization::CounterAdd { address, width, .. } => {
+                Synchronization::CounterAdd { address, width, .. }
+                | Synchronization::CounterSet { address, width, .. } => {
                     of(Space::Global, *address, u64::from(width.div_ceil(8)))
                 }
                 _ => None,
@@ -251,7 +252,9 @@ impl Synchronization {
                 address, number, ..
             } => vec![*address, *number],
             Self::CounterLook { address, .. } => vec![*address],
-            Self::CounterAdd { address, value, .. } => vec![*address, *value],
+            Self::CounterAdd { address, value, .. } | Self::CounterSet { address, value, .. } => {
+                vec![*address, *value]
+            }
             Self::MbarrierPending { token, .. } => vec![*token],
             Self::Copy { destination, .. } => vec![*destination],
             Self::BulkCopy {

@@ -211,7 +211,8 @@ fn synchronization(event: &mut Synchronization, change: Change<'_>) {
             change(result);
             operand(address, change);
         }
-        Synchronization::CounterAdd { address, value, .. } => operands([address, value], change),
+        Synchronization::CounterAdd { address, value, .. }
+        | Synchronization::CounterSet { address, value, .. } => operands([address, value], change),
         Synchronization::MbarrierPending { result, token } => {
             change(result);
             operand(token, change);

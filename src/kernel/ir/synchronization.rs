@@ -174,6 +174,17 @@ pub enum Synchronization {
         value: Operand,
         width: u16,
     },
+    /// A store to a word of global memory that such loops look at, in place of `st` or `atom.exch`.
+    CounterSet {
+        /// 64 bits.
+        address: Operand,
+        /// As wide as the word.
+        value: Operand,
+        width: u16,
+        /// Whether all operations on words that are waited for are seen in program order: additions
+        /// and stores are releases, and looks are acquires, or fences stand beside them.
+        ordered: bool,
+    },
     /// `mbarrier.pending_count` of a state.
     MbarrierPending {
         result: RegisterId,

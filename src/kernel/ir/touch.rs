@@ -380,6 +380,7 @@ impl Synchronization {
             | Self::MbarrierNumber { .. }
             | Self::CounterLook { .. }
             | Self::CounterAdd { .. }
+            | Self::CounterSet { .. }
             | Self::MbarrierPending { .. }
             | Self::CopyArrive { .. }
             | Self::MultiplyFence

@@ -133,10 +133,12 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let refutes = alike && without_redundant_barriers(&mut roles, shape.warps());
     let grid = shared(kernel, shape, &mut roles, &mut inputs, &mut arena)?;
     let of_launches = grid.as_ref().is_none_or(|grid| grid.exact);
-    let index = grid.as_ref().and_then(|grid| grid.turn);
+    let of_grid = grid
+        .as_ref()
+        .map_or([None; 2], |grid| [grid.turn, grid.total]);
     // Which rows of memory a CTA looks at is no part of the text.
     let shown = laid_out(&roles, &inputs, grid.as_ref())?;
-    let free = inputs.entries_are_free() && are_free(&shown, &inputs, &arena.terms, index);
+    let free = inputs.entries_are_free() && are_free(&shown, &inputs, &arena.terms, of_grid);
     let exact = refutes && of_launches && free && !may_abort(original);
     for role in &mut roles {
         move_copies_after_expect(&mut role.lines);
@@ -251,7 +253,7 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     }
     let refutes = refutes && phased.is_none() && !arena.wider;
     let shown = laid_out(&roles, &inputs, None)?;
-    let free = inputs.entries_are_free() && are_free(&shown, &inputs, &arena.terms, None);
+    let free = inputs.entries_are_free() && are_free(&shown, &inputs, &arena.terms, [None; 2]);
     let exact = refutes && free && !may_abort(original);
     let registers = Registers {
         counted: Counted::Still,
@@ -376,6 +378,8 @@ mod tests_premises;
 mod tests_ring_words;
 #[cfg(test)]
 mod tests_skipped_waits;
+#[cfg(test)]
+mod tests_stored;
 #[cfg(test)]
 mod tests_strides;
 #[cfg(test)]

@@ -217,7 +217,7 @@ fn memory_that_is_read_in_two_ways_is_not_free() {
         &kernel(INDEX, LOAD, TEST).replace("mul.lo.u32 %r5", &format!("{number}\nmul.lo.u32 %r5")),
     );
     assert!(
-        text.contains("both by its numbers and by whether they are 0"),
+        text.contains("both by its numbers and by conditions on them"),
         "{text}"
     );
 }

@@ -1,16 +1,20 @@
 //! Words of global memory that warps wait for.
 //!
+//! Words of global memory that warps wait for.
+//!
 //! For example, `while (acquire(&lock[m]) != n);` waits until others have executed
-//! `red.release.add [lock + 4 * m], 1` often enough. Here such a load becomes a *look* at a word,
-//! and such a `red` an addition to a word. So recovery and interpreter read the same operations.
-//! The walk later finds which values are awaited and added, and in which word.
+//! `red.release.add [lock + 4 * m], 1` often enough, or have stored `n`. Here such a load becomes a
+//! *look* at a word, such a `red` an addition to a word, and a store becomes one to a word. So
+//! recovery and interpreter read the same operations. The walk later finds which values are
+//! awaited, added and stored, and in which word. [`super::stored`] decides which stores are
+//! accepted.
 //!
 //! The pointers in an address say to which memory it belongs. They are parameters of 8 bytes that
 //! are terms of its sum. Different parameters are assumed to point to different memory. Any other
-//! write to memory that is waited for is refused: a store, another atomic operation, a copy, or a
-//! write with a scope below the whole GPU. A store or copy may have an address that cannot be
-//! followed back to a parameter. It is assumed to go elsewhere, and that is printed. An atomic
-//! operation on integers at such an address is refused.
+//! write to memory that is waited for is refused: a weak store, a store of several values, another
+//! atomic operation, a copy, or a write with a scope below the whole GPU. A store or copy may have
+//! an address that cannot be followed back to a parameter. It is assumed to go elsewhere, and that
+//! is printed. An atomic operation on integers at such an address is refused.
 
 use std::collections::BTreeSet;
 
@@ -20,15 +24,18 @@ use crate::ir::Kernel;
 use crate::ir::MemoryOrder;
 use crate::ir::Operation;
 use crate::ir::OperationKind;
+use crate::ir::RegisterId;
 use crate::ir::Scope;
 use crate::ir::Space;
 use crate::ir::Synchronization;
 use crate::recover::graph::Graph;
+use crate::recover::operands::registers;
 use crate::recover::pointers::APART;
 use crate::recover::pointers::Bases;
 use crate::recover::pointers::Pointers;
 use crate::recover::pointers::are_followed;
 use crate::recover::pointers::is_parameter;
+use crate::recover::pointers::wide_sizes;
 use crate::recover::pointers::written;
 use crate::recover::slice::is_event;
 use crate::recover::slice::memory_decides;
@@ -44,8 +51,9 @@ pub const ASSUMPTIONS: [&str; 3] = [
 
 const ELSEWHERE: &str = "stores and copies to addresses in global memory that are not followed do not reach words that are waited for";
 
-const OTHERWISE: &str =
-    "it may write to memory that the kernel waits for, other than by an addition";
+const OTHERWISE: &str = "it may write to memory that the kernel waits for, other than by an addition or a store that others see";
+const RESULT: &str =
+    "what this finds in memory that the kernel waits for is used, which is not followed";
 const NEAR: &str = "other CTAs wait for this memory, and need not see what is done in this scope";
 
 type Result<T> = std::result::Result<T, Obstacle>;
@@ -55,11 +63,16 @@ type Result<T> = std::result::Result<T, Obstacle>;
 pub fn with_counters(kernel: &Kernel) -> Result<Option<Kernel>> {
     let graph = Graph::new(kernel);
     let pointers = Pointers::new(kernel);
+    let sizes = wide_sizes(kernel);
     let mut looks: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut fenced: BTreeSet<(usize, usize)> = BTreeSet::new();
     let mut awaited = Bases::new();
     for (_, natural) in graph.loops() {
-        for (place, bases) in looks_of(&pointers, natural, &graph)? {
+        let found = looks_of(&pointers, natural, &graph, &sizes)?;
+        let is_fenced = !found.is_empty() && fence_behind(kernel, natural, &graph);
+        for (place, bases) in found {
             looks.insert(place);
+            fenced.extend(is_fenced.then_some(place));
             awaited.extend(bases);
         }
     }
@@ -67,7 +80,9 @@ pub fn with_counters(kernel: &Kernel) -> Result<Option<Kernel>> {
         return Ok(None);
     }
     let mut changed = kernel.clone();
+    let used = used(kernel);
     let mut unknown = false;
+    let mut ordered = true;
     for (at, block) in kernel.blocks.iter().enumerate() {
         for (index, operation) in block.operations.iter().enumerate() {
             let slot = &mut changed.blocks[at].operations[index].kind;
@@ -76,6 +91,7 @@ pub fn with_counters(kernel: &Kernel) -> Result<Option<Kernel>> {
                     results,
                     address,
                     width,
+                    order,
                     ..
                 } = &operation.kind
                 else {
@@ -89,6 +105,7 @@ pub fn with_counters(kernel: &Kernel) -> Result<Option<Kernel>> {
                     address: *address,
                     width: *width,
                 });
+                ordered &= *order == MemoryOrder::Acquire || fenced.contains(&(at, index));
             } else if let Some(address) = written(operation) {
                 let bases = pointers.bases(address);
                 let followed = are_followed(&bases);
@@ -96,12 +113,31 @@ pub fn with_counters(kernel: &Kernel) -> Result<Option<Kernel>> {
                     operation.kind,
                     OperationKind::Atomic { operation, .. } if operation != AtomicOperation::Other
                 );
-                if !bases.is_disjoint(&awaited) || !followed && adds {
-                    *slot = OperationKind::Synchronization(addition(operation)?);
+                let begins = !bases.is_disjoint(&awaited);
+                // By the distance between two arrays: which word that is, is not followed.
+                if !begins && !pointers.mentioned(address).is_disjoint(&awaited) {
+                    return refuse(OTHERWISE, &operation.location);
+                }
+                if begins || !followed && adds {
+                    let fenced = fence_before(&block.operations, index);
+                    *slot = OperationKind::Synchronization(change(operation, &used)?);
+                    ordered &= fenced || releases(operation);
                 } else if !followed {
                     unknown = true;
                 }
             }
+        }
+    }
+    for operation in changed
+        .blocks
+        .iter_mut()
+        .flat_map(|block| &mut block.operations)
+    {
+        if let OperationKind::Synchronization(Synchronization::CounterSet {
+            ordered: all, ..
+        }) = &mut operation.kind
+        {
+            *all = ordered;
         }
     }
     if unknown {
@@ -110,12 +146,137 @@ pub fn with_counters(kernel: &Kernel) -> Result<Option<Kernel>> {
     Ok(Some(changed))
 }
 
+/// The registers that anything reads.
+fn used(kernel: &Kernel) -> BTreeSet<RegisterId> {
+    let mut used = BTreeSet::new();
+    for block in &kernel.blocks {
+        for operation in &block.operations {
+            used.extend(registers(operation, operation.kind.operands()));
+        }
+        used.extend(block.end.decides());
+    }
+    used
+}
+
+/// What an operation is that may write to a word that is waited for: an addition or a store. Fails
+/// if it is neither.
+fn change(operation: &Operation, used: &BTreeSet<RegisterId>) -> Result<Synchronization> {
+    if let OperationKind::Atomic {
+        result: Some(result),
+        ..
+    } = &operation.kind
+        && used.contains(result)
+    {
+        return refuse(RESULT, &operation.location);
+    }
+    let (address, value, width, order, scope) = match &operation.kind {
+        OperationKind::Store {
+            address,
+            values,
+            width,
+            order,
+            scope,
+            ..
+        } => match values.as_slice() {
+            [value] => (*address, *value, *width, *order, *scope),
+            _ => return refuse(OTHERWISE, &operation.location),
+        },
+        OperationKind::Atomic {
+            operation: AtomicOperation::Exchange,
+            address,
+            operands,
+            width,
+            order,
+            scope,
+            ..
+        } => match operands.as_slice() {
+            [value] => (*address, *value, *width, *order, *scope),
+            _ => return refuse(OTHERWISE, &operation.location),
+        },
+        _ => return addition(operation),
+    };
+    // It is not guaranteed that anybody ever sees what a weak store does.
+    if order == MemoryOrder::Weak || !matches!(width, 32 | 64) {
+        return refuse(OTHERWISE, &operation.location);
+    }
+    if !matches!(scope, Scope::Gpu | Scope::System) && order != MemoryOrder::Volatile {
+        return refuse(NEAR, &operation.location);
+    }
+    Ok(Synchronization::CounterSet {
+        address,
+        value,
+        width,
+        ordered: false,
+    })
+}
+
+/// Whether an addition or a store has release semantics.
+fn releases(operation: &Operation) -> bool {
+    let (OperationKind::Store { order, .. } | OperationKind::Atomic { order, .. }) =
+        &operation.kind
+    else {
+        return false;
+    };
+    matches!(
+        order,
+        MemoryOrder::Release | MemoryOrder::AcquireRelease | MemoryOrder::SequentiallyConsistent
+    )
+}
+
+/// Whether an operation is a fence of the whole GPU, which orders what the thread does before and
+/// after it.
+fn is_fence(operation: &Operation) -> bool {
+    matches!(
+        operation.kind,
+        OperationKind::Synchronization(Synchronization::Fence {
+            order: MemoryOrder::AcquireRelease | MemoryOrder::SequentiallyConsistent,
+            scope: Scope::Gpu | Scope::System,
+            proxy: false,
+        })
+    ) && operation.guard.is_none()
+}
+
+/// Whether an operation only computes.
+fn computes(operation: &Operation) -> bool {
+    match &operation.kind {
+        OperationKind::Compute { .. }
+        | OperationKind::Special { .. }
+        | OperationKind::AddressOf { .. }
+        | OperationKind::ConvertAddress { .. }
+        | OperationKind::Synchronization(Synchronization::Sleep) => true,
+        OperationKind::Load { space, .. } => matches!(space, Space::Parameter | Space::Constant),
+        OperationKind::Opaque { pure, .. } => *pure,
+        _ => false,
+    }
+}
+
+/// Whether a fence stands before an operation, with nothing between them that accesses memory.
+fn fence_before(operations: &[Operation], index: usize) -> bool {
+    let before = operations.iter().take(index).rev();
+    let mut before = before.skip_while(|operation| computes(operation));
+    before.next().is_some_and(is_fence)
+}
+
+/// Whether a fence stands behind every way out of a loop, with nothing between them that accesses memory.
+fn fence_behind(kernel: &Kernel, natural: &Loop, graph: &Graph) -> bool {
+    let mut ways = natural
+        .blocks
+        .iter()
+        .flat_map(|block| graph.successors(*block))
+        .filter(|to| !natural.contains(**to));
+    ways.all(|to| {
+        let block = &kernel.blocks[to.0 as usize];
+        let mut all = block.operations.iter();
+        all.find(|operation| !computes(operation))
+            .is_some_and(is_fence)
+    })
+}
+
 /// The addition that an operation makes, if it may write to a word that is waited for. Fails if the
 /// operation is none.
 fn addition(operation: &Operation) -> Result<Synchronization> {
     let OperationKind::Atomic {
         operation: AtomicOperation::Add,
-        result: None,
         address,
         operands,
         width: width @ (32 | 64),
@@ -143,6 +304,7 @@ fn looks_of(
     pointers: &Pointers<'_>,
     natural: &Loop,
     graph: &Graph,
+    sizes: &BTreeSet<u32>,
 ) -> Result<Vec<((usize, usize), Bases)>> {
     let none = Ok(Vec::new());
     let operations = || {
@@ -190,6 +352,12 @@ fn looks_of(
         let near = !matches!(scope, Scope::Gpu | Scope::System) && *order != MemoryOrder::Volatile;
         if near {
             return refuse(NEAR, &operation.location);
+        }
+        // By the distance between two arrays, it may be a word of the other one.
+        let mut mentioned = pointers.mentioned(*address);
+        mentioned.retain(|base| base.is_some_and(|base| !sizes.contains(&base)));
+        if !mentioned.is_subset(&bases) {
+            return none;
         }
         found.push((place, bases));
     }

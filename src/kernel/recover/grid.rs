@@ -8,19 +8,27 @@
 //! - Awaited values and indices of words may depend on one number that differs between CTAs. In the
 //!   CTAs that belong together it is 0, 1, 2, and so on, each once. That follows for an index of
 //!   the grid that is no part of the base. Otherwise it is assumed, if some launch meets it
-//!   ([`crate::recover::launchable`]).
+//!   ([`crate::recover::launchable`]). An index of the grid is also that number if only branches
+//!   depend on it, as in `if (blockIdx.x == 0)`, and no word does.
+//! - The number of CTAs along that axis is the number of CTAs of the text. If nothing differs
+//!   between CTAs and all use the same words, the text may depend on the number of CTAs along one
+//!   axis. Then it is about grids that have one CTA along the other axes.
 //! - A factor that the launch gives, such as the stride in `lock[i * stride]`, is assumed not to be
 //!   0. With 0, all these words would be one.
 //! - Anything else that differs between CTAs may only decide branches. It is assumed to decide them
-//!   alike in CTAs that belong together.
+//!   alike in CTAs that belong together. That is refused if there is no such number and all CTAs
+//!   use the same words: hardly any launch would be left.
 
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::ir::Special;
+use crate::recover::alike_ctas::choose;
 use crate::recover::counters::ASSUMPTIONS;
+use crate::recover::extents::CTAS;
+use crate::recover::extents::arrays;
+use crate::recover::extents::limits;
 use crate::recover::family::each;
 use crate::recover::inputs::used;
 use crate::recover::launchable::is_not_always_0;
@@ -28,16 +36,12 @@ use crate::recover::launchable::numbers_ctas;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::Origin;
 use crate::recover::number::Atomic;
-use crate::recover::number::Condition;
 use crate::recover::number::Number;
-use crate::recover::rewrite::conditions;
 use crate::recover::role_ir::Action;
-use crate::recover::role_ir::Line;
 use crate::recover::role_ir::Role;
 use crate::recover::role_ir::Word;
-use crate::recover::role_ir::counts;
-use crate::recover::role_ir::every_line;
 use crate::recover::shape::Shape;
+use crate::recover::stored::Words;
 use crate::recover::term::Atom;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
@@ -51,7 +55,11 @@ pub struct Grid {
     pub count: String,
     /// The input that is the number of a CTA.
     pub turn: Option<u32>,
+    /// The input that is how many there are.
+    pub total: Option<u32>,
     pub arrays: Vec<Array>,
+    /// Numbers that are assumed to be at most 2^31 - 1, so that no product wraps around.
+    pub limits: BTreeSet<Number>,
     /// Whether each number of CTAs is that of some launch, and each launch is like one of them.
     pub exact: bool,
 }
@@ -61,28 +69,37 @@ pub struct Grid {
 pub struct Array {
     pub name: String,
     /// Which words: pointer, base, factor, stride, width.
-    key: (u32, u32, Option<u32>, i128, u16),
+    pub key: (u32, u32, Option<u32>, i128, u16),
     /// One more than the greatest index.
     pub extent: Option<Number>,
 }
 
 impl Grid {
+    /// Whether an input is how many CTAs there are.
+    pub fn counts_ctas(&self, input: u32) -> bool {
+        input == CTAS || self.total == Some(input)
+    }
+
     /// The array of a word.
     pub fn array(&self, word: &Word) -> Option<&Array> {
         self.arrays.iter().find(|array| array.key == key(word))
     }
 }
 
-const DIFFERENT: &str = "CTAs that wait for each other differ here in more than one number";
-const APART: &str = "the words of memory that are waited for begin at several places, so that it is not known which of them are \
+pub const DIFFERENT: &str = "CTAs that wait for each other differ here in more than one number";
+pub const APART: &str = "the words of memory that are waited for begin at several places, so that it is not known which of them are \
                      the same";
+/// Different CTAs may compute the same address in different ways, such as `words[cta + i]`. This
+/// excludes that, and words that overlap in part.
+const DISJOINT: &str =
+    "CTAs whose words of memory begin at different addresses have no byte of these words in common";
 const UNNUMBERED: &str = "in the CTAs that wait for each other, what they wait for would have to be 0, 1, 2, and so on, each once: no launch \
                           was found at which it is";
 const ALWAYS_0: &str = "the words of memory that are waited for are told apart by a product with a number that differs between CTAs or is always 0";
-const NOBODY: &str = "the kernel waits for memory that it never adds to: somebody else has to";
-const ENDLESS: &str = "the numbers of the words of memory that this may mean have no greatest one";
+const NOBODY: &str =
+    "the kernel waits for memory that it never adds or stores to: somebody else has to";
 
-fn key(word: &Word) -> (u32, u32, Option<u32>, i128, u16) {
+pub fn key(word: &Word) -> (u32, u32, Option<u32>, i128, u16) {
     (
         word.pointer,
         word.base,
@@ -111,7 +128,9 @@ pub fn shared(
                     waits = true;
                     (word, value)
                 }
-                Action::CounterAdd { word, value } => (word, value),
+                Action::CounterAdd { word, value, .. } | Action::CounterSet { word, value, .. } => {
+                    (word, value)
+                }
                 _ => return,
             };
             words.push((word.clone(), location.clone()));
@@ -150,11 +169,17 @@ pub fn shared(
     let differs = closed(inputs, differs);
     let turns: Vec<u32> = mattering.intersection(&differs).copied().collect();
     let turn = match turns.as_slice() {
-        [] => None,
+        [] => decides(roles, &words, inputs, &differs, arena),
         [only] => Some(*only),
         _ => return refuse(DIFFERENT, &first),
     };
-    choose(roles, inputs, &differs, turn, arena)?;
+    let chooses = choose(roles, inputs, &differs, turn, arena)?;
+    let in_base = |input: u32| inputs.words[input as usize].iter().any(is_of_cta);
+    let told_apart = words.iter().any(|(word, _)| in_base(word.base));
+    // All CTAs of the grid use the same words: no launch with more than a few of them would be left.
+    if chooses && turn.is_none() && !told_apart {
+        return refuse(DIFFERENT, &first);
+    }
     let left = used(roles);
     if let Some(other) = left
         .iter()
@@ -163,8 +188,22 @@ pub fn shared(
         let what = &inputs.all[*other as usize].meaning;
         return refuse(format!("{DIFFERENT}: also in {what}"), &first);
     }
-    let axis = turn.and_then(|turn| axis_of(inputs, turn, arena));
-    let in_base = |input: u32| inputs.words[input as usize].iter().any(is_of_cta);
+    let mut axis = turn.and_then(|turn| axis_of(inputs, turn, arena));
+    // All CTAs of the grid use the same words. If the text depends on the number of CTAs along one
+    // axis, there is one CTA along the others.
+    let totals: Vec<(u32, u8)> = used(roles)
+        .into_iter()
+        .filter_map(|input| Some((input, size_of(inputs, input, arena)?)))
+        .collect();
+    if let (None, [(_, only)]) = (turn, totals.as_slice())
+        && !told_apart
+    {
+        axis = Some(*only);
+    }
+    let total = totals
+        .iter()
+        .find(|(_, along)| axis == Some(*along))
+        .map(|(input, _)| *input);
     let own_axis = |axis: u8, input: u32| {
         let atom = Atom::Special(Special::CtaIndex(axis));
         inputs.words[input as usize].contains(&atom)
@@ -179,7 +218,7 @@ pub fn shared(
         let mut found = false;
         for role in roles.iter() {
             each(&role.lines, &mut |action, _| {
-                if let Action::CounterAdd { word, .. } = action {
+                if let Action::CounterAdd { word, .. } | Action::CounterSet { word, .. } = action {
                     found |= array.key == key(word);
                 }
             });
@@ -189,6 +228,16 @@ pub fn shared(
     if arrays.iter().any(|array| added(&array)) {
         return refuse(NOBODY, &first);
     }
+    for array in &arrays {
+        let words = Words {
+            contains: &|word| array.key == key(word),
+            differs: &|input| differs.contains(&input),
+            turn,
+            range: &|atomic, counts| inputs.range_of(atomic, counts),
+        };
+        words.settle(roles)?;
+    }
+    let limits = limits(roles, turn)?;
     // CTAs that belong together at one array may not do so at another.
     if arrays.len() > 1 && words.iter().any(|(word, _)| in_base(word.base)) {
         return refuse(APART, &first);
@@ -220,7 +269,7 @@ pub fn shared(
     for text in ASSUMPTIONS {
         say(text.to_owned());
     }
-    say("words of memory at different addresses that CTAs compute do not overlap".to_owned());
+    say(DISJOINT.to_owned());
     for factor in factors {
         let factor = &all[factor as usize];
         let what = match factor.meaning.as_str() {
@@ -247,7 +296,9 @@ pub fn shared(
         name,
         count,
         turn,
+        total,
         arrays,
+        limits,
         exact,
     }))
 }
@@ -277,6 +328,25 @@ fn closed(inputs: &Inputs, mut found: BTreeSet<u32>) -> BTreeSet<u32> {
     found
 }
 
+/// The number of a CTA if only branches depend on it, as in `if (blockIdx.x == 0)`: an index of the
+/// grid, if nothing else differs between CTAs. No word depends on it. So CTAs that use the same
+/// words differ in it.
+fn decides(
+    roles: &[Role],
+    words: &[(Word, Location)],
+    inputs: &Inputs,
+    differs: &BTreeSet<u32>,
+    arena: &Arena,
+) -> Option<u32> {
+    let used = used(roles);
+    let mut own = used.intersection(differs);
+    let only = *own.next()?;
+    let index = Atom::Special(Special::CtaIndex(axis_of(inputs, only, arena)?));
+    let mut bases = words.iter().map(|(word, _)| word.base as usize);
+    let told_apart = bases.any(|base| inputs.words[base].contains(&index));
+    (own.next().is_none() && !told_apart).then_some(only)
+}
+
 /// The axis of the grid of which an input is the index.
 fn axis_of(inputs: &Inputs, input: u32, arena: &Arena) -> Option<u8> {
     use crate::recover::term::Node;
@@ -289,234 +359,14 @@ fn axis_of(inputs: &Inputs, input: u32, arena: &Arena) -> Option<u8> {
     }
 }
 
-/// Conditions on what differs between CTAs, other than by their number, become choices. All CTAs
-/// that belong together make the same choice.
-fn choose(
-    roles: &mut [Role],
-    inputs: &mut Inputs,
-    differs: &BTreeSet<u32>,
-    turn: Option<u32>,
-    arena: &Arena,
-) -> Result<(), Obstacle> {
-    let mut made: BTreeMap<Condition, Number> = BTreeMap::new();
-    let other = |condition: &Condition| {
-        let mut found = false;
-        condition.each(&mut |number| {
-            found |= number.mentions(&|atomic| {
-                matches!(atomic, Atomic::Input(input) if differs.contains(input) && Some(*input) != turn)
-            });
-        });
-        found
+/// The axis of the grid of which an input is the number of CTAs.
+fn size_of(inputs: &Inputs, input: u32, arena: &Arena) -> Option<u8> {
+    use crate::recover::term::Node;
+    let Origin::Term(term) = inputs.origins[input as usize] else {
+        return None;
     };
-    // The number of a CTA may be computed from the same words. Then the condition does not come out
-    // alike.
-    let hides = |condition: &Condition, inputs: &Inputs| {
-        let mut found = false;
-        condition.each(&mut |number| {
-            number.each(&mut |atomic| {
-                found |= match atomic {
-                    Atomic::Input(input) => {
-                        Some(*input) == turn
-                            || differs.contains(input)
-                                && turn.is_some_and(|turn| within(inputs, turn, *input, arena))
-                    }
-                    Atomic::Index(_) | Atomic::Variable(_) | Atomic::Entry(_) => true,
-                    _ => false,
-                };
-            });
-        });
-        found
-    };
-    let mut leaves: BTreeSet<Condition> = BTreeSet::new();
-    for role in roles.iter_mut() {
-        conditions(&mut role.lines, &mut |condition| {
-            gather(condition, &mut leaves);
-        });
+    match arena.terms.node(term) {
+        Node::Atom(Atom::Special(Special::GridCtas(axis))) => Some(*axis),
+        _ => None,
     }
-    for leaf in leaves.into_iter().filter(|leaf| other(leaf)) {
-        if hides(&leaf, inputs) {
-            return refuse(DIFFERENT, &Location::default());
-        }
-        let negated = leaf.clone().negated();
-        let known = negated
-            .as_ref()
-            .and_then(|negated| made.get(negated))
-            .cloned();
-        let number = match known {
-            Some(number) => Number::constant(1).minus(&number).unwrap_or_default(),
-            None => {
-                let (mut atoms, mut named) = (BTreeSet::new(), Vec::new());
-                leaf.each(&mut |number| {
-                    number.each(&mut |atomic| {
-                        if let Atomic::Input(input) = atomic {
-                            atoms.extend(inputs.words[*input as usize].iter().copied());
-                            named.push(inputs.all[*input as usize].meaning.clone());
-                        }
-                    });
-                });
-                let what = named.join(" and ");
-                inputs.assumptions.insert(format!(
-                    "a comparison of {what} comes out alike in all CTAs that use the same words of memory"
-                ));
-                let input = inputs.add(
-                    "takes_part".to_owned(),
-                    format!("a comparison of {what}"),
-                    atoms,
-                    (0, 1),
-                    Origin::Number(Number::default()),
-                );
-                Number::of(Atomic::Input(input))
-            }
-        };
-        made.insert(leaf, number);
-    }
-    for role in roles.iter_mut() {
-        conditions(&mut role.lines, &mut |condition| {
-            *condition = replaced(condition, &made);
-        });
-    }
-    Ok(())
-}
-
-/// Whether the term of an input is a part of that of another one.
-fn within(inputs: &Inputs, part: u32, whole: u32, arena: &Arena) -> bool {
-    match (
-        &inputs.origins[part as usize],
-        &inputs.origins[whole as usize],
-    ) {
-        (Origin::Term(part), Origin::Term(whole)) => arena.terms.parts(*whole).contains(part),
-        _ => true,
-    }
-}
-
-fn gather(condition: &Condition, leaves: &mut BTreeSet<Condition>) {
-    match condition {
-        Condition::And(a, b) | Condition::Or(a, b) => {
-            gather(a, leaves);
-            gather(b, leaves);
-        }
-        leaf => {
-            leaves.insert(leaf.clone());
-        }
-    }
-}
-
-fn replaced(condition: &Condition, made: &BTreeMap<Condition, Number>) -> Condition {
-    match condition {
-        Condition::And(a, b) => {
-            Condition::And(Box::new(replaced(a, made)), Box::new(replaced(b, made)))
-        }
-        Condition::Or(a, b) => {
-            Condition::Or(Box::new(replaced(a, made)), Box::new(replaced(b, made)))
-        }
-        leaf => match made.get(leaf) {
-            Some(number) => Condition::NotZero(number.clone()),
-            None => leaf.clone(),
-        },
-    }
-}
-
-/// The arrays, and how many elements they have.
-fn arrays(
-    kernel: &Kernel,
-    roles: &[Role],
-    words: &[(Word, Location)],
-    turn: Option<u32>,
-) -> Result<Vec<Array>, Obstacle> {
-    let mut arrays: Vec<Array> = Vec::new();
-    for (word, location) in words {
-        if arrays.iter().any(|array| array.key == key(word)) {
-            continue;
-        }
-        // Words at the same pointer with another base or stride may be the same words.
-        if arrays.iter().any(|array| array.key.0 == word.pointer) {
-            return refuse(APART, location);
-        }
-        let bytes = i128::from(word.width / 8);
-        if word.stride != 0 && word.stride % bytes != 0 {
-            return refuse(APART, location);
-        }
-        let parameter = kernel.parameters.iter().find(|parameter| {
-            (parameter.offset..parameter.offset.saturating_add(parameter.size.max(1)))
-                .contains(&word.pointer)
-        });
-        let name = parameter.map_or("memory", |parameter| parameter.name.as_str());
-        arrays.push(Array {
-            name: format!("at_{name}"),
-            key: key(word),
-            extent: None,
-        });
-    }
-    for role in roles {
-        let counts = counts(&role.lines);
-        let mut failure = None;
-        every_line(&role.lines, &mut |line| {
-            let Line::Action { action, location } = line else {
-                return;
-            };
-            let (Action::CounterWait { word, .. } | Action::CounterAdd { word, .. }) = action
-            else {
-                return;
-            };
-            let extent = greatest(&word.index, &counts, turn);
-            let Some(extent) = extent.and_then(|most| most.plus(&Number::constant(1))) else {
-                failure.get_or_insert_with(|| location.clone());
-                return;
-            };
-            let mut all = arrays.iter_mut();
-            if let Some(array) = all.find(|array| array.key == key(word)) {
-                array.extent = Some(match array.extent.take() {
-                    Some(before) => Number::maximum(before, extent),
-                    None => extent,
-                });
-            }
-        });
-        if let Some(location) = failure {
-            return refuse(ENDLESS, &location);
-        }
-    }
-    Ok(arrays)
-}
-
-/// The greatest value of an index in all iterations of the loops around, as a number over inputs.
-pub fn greatest(
-    index: &Number,
-    counts: &BTreeMap<u32, Number>,
-    turn: Option<u32>,
-) -> Option<Number> {
-    let mut sum = Number::constant(index.constant);
-    for (atomic, factor) in &index.parts {
-        let most = match atomic {
-            // The index is 0 in the first iteration. More iterations make the sum less.
-            Atomic::Index(_) if *factor < 0 => Number::default(),
-            Atomic::Index(loop_index) => {
-                let last = counts.get(loop_index)?.minus(&Number::constant(1))?;
-                greatest(&last, counts, turn)?
-            }
-            Atomic::Input(input) if Some(*input) != turn => Number::of(atomic.clone()),
-            // In `0..divisor`.
-            Atomic::Remainder(_, divisor) if *factor > 0 => Number::constant(divisor - 1),
-            Atomic::Remainder(..) => Number::default(),
-            Atomic::Quotient(inner, divisor) if *factor > 0 => {
-                greatest(inner, counts, turn)?.divided(*divisor)?
-            }
-            _ => return None,
-        };
-        sum = sum.plus(&most.times(*factor)?)?;
-    }
-    Some(sum)
-}
-
-/// The inputs that are base addresses of words or factors of their indices.
-pub fn words_of(roles: &[Role]) -> BTreeSet<u32> {
-    let mut found = BTreeSet::new();
-    for role in roles {
-        each(&role.lines, &mut |action, _| {
-            if let Action::CounterWait { word, .. } | Action::CounterAdd { word, .. } = action {
-                found.insert(word.base);
-                found.extend(word.factor);
-            }
-        });
-    }
-    found
 }

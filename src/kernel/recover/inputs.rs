@@ -78,19 +78,20 @@ pub fn vanished(roles: &[Role], inputs: &Inputs, terms: &Terms) -> Vec<String> {
 }
 
 /// Whether the inputs that occur may have any combination of values at some launch. They may if no
-/// word of the launch determines two of them, and each takes every value of its range. `index` is
-/// an input that the launch does not choose, because each CTA has its own.
-pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms, index: Option<u32>) -> bool {
+/// word of the launch determines two of them, and each takes every value of its range. `own` are
+/// inputs that the launch does not choose: each CTA has its own, or it is the number of CTAs.
+pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms, own: [Option<u32>; 2]) -> bool {
     let mut seen: BTreeSet<Atom> = BTreeSet::new();
     let used = used(roles).into_iter();
-    used.filter(|input| Some(*input) != index).all(|input| {
-        inputs.all[input as usize].range != ADDRESSES
-            && takes_all(&inputs.origins[input as usize], inputs, terms)
-            && inputs.words[input as usize].iter().all(|word| match word {
-                Atom::Parameter { .. } => seen.insert(*word),
-                _ => true,
-            })
-    })
+    used.filter(|input| !own.contains(&Some(*input)))
+        .all(|input| {
+            inputs.all[input as usize].range != ADDRESSES
+                && takes_all(&inputs.origins[input as usize], inputs, terms)
+                && inputs.words[input as usize].iter().all(|word| match word {
+                    Atom::Parameter { .. } => seen.insert(*word),
+                    _ => true,
+                })
+        })
 }
 
 impl Inputs {

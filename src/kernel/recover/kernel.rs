@@ -278,11 +278,13 @@ fn roles_with(
         .collect();
     simplify(&mut arena, &mut all);
     let mut inputs = Inputs::default();
-    let mut factors = BTreeSet::new();
+    let (mut factors, mut places) = (BTreeSet::new(), counter::Places::new());
     for (_, _, statements) in &trees {
-        counter::register(statements, &arena.terms, &mut inputs, &mut factors);
+        let terms = &arena.terms;
+        counter::register(statements, terms, &mut inputs, &mut factors, &mut places);
     }
     arena.factors = factors;
+    arena.neighbours = counter::neighbours(&places);
     inputs
         .assumptions
         .extend(kernel.assumptions.iter().cloned());

@@ -21,6 +21,9 @@ pub enum Atomic {
     Modulo(Box<Number>, Box<Number>),
     Minimum(Box<Number>, Box<Number>),
     Maximum(Box<Number>, Box<Number>),
+    /// Both are not below 0, and sorted. Only numbers that are awaited of a word of memory or
+    /// stored to it have products.
+    Product(Box<Atomic>, Box<Atomic>),
     /// Whether a word of memory is other than 0, as 0 or 1.
     Entry(Box<Entry>),
 }
@@ -82,6 +85,20 @@ impl Number {
 
     pub fn times(&self, factor: i128) -> Option<Self> {
         Self::default().with(self, factor)
+    }
+
+    /// The product of two numbers. Neither they nor their parts are below 0.
+    pub fn product(&self, other: &Self) -> Option<Self> {
+        let mut sum = self.times(other.constant)?;
+        for (b, factor) in &other.parts {
+            sum = sum.plus(&Self::of(b.clone()).times(self.constant)?.times(*factor)?)?;
+            for (a, coefficient) in &self.parts {
+                let (a, b) = (a.min(b).clone(), a.max(b).clone());
+                let both = Self::of(Atomic::Product(Box::new(a), Box::new(b)));
+                sum = sum.plus(&both.times(*coefficient)?.times(*factor)?)?;
+            }
+        }
+        Some(sum)
     }
 
     /// Rounded down. Parts that are multiples of the divisor are divided separately.
@@ -267,6 +284,10 @@ impl Number {
                     Atomic::Modulo(a, b) => a.replaced(by)?.modulo(&b.replaced(by)?)?,
                     Atomic::Minimum(a, b) => Self::minimum(a.replaced(by)?, b.replaced(by)?),
                     Atomic::Maximum(a, b) => Self::maximum(a.replaced(by)?, b.replaced(by)?),
+                    Atomic::Product(a, b) => {
+                        let of = |atomic: &Atomic| Self::of(atomic.clone()).replaced(by);
+                        of(a)?.product(&of(b)?)?
+                    }
                     Atomic::Entry(entry) => Self::of(Atomic::Entry(Box::new(entry.replaced(by)?))),
                     other => Self::of(other.clone()),
                 },
@@ -285,6 +306,11 @@ impl Number {
                 Atomic::Modulo(a, b) | Atomic::Minimum(a, b) | Atomic::Maximum(a, b) => {
                     a.each(with);
                     b.each(with);
+                }
+                Atomic::Product(a, b) => {
+                    for factor in [a, b] {
+                        Self::of((**factor).clone()).each(with);
+                    }
                 }
                 Atomic::Entry(entry) => entry.numbers().for_each(|number| number.each(with)),
                 Atomic::Input(_) | Atomic::Index(_) | Atomic::Variable(_) => {}
@@ -317,6 +343,10 @@ impl Number {
                 }
                 Atomic::Minimum(a, b) => a.value(of)?.min(b.value(of)?),
                 Atomic::Maximum(a, b) => a.value(of)?.max(b.value(of)?),
+                Atomic::Product(a, b) => {
+                    let value = |factor: &Atomic| Self::of(factor.clone()).value(of);
+                    value(a)?.checked_mul(value(b)?)?
+                }
                 Atomic::Entry(entry) => of(&Atomic::Entry(Box::new(entry.fixed(of)?)))?,
                 other => of(other)?,
             };
@@ -352,6 +382,13 @@ fn range_of(atomic: &Atomic, of: &dyn Fn(&Atomic) -> Option<Range>) -> Option<Ra
         Atomic::Maximum(a, b) => {
             let (a, b) = (a.range(of)?, b.range(of)?);
             (a.0.max(b.0), a.1.max(b.1))
+        }
+        Atomic::Product(a, b) => {
+            let (a, b) = (range_of(a, of)?, range_of(b, of)?);
+            let ends = |x: i128| [x.checked_mul(b.0), x.checked_mul(b.1)];
+            let ends = [ends(a.0), ends(a.1)].concat();
+            let ends = ends.into_iter().collect::<Option<Vec<_>>>()?;
+            (*ends.iter().min()?, *ends.iter().max()?)
         }
         Atomic::Entry(_) => (0, 1),
         other => of(other)?,

@@ -529,7 +529,9 @@ fn lands_later(kind: &OperationKind) -> bool {
     match kind {
         OperationKind::Synchronization(synchronization) => !matches!(
             synchronization,
-            Synchronization::TensorAllocate { .. } | Synchronization::CounterAdd { .. }
+            Synchronization::TensorAllocate { .. }
+                | Synchronization::CounterAdd { .. }
+                | Synchronization::CounterSet { .. }
         ),
         _ => false,
     }

@@ -114,9 +114,20 @@ impl<'k> Pointers<'k> {
         found
     }
 
+    /// The pointers that an address is computed from in any way, also by products: the distance
+    /// between two arrays, shifted down and up again, leads from one to the other.
+    pub fn mentioned(&self, address: Operand) -> Bases {
+        self.reached_by(vec![address], true).0
+    }
+
     /// The pointers that operands are computed from. Also the ways to compute whatever is computed
     /// in several ways in between.
     fn reached(&self, from: Vec<Operand>) -> (Bases, Vec<Vec<Way>>) {
+        self.reached_by(from, false)
+    }
+
+    /// As [`Self::reached`]. `by_products`: whether also by what makes no pointers.
+    fn reached_by(&self, from: Vec<Operand>, by_products: bool) -> (Bases, Vec<Vec<Way>>) {
         let mut found = Bases::new();
         let mut several = Vec::new();
         let mut seen: BTreeSet<RegisterId> = BTreeSet::new();
@@ -159,7 +170,11 @@ impl<'k> Pointers<'k> {
                         | Compute::ShiftLeft
                         | Compute::ShiftRight { .. }
                         | Compute::Divide { .. }
-                        | Compute::Remainder { .. } => {}
+                        | Compute::Remainder { .. } => {
+                            if by_products {
+                                way.extend(operands.iter().copied());
+                            }
+                        }
                         // Two halves of a pointer. If one half is a constant, it is an integer.
                         Compute::Concatenate
                             if wide && matches!(operands.last(), Some(Operand::Register(_))) =>

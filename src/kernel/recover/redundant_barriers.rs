@@ -208,6 +208,7 @@ fn may_block(action: &Action) -> bool {
         | Action::Copy { .. }
         | Action::Commit { .. }
         | Action::CounterAdd { .. }
+        | Action::CounterSet { .. }
         | Action::BarrierArrive { .. }
         | Action::Access { .. }
         | Action::Touch { .. }

@@ -123,7 +123,9 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
                 Action::Touch { elements, .. } => {
                     elements.iter_mut().for_each(|one| with(&mut one.index));
                 }
-                Action::CounterWait { word, value, .. } | Action::CounterAdd { word, value } => {
+                Action::CounterWait { word, value, .. }
+                | Action::CounterAdd { word, value, .. }
+                | Action::CounterSet { word, value, .. } => {
                     with(&mut word.index);
                     with(value);
                 }

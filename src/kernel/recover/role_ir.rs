@@ -38,6 +38,16 @@ pub struct Word {
     pub width: u16,
 }
 
+/// The values of a word at which a wait for it passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passes {
+    At,
+    /// At the value and above, compared with or without sign.
+    From,
+    /// Also at negative ones. The value of the wait is 1.
+    OtherThanZero,
+}
+
 /// What an arrival that lands later waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
@@ -111,15 +121,25 @@ pub enum Action {
         count: i128,
         work: Work,
     },
-    /// Waits until a word has this value, or at least this value.
+    /// Waits for a word of global memory.
     CounterWait {
         word: Word,
         value: Number,
-        at_least: bool,
+        passes: Passes,
     },
     CounterAdd {
         word: Word,
         value: Number,
+        /// The lane that does it, if it is one.
+        lane: Option<u32>,
+    },
+    /// The value may be below 0.
+    CounterSet {
+        word: Word,
+        value: Number,
+        lane: Option<u32>,
+        /// See [`crate::ir::Synchronization::CounterSet`].
+        ordered: bool,
     },
     Sync {
         barrier: Number,

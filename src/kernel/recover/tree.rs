@@ -9,6 +9,7 @@ use crate::ir::Location;
 use crate::ir::Synchronization;
 use crate::recover::read_only_memory::ReadOnlyMemory;
 use crate::recover::ring_words::RingWords;
+use crate::recover::role_ir::Passes;
 use crate::recover::shared_words::SharedWords;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
@@ -124,18 +125,28 @@ pub enum EventKind {
         number: TermId,
         class: u32,
     },
-    /// Waits until a word of global memory has a value, or at least that value.
+    /// Waits for a word of global memory.
     CounterWait {
         address: TermId,
         value: TermId,
-        at_least: bool,
-        /// The word has to be greater than this, compared without sign. One more than -1 is 0, and
-        /// no word is greater than -1.
-        above: Option<TermId>,
+        passes: Passes,
+        /// The number that is compared with the word, if it is not the value. Either the word has
+        /// to be greater than it, compared without sign, or the word plus a constant has to be at
+        /// least it or greater.
+        compared: Option<TermId>,
     },
     CounterAdd {
         address: TermId,
         value: TermId,
+        /// The lane that does it, if it is one.
+        lane: Option<u32>,
+    },
+    CounterSet {
+        address: TermId,
+        value: TermId,
+        lane: Option<u32>,
+        /// See [`crate::ir::Synchronization::CounterSet`].
+        ordered: bool,
     },
     /// Bytes are `None` where only the tensor map knows them.
     Copy {
@@ -258,10 +269,12 @@ impl EventKind {
             Self::CounterWait {
                 address,
                 value,
-                above,
+                compared,
                 ..
-            } => [address, value].into_iter().chain(above).collect(),
-            Self::CounterAdd { address, value } => vec![address, value],
+            } => [address, value].into_iter().chain(compared).collect(),
+            Self::CounterAdd { address, value, .. } | Self::CounterSet { address, value, .. } => {
+                vec![address, value]
+            }
             Self::Copy {
                 object,
                 bytes,
@@ -383,6 +396,8 @@ pub struct Arena {
     /// What the launch multiplies by in addresses of words of global memory that loops change.
     /// `None` stands for a constant.
     pub factors: BTreeSet<Option<TermId>>,
+    /// The pointers to words of global memory at which a CTA uses words of other CTAs as well.
+    pub neighbours: BTreeSet<u32>,
     /// Whether accesses to shared memory are followed.
     pub accesses: bool,
     /// Whether accesses are widened, so that what looks like a race may be none.

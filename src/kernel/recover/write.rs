@@ -55,6 +55,9 @@ impl Names for Called<'_> {
             Atomic::Input(input) if self.grid.is_some_and(|grid| grid.turn == Some(*input)) => {
                 self.grid.map(|grid| grid.name.clone()).unwrap_or_default()
             }
+            Atomic::Input(input) if self.grid.is_some_and(|grid| grid.counts_ctas(*input)) => {
+                self.grid.map(|grid| grid.count.clone()).unwrap_or_default()
+            }
             Atomic::Input(input) => identifier(&self.inputs.all[*input as usize].name),
             Atomic::Index(index) => match ["i", "j", "k"].get(*index as usize) {
                 Some(name) => (*name).to_owned(),
@@ -278,9 +281,9 @@ impl Writer<'_> {
         let _ = writeln!(self.text, "//! Assumed: {MEET}");
         let _ = writeln!(self.text, "protocol {}\n", identifier(&name));
         let grid = self.names.grid;
-        let turn = grid.and_then(|grid| grid.turn);
+        let of_grid = grid.map_or([None; 2], |grid| [grid.turn, grid.total]);
         for (number, name) in parameters(roles, inputs) {
-            if turn == Some(number) {
+            if of_grid.contains(&Some(number)) {
                 continue;
             }
             let input = &inputs.all[number as usize];
@@ -301,8 +304,10 @@ impl Writer<'_> {
                 let _ = writeln!(self.text, "assume {} < {}", name(index), name(count));
             }
         }
-        self.text
-            .extend(self.names.grid.map(written_grid::parameters));
+        if let Some(grid) = self.names.grid {
+            let text = written_grid::parameters(grid, &self.names);
+            self.text.push_str(&text);
+        }
         self.text.push('\n');
         for (family, name) in self.families.all.iter().zip(&self.family_names) {
             let elements = (family.elements > 1).then(|| family.elements.to_string());
@@ -609,16 +614,10 @@ impl Writer<'_> {
                 format!("async copy tile completes {} {bytes}", object(at)?)
             }
             Action::Commit { object: at, .. } => format!("commit {}", object(at)?),
-            Action::CounterWait {
-                word,
-                value,
-                at_least,
-            } => {
-                let more = if *at_least { ">=" } else { "==" };
-                format!("wait {} {more} {}", word_of(word)?, number(value))
-            }
-            Action::CounterAdd { word, value } => {
-                format!("{} += {}", word_of(word)?, number(value))
+            Action::CounterWait { word, .. }
+            | Action::CounterAdd { word, .. }
+            | Action::CounterSet { word, .. } => {
+                written_grid::statement(action, &word_of(word)?, &number)
             }
             Action::Sync { barrier, threads } => {
                 let barrier = Some(written(barrier, &self.names, false));

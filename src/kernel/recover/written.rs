@@ -65,6 +65,10 @@ fn written_atomic(atomic: &Atomic, names: &dyn Names) -> String {
             let inner = written(inner, names, true);
             format!("({inner} % {})", written(divisor, names, true))
         }
+        Atomic::Product(a, b) => {
+            let (a, b) = (written_atomic(a, names), written_atomic(b, names));
+            format!("{a} * {b}")
+        }
         Atomic::Minimum(a, b) => format!(
             "min({}, {})",
             written(a, names, false),

@@ -4,6 +4,9 @@ use crate::ir::Location;
 use crate::recover::grid::Array;
 use crate::recover::grid::Grid;
 use crate::recover::lower::MOST;
+use crate::recover::number::Number;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Passes;
 use crate::recover::role_ir::Word;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
@@ -21,8 +24,10 @@ pub fn check(grid: &Grid, parameters: &[(u32, String)], pools: bool) -> Result<(
         );
     }
     let own = ["R", grid.name.as_str(), grid.count.as_str()];
-    let is_own =
-        |(input, name): &(u32, String)| grid.turn != Some(*input) && own.contains(&name.as_str());
+    let is_own = |(input, name): &(u32, String)| {
+        let of_grid = [grid.turn, grid.total].contains(&Some(*input));
+        !of_grid && own.contains(&name.as_str())
+    };
     if parameters.iter().any(is_own) {
         return refuse(
             "a parameter has the name of what the protocol calls its CTAs",
@@ -32,12 +37,20 @@ pub fn check(grid: &Grid, parameters: &[(u32, String)], pools: bool) -> Result<(
     Ok(())
 }
 
-/// How many CTAs there are.
-pub fn parameters(grid: &Grid) -> String {
+/// How many CTAs there are, and what is assumed of that.
+pub fn parameters(grid: &Grid, names: &dyn Names) -> String {
     let count = &grid.count;
-    format!(
+    let mut text = format!(
         "param {count} in 1..={MOST}\nparam R in 1..\nassume R >= {count}  // all CTAs are resident at once\n"
-    )
+    );
+    for limit in &grid.limits {
+        let limit = written(limit, names, false);
+        text.push_str(&format!(
+            "assume {limit} <= {}  // awaited and stored products do not wrap around\n",
+            i32::MAX
+        ));
+    }
+    text
 }
 
 /// The words that they wait for.
@@ -90,4 +103,21 @@ pub fn word(
         identifier(&array.name),
         unwrapped(&written(&word.index, names, false))
     ))
+}
+
+/// What is done with a word, which is written already.
+pub fn statement(action: &Action, word: &str, number: &dyn Fn(&Number) -> String) -> String {
+    match action {
+        Action::CounterWait { value, passes, .. } => {
+            let more = match passes {
+                Passes::At => "==",
+                // No word is below 0.
+                Passes::From | Passes::OtherThanZero => ">=",
+            };
+            format!("wait {word} {more} {}", number(value))
+        }
+        Action::CounterAdd { value, .. } => format!("{word} += {}", number(value)),
+        Action::CounterSet { value, .. } => format!("{word} = {}", number(value)),
+        _ => String::new(),
+    }
 }

@@ -28,6 +28,7 @@ pub enum Kind {
     /// A word of global memory by its address, the value, and whether more will do.
     CounterWait(u64, i128, bool),
     CounterAdd(u64, i128),
+    CounterSet(u64, i128),
     Sync {
         barrier: i128,
         threads: i128,
@@ -141,6 +142,7 @@ impl fmt::Display for Act {
                 write!(formatter, "wait until [{at:#x}] is {more}{value}")
             }
             Kind::CounterAdd(at, value) => write!(formatter, "add {value} to [{at:#x}]"),
+            Kind::CounterSet(at, value) => write!(formatter, "set [{at:#x}] to {value}"),
             Kind::Sync { barrier, threads } => {
                 write!(formatter, "sync at barrier {barrier} of {threads} threads")
             }

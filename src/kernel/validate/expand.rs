@@ -19,6 +19,7 @@ use crate::recover::role_ir::Action;
 use crate::recover::role_ir::LIFE;
 use crate::recover::role_ir::Line;
 use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Passes;
 use crate::recover::role_ir::Role;
 use crate::recover::role_ir::Word;
 use crate::recover::role_ir::every_line;
@@ -262,10 +263,17 @@ impl<'a> Expander<'a> {
             Action::CounterWait {
                 word,
                 value,
-                at_least,
-            } => Kind::CounterWait(self.address(word)?, self.value(value)?, *at_least),
-            Action::CounterAdd { word, value } => {
+                passes,
+                ..
+            } => {
+                let more = *passes != Passes::At;
+                Kind::CounterWait(self.address(word)?, self.value(value)?, more)
+            }
+            Action::CounterAdd { word, value, .. } => {
                 Kind::CounterAdd(self.address(word)?, self.value(value)?)
+            }
+            Action::CounterSet { word, value, .. } => {
+                Kind::CounterSet(self.address(word)?, self.value(value)?)
             }
             Action::Sync { barrier, threads } => Kind::Sync {
                 barrier: self.value(barrier)?,

@@ -162,6 +162,13 @@ fn kinds_of(
             };
             out.push(Kind::CounterAdd(address, all));
         }
+        EventKind::CounterSet { value } => {
+            // Lanes that store to one word together are refused.
+            let (Some(Object::Global { address }), 1) = (event.object, lanes) else {
+                return false;
+            };
+            out.push(Kind::CounterSet(address, value.into()));
+        }
         EventKind::Copy { .. } if event.object.is_none() => {}
         EventKind::Access {
             access: Access::Unfollowed,

@@ -15,6 +15,7 @@ use crate::recover::number::Number;
 use crate::recover::role_ir::Action;
 use crate::recover::role_ir::Line;
 use crate::recover::role_ir::Object;
+use crate::recover::role_ir::Passes;
 use crate::recover::roles;
 use crate::recover::roles_with_accesses;
 
@@ -254,15 +255,19 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
         Action::CounterWait {
             word,
             value,
-            at_least,
+            passes,
+            ..
         } => {
             if taken(site) {
-                *at_least = !*at_least;
+                *passes = match passes {
+                    Passes::At => Passes::From,
+                    Passes::From | Passes::OtherThanZero => Passes::At,
+                };
                 return true;
             }
             more(value, 1, site) || more(&mut word.index, 1, site)
         }
-        Action::CounterAdd { word, value } => {
+        Action::CounterAdd { word, value, .. } | Action::CounterSet { word, value, .. } => {
             more(value, 1, site) || more(&mut word.index, 1, site)
         }
         Action::SetMaxRegisters { count, .. } => {

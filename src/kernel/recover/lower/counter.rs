@@ -3,7 +3,13 @@
 //! In a loop over `m`, the address of `lock[m]` is `base + 4 * m`, or `base + 4 * stride * m` if
 //! the launch gives the stride. The base and the stride are inputs that do not occur in the text.
 //! They are there for the comparison with the interpreter, and to tell words apart.
+//!
+//! What differs between CTAs is a part of the base if all words at a pointer begin at one place, as
+//! `lock + 4 * head` does. The text is about the CTAs with the same base. A CTA may also use words
+//! that begin at several places, such as `flags[ctaid.x]` and `flags[ctaid.x - 1]`: its own word and
+//! one of another CTA. There, what differs is a part of the index of the word.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::Inputs;
@@ -11,12 +17,16 @@ use super::Lowerer;
 use super::Result;
 use super::refuse;
 use crate::ir::Location;
+use crate::ir::Special;
 use crate::meaning::Binary;
 use crate::meaning::Word as Bits;
 use crate::recover::launch::is_launch;
+use crate::recover::launch::wide_parameter;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::number::greatest_divisor;
+use crate::recover::role_ir::Action;
+use crate::recover::role_ir::Passes;
 use crate::recover::role_ir::Word;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
@@ -42,27 +52,87 @@ struct Moving {
 
 impl Lowerer<'_> {
     /// The word at an address; `value` is as wide as the word.
-    pub(super) fn word(
-        &mut self,
-        address: TermId,
-        value: TermId,
-        location: &Location,
-    ) -> Result<Word> {
+    fn word(&mut self, address: TermId, value: TermId, location: &Location) -> Result<Word> {
         let found = self.word_at(address, self.arena.terms.width_of(value));
         found.map_or_else(|| refuse(UNKNOWN, location), Ok)
+    }
+
+    /// The action of an operation on a word of memory.
+    pub(super) fn of_word(
+        &mut self,
+        kind: &EventKind,
+        lanes: i128,
+        location: &Location,
+    ) -> Result<Option<Action>> {
+        Ok(Some(match *kind {
+            EventKind::CounterWait {
+                address,
+                value,
+                passes,
+                compared,
+            } => {
+                let word = self.word(address, value, location)?;
+                let value = self.awaited(value, location)?;
+                // If the number is below 0, the wait passes at once. If the comparison is one
+                // without sign, it never passes.
+                let compared = match compared {
+                    Some(compared) => self.awaited(compared, location)?,
+                    None => value.clone(),
+                };
+                if passes == Passes::From && !self.is_natural(&compared) {
+                    return refuse(
+                        "a loop waits until a word of memory is at least what may be below 0",
+                        location,
+                    );
+                }
+                Action::CounterWait {
+                    word,
+                    value,
+                    passes,
+                }
+            }
+            EventKind::CounterAdd {
+                address,
+                value,
+                lane,
+            } => Action::CounterAdd {
+                word: self.word(address, value, location)?,
+                value: self.added(value, lanes, location)?,
+                lane,
+            },
+            EventKind::CounterSet {
+                address,
+                value,
+                lane,
+                ordered,
+            } => Action::CounterSet {
+                word: self.word(address, value, location)?,
+                value: self.stored(value, location)?,
+                lane,
+                ordered,
+            },
+            _ => return Ok(None),
+        }))
     }
 
     fn word_at(&mut self, address: TermId, width: u16) -> Option<Word> {
         let bits = self.arena.terms.width_of(address);
         let (mut constant, parts) = self.arena.terms.linear(address);
         let factors = self.arena.factors.clone();
-        let (fixed, moving): (Vec<_>, Vec<_>) = parts
-            .into_iter()
-            .partition(|(part, _)| is_fixed(*part, &self.arena.terms, &factors));
-        let pointer = self.pointer(&fixed)?;
+        let terms = &self.arena.terms;
+        let pointer = pointer_of(&parts, terms)?;
+        let neighbours = self.arena.neighbours.contains(&pointer);
+        let (fixed, moving): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(part, _)| {
+            let moves = neighbours && differs_between_ctas(*part, terms);
+            !moves && is_fixed(*part, terms, &factors)
+        });
         let mut all: Vec<Moving> = Vec::new();
         for (part, factor) in moving {
-            all.push(self.moving(part, Bits::new(factor, bits).signed(), &factors)?);
+            let factor = Bits::new(factor, bits).signed();
+            self.goes_around = neighbours;
+            let moving = self.moving(part, factor, &factors);
+            self.goes_around = false;
+            all.push(moving?);
         }
         let factor = all.first().and_then(|first| first.factor);
         if all.iter().any(|each| each.factor != factor) {
@@ -108,23 +178,6 @@ impl Lowerer<'_> {
         })
     }
 
-    /// The parameter of 8 bytes that occurs once in the sum of an address.
-    fn pointer(&self, fixed: &[(TermId, u128)]) -> Option<u32> {
-        let mut found = fixed.iter().filter_map(|(part, factor)| {
-            let Node::Concatenate(high, low) = *self.arena.terms.node(*part) else {
-                return None;
-            };
-            let offset = |term| match self.arena.terms.node(term) {
-                Node::Atom(Atom::Parameter { offset }) => Some(*offset),
-                _ => None,
-            };
-            let (high, low) = (offset(high)?, offset(low)?);
-            (*factor == 1 && low.checked_add(4) == Some(high)).then_some(low)
-        });
-        let only = found.next()?;
-        found.next().is_none().then_some(only)
-    }
-
     /// A part of an address that is a number, or a product of a number with a value of the launch.
     fn moving(
         &mut self,
@@ -144,13 +197,61 @@ impl Lowerer<'_> {
         })
     }
 
+    /// A number that is awaited of a word or stored to it. It may be a sum of products.
+    fn awaited(&mut self, value: TermId, location: &Location) -> Result<Number> {
+        match self.with_products(value) {
+            Some(number) => Ok(number),
+            None => self.operand(value, location),
+        }
+    }
+
+    /// A sum of products of numbers that are not below 0. The term may wrap around where the sum
+    /// does not. The text assumes that it does not ([`crate::recover::grid`]).
+    fn with_products(&mut self, term: TermId) -> Option<Number> {
+        if self.number_or_state(term).is_some() {
+            return None;
+        }
+        let width = self.arena.terms.width_of(term);
+        let (constant, parts) = self.arena.terms.linear(term);
+        let mut sum = Number::constant(Bits::new(constant, width).signed());
+        for (part, factor) in parts {
+            let number = match *self.arena.terms.node(part) {
+                Node::Binary(Binary::Multiply, a, b) => {
+                    let (a, b) = (self.number_or_state(a)?, self.number_or_state(b)?);
+                    let simple = |number: &Number| {
+                        let mut parts = number.parts.iter();
+                        self.is_natural(number)
+                            && number.constant >= 0
+                            && parts.all(|(atomic, factor)| {
+                                *factor > 0 && matches!(atomic, Atomic::Input(_) | Atomic::Index(_))
+                            })
+                    };
+                    (simple(&a) && simple(&b)).then_some(())?;
+                    a.product(&b)?
+                }
+                _ => self.number_or_state(part)?,
+            };
+            sum = sum.plus(&number.times(Bits::new(factor, width).signed())?)?;
+        }
+        self.is_natural(&sum).then_some(sum)
+    }
+
+    /// A number that is stored to a word: a constant, or one that is not below 0.
+    fn stored(&mut self, value: TermId, location: &Location) -> Result<Number> {
+        let value = self.awaited(value, location)?;
+        let room = Number::constant(MOST_ADDED).minus(&value);
+        let is_small = has_products(&value) || room.is_some_and(|room| self.is_natural(&room));
+        match value.as_constant().is_some() || is_small && self.is_natural(&value) {
+            true => Ok(value),
+            false => refuse(
+                "what is stored to the counter may be negative, or more than 2^31 - 1",
+                location,
+            ),
+        }
+    }
+
     /// What so many lanes add to a word.
-    pub(super) fn added(
-        &mut self,
-        value: TermId,
-        lanes: i128,
-        location: &Location,
-    ) -> Result<Number> {
+    fn added(&mut self, value: TermId, lanes: i128, location: &Location) -> Result<Number> {
         let value = self.operand(value, location)?;
         let all = value.times(lanes);
         let natural = |number: &Number| {
@@ -167,26 +268,55 @@ impl Lowerer<'_> {
     }
 }
 
-/// Notes what the launch multiplies by in the parts of addresses that loops change. An awaited
-/// value that the launch fixes becomes an input, also where branches compare it.
+/// Whether a number has a product in it.
+pub fn has_products(number: &Number) -> bool {
+    number.mentions(&|atomic| matches!(atomic, Atomic::Product(..)))
+}
+
+/// Where the words begin at each pointer: the constant of their address, and its parts that differ
+/// between CTAs.
+pub type Places = BTreeMap<u32, BTreeSet<(u128, Vec<(TermId, u128)>)>>;
+
+/// The pointers at which CTAs use words of each other: there, words of one CTA begin at several
+/// places.
+pub fn neighbours(places: &Places) -> BTreeSet<u32> {
+    let apart = |places: &BTreeSet<(u128, Vec<(TermId, u128)>)>| {
+        places.len() > 1 && places.iter().any(|(_, parts)| !parts.is_empty())
+    };
+    let found = places.iter().filter(|(_, places)| apart(places));
+    found.map(|(pointer, _)| *pointer).collect()
+}
+
+/// Notes where words begin, and what the launch multiplies by in the parts of addresses that loops
+/// change. An awaited value that the launch fixes becomes an input, also where branches compare it.
 pub fn register(
     statements: &[Statement],
     terms: &Terms,
     inputs: &mut Inputs,
     found: &mut BTreeSet<Option<TermId>>,
+    places: &mut Places,
 ) {
     for statement in statements {
         match statement {
             Statement::Event(event) => {
                 let (EventKind::CounterWait { address, value, .. }
-                | EventKind::CounterAdd { address, value }) = event.kind
+                | EventKind::CounterAdd { address, value, .. }
+                | EventKind::CounterSet { address, value, .. }) = event.kind
                 else {
                     continue;
                 };
                 if is_launch(value, terms) {
                     inputs.bounds.insert(value);
                 }
-                for (part, _) in terms.linear(address).1 {
+                let (constant, parts) = terms.linear(address);
+                if let Some(pointer) = pointer_of(&parts, terms) {
+                    let own = parts
+                        .iter()
+                        .filter(|(part, _)| differs_between_ctas(*part, terms));
+                    let place = (constant, own.copied().collect());
+                    places.entry(pointer).or_default().insert(place);
+                }
+                for (part, _) in parts {
                     if !is_launch(part, terms) {
                         let factor = product(part, terms, &BTreeSet::new());
                         found.insert(factor.map(|(factor, _)| factor));
@@ -196,13 +326,34 @@ pub fn register(
             Statement::If {
                 then, otherwise, ..
             } => {
-                register(then, terms, inputs, found);
-                register(otherwise, terms, inputs, found);
+                register(then, terms, inputs, found, places);
+                register(otherwise, terms, inputs, found, places);
             }
-            Statement::Loop { body, .. } => register(body, terms, inputs, found),
+            Statement::Loop { body, .. } => register(body, terms, inputs, found, places),
             Statement::Break | Statement::Return => {}
         }
     }
+}
+
+/// The parameter of 8 bytes that occurs once in the sum of an address.
+fn pointer_of(parts: &[(TermId, u128)], terms: &Terms) -> Option<u32> {
+    let mut found = parts.iter().filter_map(|(part, factor)| {
+        let pointer = wide_parameter(*part, terms)?;
+        (*factor == 1).then_some(pointer)
+    });
+    let only = found.next()?;
+    found.next().is_none().then_some(only)
+}
+
+/// Whether a part of an address has other values in other CTAs of the launch.
+fn differs_between_ctas(part: TermId, terms: &Terms) -> bool {
+    let of_cta = |atom: &Atom| {
+        matches!(
+            atom,
+            Atom::Special(Special::CtaIndex(_) | Special::ClusterIndex(_))
+        )
+    };
+    is_launch(part, terms) && terms.atoms(part).iter().any(of_cta)
 }
 
 /// Whether a part of an address is the same in all iterations of loops, and does not belong to the

@@ -141,7 +141,10 @@ impl Lowerer<'_> {
     pub(super) fn choice_in(&mut self, kind: &EventKind) -> Option<TermId> {
         // A counter needs no choice: whichever of several numbers a CTA waits for is one number of
         // the CTA.
-        if let EventKind::CounterWait { .. } | EventKind::CounterAdd { .. } = kind {
+        if let EventKind::CounterWait { .. }
+        | EventKind::CounterAdd { .. }
+        | EventKind::CounterSet { .. } = kind
+        {
             return None;
         }
         for term in kind.terms() {
@@ -308,40 +311,11 @@ impl Lowerer<'_> {
                     class: *class,
                 });
             }
-            EventKind::CounterWait {
-                address,
-                value,
-                at_least,
-                above,
-            } => {
-                let word = self.word(*address, *value, location)?;
-                let value = self.operand(*value, location)?;
-                let above = match above {
-                    Some(above) => Some(self.operand(*above, location)?),
-                    None => None,
-                };
-                // If the number is below 0, the wait passes at once. If the comparison is one
-                // without sign, it never passes.
-                let natural = above
-                    .iter()
-                    .chain(at_least.then_some(&value))
-                    .all(|number| self.is_natural(number));
-                if !natural {
-                    return refuse(
-                        "a loop waits until a word of memory is at least what may be below 0",
-                        location,
-                    );
-                }
-                push(Action::CounterWait {
-                    word,
-                    value,
-                    at_least: *at_least,
-                });
-            }
-            EventKind::CounterAdd { address, value } => {
-                let word = self.word(*address, *value, location)?;
-                let value = self.added(*value, lanes, location)?;
-                push(Action::CounterAdd { word, value });
+            EventKind::CounterWait { .. }
+            | EventKind::CounterAdd { .. }
+            | EventKind::CounterSet { .. } => {
+                let all = self.of_word(&event.kind, lanes, location)?;
+                all.into_iter().for_each(&mut push);
             }
             EventKind::Copy {
                 object,

@@ -1,6 +1,7 @@
 //! From a warp's tree over terms to a role over integers: trip counts, counters, ring states, objects.
 
 mod asked;
+mod beside;
 mod called;
 mod carried;
 mod clipped;
@@ -224,6 +225,8 @@ pub struct Lowerer<'a> {
     unwrapped: Option<u32>,
     /// Whether inputs are assumed to be so small that a sum of them does not wrap around.
     narrows: bool,
+    /// Whether this is the index of a word of memory, which may go around the CTAs of a grid.
+    goes_around: bool,
     /// Why words of memory are no entries.
     not_entries: BTreeMap<TermId, &'static str>,
     /// Conditions of loops that hold up to some iteration and in none from there on.
@@ -377,6 +380,7 @@ impl<'a> Lowerer<'a> {
             next_variable: 0,
             unwrapped: None,
             narrows: false,
+            goes_around: false,
             not_entries: BTreeMap::new(),
             guards: BTreeMap::new(),
         }

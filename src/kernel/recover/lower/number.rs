@@ -214,6 +214,11 @@ impl Lowerer<'_> {
                 is_size.then(|| self.input_within(term, (0, MOST)))
             }
             Node::Binary(Binary::Xor, ..) => self.exclusive(term),
+            Node::Binary(Binary::RemainderUnsigned, a, b)
+                if self.goes_around && value(self, b).is_none() =>
+            {
+                self.around_grid(a, b)
+            }
             Node::Binary(operation, a, b) => {
                 let constant = value(self, b).or_else(|| {
                     matches!(operation, Binary::And)
@@ -321,6 +326,11 @@ impl Lowerer<'_> {
                         self.lesser(condition, (a, &p), (b, &q))
                             .or_else(|| self.either(condition, &p, &q))
                             .or_else(|| uneven(holds.as_ref()?, &p, &q))
+                            .or_else(|| {
+                                let axis =
+                                    self.asks_along(condition).filter(|_| self.goes_around)?;
+                                self.beside(holds.as_ref()?, &p, &q, axis)
+                            })
                     }
                 }
             }

@@ -117,6 +117,7 @@ impl Lowerer<'_> {
             // `x % d <= x` where `x >= 0`.
             Atomic::Remainder(inner, _) if coefficient < 0 => natural(inner) && with(inner)?,
             Atomic::Remainder(..)
+            | Atomic::Product(..)
             | Atomic::Input(_)
             | Atomic::Index(_)
             | Atomic::Variable(_)

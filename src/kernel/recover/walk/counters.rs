@@ -1,4 +1,5 @@
-//! Loops that wait until a word of global memory has some value, and additions to such words.
+//! Loops that wait until a word of global memory has some value, additions to such words, and
+//! stores.
 //!
 //! For example, `seen = 0; while (seen != n) seen = load(word);` becomes
 //! `if n != 0 { wait until word == n }`. The first test is about the value before the loop. Every
@@ -28,10 +29,10 @@ use crate::ir::Operand;
 use crate::ir::OperationKind;
 use crate::ir::RegisterId;
 use crate::ir::Synchronization;
-use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
 use crate::meaning::Word;
+use crate::recover::role_ir::Passes;
 use crate::recover::slice::is_event;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -59,15 +60,18 @@ struct Walked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Awaited {
     value: TermId,
-    at_least: bool,
+    passes: Passes,
     /// See [`EventKind::CounterWait`].
-    above: Option<TermId>,
+    compared: Option<TermId>,
 }
 
 const SEVERAL: &str = "a loop waits for more than one word of memory, or for other than that it is some value or at least \
                        that";
 
-/// How often registers that change between iterations are given up.
+/// The greatest constant that may be added to the value of a word before an unsigned comparison.
+const MOST_MORE: i128 = 1 << 16;
+
+/// How often what changes from round to round is given up.
 const MOST_ROUNDS: u32 = 8;
 
 impl Walker<'_> {
@@ -145,9 +149,51 @@ impl Walker<'_> {
                 None => groups.push((terms, 1)),
             }
         }
+        let alone = alone(mask);
         for ((address, value), lanes) in groups {
-            let kind = EventKind::CounterAdd { address, value };
+            let kind = EventKind::CounterAdd {
+                address,
+                value,
+                lane: alone,
+            };
             self.put_event(kind, lanes, location, out);
+        }
+        Ok(())
+    }
+
+    /// A store to a word, once for each lane.
+    pub(super) fn set_counter(
+        &mut self,
+        address: Operand,
+        (value, width, ordered): (Operand, u16, bool),
+        mask: u32,
+        path: &Path,
+        out: &mut Vec<Statement>,
+        location: &Location,
+    ) -> Result<()> {
+        if self.purpose == Purpose::Together {
+            return Ok(());
+        }
+        self.in_order(mask, path, location)?;
+        let address = self.operand(address, 64, &path.state);
+        let value = self.operand(value, width, &path.state);
+        let mut seen = BTreeSet::new();
+        let alone = alone(mask);
+        for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+            let (address, value) = (lane_of(&address, lane), lane_of(&value, lane));
+            if !seen.insert(address) {
+                return refuse(
+                    "lanes of a warp store to one word of memory together",
+                    location,
+                );
+            }
+            let kind = EventKind::CounterSet {
+                address,
+                value,
+                lane: alone,
+                ordered,
+            };
+            self.put_event(kind, 1, location, out);
         }
         Ok(())
     }
@@ -204,8 +250,8 @@ impl Walker<'_> {
         let kind = EventKind::CounterWait {
             address: look.address,
             value: awaited.value,
-            at_least: awaited.at_least,
-            above: awaited.above,
+            passes: awaited.passes,
+            compared: awaited.compared,
         };
         let mut wait = Vec::new();
         self.put_event(kind, path.mask.count_ones(), &look.location, &mut wait);
@@ -344,13 +390,13 @@ impl Walker<'_> {
         let width = self.terms.width_of(found);
         let exactly = |value: TermId| Awaited {
             value,
-            at_least: false,
-            above: None,
+            passes: Passes::At,
+            compared: None,
         };
         let at_least = |value: TermId| Awaited {
             value,
-            at_least: true,
-            above: None,
+            passes: Passes::From,
+            compared: None,
         };
         match *self.terms.node(condition) {
             Node::Relation(Relation::Equal, a, b) if self.terms.width_of(a) == width => {
@@ -376,32 +422,64 @@ impl Walker<'_> {
                 (!self.mentions(value, found)).then(|| exactly(value))
             }
             Node::Not(inner) => match *self.terms.node(inner) {
-                // Words begin at 0 and only grow.
                 Node::Relation(Relation::Equal, a, b) => {
                     let other = if a == found { b } else { a };
                     let is_zero = self.terms.value(other) == Some(0);
                     let one = self.terms.constant(1, width);
-                    (is_zero && (a == found || b == found)).then(|| at_least(one))
+                    (is_zero && (a == found || b == found)).then(|| Awaited {
+                        passes: Passes::OtherThanZero,
+                        ..at_least(one)
+                    })
                 }
-                Node::Relation(Relation::LessSigned | Relation::LessUnsigned, a, b)
-                    if a == found && !self.mentions(b, found) =>
-                {
-                    Some(at_least(b))
+                // At least `b`.
+                Node::Relation(
+                    relation @ (Relation::LessSigned | Relation::LessUnsigned),
+                    a,
+                    b,
+                ) if !self.mentions(b, found) => {
+                    let more = self.more_than(a, found, relation)?;
+                    let value = self.less_by(b, more);
+                    Some(Awaited {
+                        compared: (more > 0).then_some(b),
+                        ..at_least(value)
+                    })
                 }
                 _ => None,
             },
+            // More than `a`.
             Node::Relation(relation @ (Relation::LessSigned | Relation::LessUnsigned), a, b)
-                if b == found && !self.mentions(a, found) =>
+                if !self.mentions(a, found) =>
             {
-                let one = self.terms.constant(1, width);
-                let value = self.terms.binary(Binary::Add, &a, &one);
+                let more = self.more_than(b, found, relation)?;
+                let value = self.less_by(a, more - 1);
+                let compares = more > 0 || relation == Relation::LessUnsigned;
                 Some(Awaited {
-                    above: (relation == Relation::LessUnsigned).then_some(a),
+                    compared: compares.then_some(a),
                     ..at_least(value)
                 })
             }
             _ => None,
         }
+    }
+
+    /// The constant, from 0 on, by which a term that is compared is more than the value of the
+    /// word. A word is at most 2^31 - 1. So the sum does not wrap around if the comparison has no
+    /// sign. With a sign, it is negative if the value is large enough: a wait for `found + 4 >= 10`
+    /// does not pass at 2^31 - 1.
+    fn more_than(&self, term: TermId, found: TermId, compared: Relation) -> Option<i128> {
+        let (constant, parts) = self.terms.linear(term);
+        let more = Word::new(constant, self.terms.width_of(term)).signed();
+        let most = match compared {
+            Relation::LessUnsigned => MOST_MORE,
+            _ => 0,
+        };
+        (*parts == [(found, 1)] && (0..=most).contains(&more)).then_some(more)
+    }
+
+    fn less_by(&mut self, term: TermId, less: i128) -> TermId {
+        let width = self.terms.width_of(term);
+        let less = self.terms.constant(less.cast_unsigned(), width);
+        self.terms.difference(term, less)
     }
 
     fn mentions(&self, term: TermId, atom: TermId) -> bool {
@@ -420,6 +498,11 @@ impl Walker<'_> {
         }
         one
     }
+}
+
+/// The lane of a mask, if there is but one.
+fn alone(mask: u32) -> Option<u32> {
+    (mask.count_ones() == 1).then(|| mask.trailing_zeros())
 }
 
 /// Whether a register is the same in some lanes.

@@ -177,6 +177,15 @@ impl Walker<'_> {
             } => {
                 self.add_to_counter(*address, (*value, *width), mask, path, out, location)?;
             }
+            Synchronization::CounterSet {
+                address,
+                value,
+                width,
+                ordered,
+            } => {
+                let stored = (*value, *width, *ordered);
+                self.set_counter(*address, stored, mask, path, out, location)?;
+            }
             Synchronization::MbarrierTest {
                 result,
                 address,
