@@ -31,23 +31,22 @@ use crate::witness;
 use super::words;
 
 /// What a proof quantifies over: `for every N >= 1, M >= 1, pattern visits, row order and
-/// schedule`.
+/// schedule`; where parameters have one value, `for N = 4 and every schedule`.
 pub fn domain(protocol: &Protocol) -> String {
-    let mut parts: Vec<String> = protocol
-        .params
-        .iter()
-        .map(|param| match &param.domain {
-            Domain::AtLeast(lo) => format!("{} >= {lo}", param.name),
-            Domain::Range(lo, hi) => format!("{} in {lo}..={hi}", param.name),
+    let (mut fixed, mut parts) = (Vec::new(), Vec::new());
+    for param in &protocol.params {
+        match &param.domain {
+            Domain::AtLeast(lo) => parts.push(format!("{} >= {lo}", param.name)),
+            Domain::Range(lo, hi) => parts.push(format!("{} in {lo}..={hi}", param.name)),
             Domain::Set(values) => match values.as_slice() {
-                [one] => format!("{} = {one}", param.name),
+                [one] => fixed.push(format!("{} = {one}", param.name)),
                 _ => {
                     let values: Vec<String> = values.iter().map(i64::to_string).collect();
-                    format!("{} in {{{}}}", param.name, values.join(", "))
+                    parts.push(format!("{} in {{{}}}", param.name, values.join(", ")));
                 }
             },
-        })
-        .collect();
+        }
+    }
     let open = protocol.patterns.iter().filter(|p| p.definition.is_none());
     parts.extend(open.map(|p| format!("pattern {}", p.name)));
     let open_rows = protocol.roles.iter().any(|role| has_open_rows(&role.body));
@@ -73,7 +72,11 @@ pub fn domain(protocol: &Protocol) -> String {
         [] => String::new(),
         _ => format!(", assuming {}", assumed.join(", ")),
     };
-    format!("for every {}{given}", words::joined(&parts))
+    let fixed = match fixed.as_slice() {
+        [] => String::new(),
+        _ => format!("{} and ", fixed.join(", ")),
+    };
+    format!("for {fixed}every {}{given}", words::joined(&parts))
 }
 
 fn has_open_rows(body: &[Stmt]) -> bool {

@@ -468,3 +468,29 @@ fn a_trace_asks_for_what_it_lacks() {
     );
     assert!(!said.contains("nobody can go on"), "{said}");
 }
+
+/// A kernel is known by how its text begins where its file does not say it.
+#[test]
+fn kernels_from_standard_input_and_under_other_names() {
+    const KERNEL: &str = "// a comment\n.version 8.6\n.target sm_90\n.address_size 64\n.visible .entry meet()\n.reqntid 64\n{\n\
+         bar.sync 0;\nret;\n}\n";
+    const PROVED: &str = "deadlock: PROVED for every schedule";
+    let folder = Folder::new();
+    for name in ["kernel.PTX", "kernel.txt"] {
+        folder.file(name, KERNEL);
+        let shown = folder.run(&["check", "-q", name]);
+        assert!(shown.contains(PROVED), "{shown}");
+    }
+    let marked = format!("\u{feff}{KERNEL}");
+    for text in [KERNEL, &marked] {
+        let shown = folder.run_with(&["check", "-q", "-"], text.as_bytes());
+        assert!(shown.contains(PROVED), "{shown}");
+    }
+    insta::assert_snapshot!(folder.run_with(&["simulate", "-"], KERNEL.as_bytes()), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: <stdin> is a kernel, and this command takes protocols
+    hint: `warplock lift - > kernel.wlk` writes the protocol that it follows
+    ");
+}

@@ -68,7 +68,7 @@ fn a_bound_that_moves_is_not_followed() {
 /// All registers move on at once, whichever the text moves first.
 #[test]
 fn registers_move_on_at_once() {
-    insta::assert_snapshot!(verdict("updates_in_order", &["p0=1", "p1=3000"]), @"PROVED for every p0 = 1, p1 = 3000 and schedule");
+    insta::assert_snapshot!(verdict("updates_in_order", &["p0=1", "p1=3000"]), @"PROVED for p0 = 1, p1 = 3000 and every schedule");
     insta::assert_snapshot!(verdict("updates_at_once", &["p0=1"]), @"REFUTED at p0 = 1, p1 = 3000");
     insta::assert_snapshot!(verdict("phase_updated_at_once", &["p0=1"]), @"REFUTED at p0 = 1, p1 = 3000");
 }

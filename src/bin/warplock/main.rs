@@ -9,6 +9,7 @@ mod commands;
 mod exit;
 mod failure;
 mod files;
+mod form;
 mod graphs;
 mod inputs;
 mod interrupt;

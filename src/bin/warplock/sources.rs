@@ -14,13 +14,20 @@ use warplock::text::MAX_SOURCE_BYTES;
 use warplock::text::Narrowing;
 
 use crate::failure::Failure;
+use crate::form::Form;
 use crate::options::Domain;
+
+/// The argument that stands for standard input.
+pub const STDIN: &str = "-";
 
 /// How deep folders are searched.
 const DEPTH: usize = 64;
 
 /// What the ending of a protocol file is.
 const ENDING: &str = "wlk";
+
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What the endings of kernels are: source, text and machine code.
 const KERNELS: [&str; 10] = [
@@ -83,7 +90,7 @@ pub fn name_of(path: &Path) -> String {
 
 /// Whether this stands for standard input.
 pub fn is_stdin(path: &Path) -> bool {
-    path.as_os_str() == "-"
+    path.as_os_str() == STDIN
 }
 
 /// Reads a file, or standard input for `-`, up to the largest size of a protocol.
@@ -91,7 +98,8 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     read_up_to(path, MAX_SOURCE_BYTES)
 }
 
-/// Reads a file, or standard input for `-`, refusing more bytes than these.
+/// Reads a file, or standard input for `-`, refusing more bytes than these. The mark with which
+/// editors of Windows begin a text is left out.
 pub fn read_up_to(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let limit = most as u64 + 1;
@@ -101,6 +109,9 @@ pub fn read_up_to(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
         File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
     };
     result.map_err(|error| Failure::file("read", path, error))?;
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
     if bytes.len() > most {
         return Err(Failure::file(
             "read",
@@ -114,19 +125,24 @@ pub fn read_up_to(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
 /// Reads and resolves a protocol.
 pub fn load(path: &Path, style: Style) -> Result<Protocol, Failure> {
     let kernel = path.extension().is_some_and(|ending| {
-        let ending = ending.to_string_lossy();
-        KERNELS.contains(&ending.as_ref())
+        let ending = ending.to_string_lossy().to_ascii_lowercase();
+        KERNELS.contains(&ending.as_str())
     });
-    if kernel {
+    let bytes = match kernel {
+        true => Vec::new(),
+        false => read(path)?,
+    };
+    if kernel || Form::of_text(&bytes) != Form::Protocol {
         let name = name_of(path);
         return Err(Failure::input(format!(
             "{name} is a kernel, and this command takes protocols"
         ))
         .hint(format!(
-            "`warplock lift {name} > kernel.wlk` writes the protocol that it follows"
+            "`warplock lift {} > kernel.wlk` writes the protocol that it follows",
+            text_of(path)
         )));
     }
-    load_bytes(&read(path)?, &name_of(path), style)
+    load_bytes(&bytes, &name_of(path), style)
 }
 
 /// Resolves a protocol.

@@ -61,6 +61,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let name = arguments.concrete.file.display().to_string();
     session.answer(&name, move |progress| {
         let loaded = arguments.concrete.load(style)?;
+        progress.tell(0, "searching");
         if arguments.property != Property::Deadlock {
             let tell = |states| progress.tell(0, &format!("{states} states"));
             let shown = hazards::explore(&arguments, &loaded, style, &tell, (out_style, quiet));

@@ -20,6 +20,7 @@ use warplock_artifacts::launch::Facts;
 
 use self::compile::Compiler;
 use crate::failure::Failure;
+use crate::form::Form;
 use crate::session::Session;
 use crate::sources;
 
@@ -85,12 +86,11 @@ pub struct Input {
 
 #[derive(Debug, Clone)]
 enum Content {
-    /// A file whose ending says what it is.
-    File(PathBuf),
+    /// A file as it is.
+    File(PathBuf, Form),
     /// A kernel file that had this sum when it was found.
     Found(PathBuf, Sum),
-    /// PTX, or MLIR if that is said.
-    Text { bytes: Arc<[u8]>, mlir: bool },
+    Text { bytes: Arc<[u8]>, form: Form },
     /// Machine code, of which this is to be said.
     Closed(String),
 }
@@ -104,10 +104,23 @@ impl Input {
             facts: Facts::default(),
             one_of_many: false,
             copies: 0,
-            content: Content::File(path.to_owned()),
+            content: Content::File(path.to_owned(), form_of(path)),
         }
     }
 
+    /// What stands in standard input, which can be read only once.
+    fn of_standard_input() -> Result<Input, Failure> {
+        let path = Path::new(sources::STDIN);
+        let bytes = sources::read_up_to(path, warplock_kernel::ptx::MAX_BYTES)?;
+        let form = Form::of_text(&bytes);
+        let mut input = Input::text(sources::name_of(path), bytes);
+        if let Content::Text { form: of, .. } = &mut input.content {
+            *of = form;
+        }
+        Ok(input)
+    }
+
+    /// PTX that was found in something else.
     fn text(name: String, bytes: Vec<u8>) -> Input {
         Input {
             name,
@@ -117,7 +130,7 @@ impl Input {
             copies: 0,
             content: Content::Text {
                 bytes: bytes.into(),
-                mlir: false,
+                form: Form::Ptx,
             },
         }
     }
@@ -129,22 +142,26 @@ impl Input {
 
     fn path(&self) -> Option<&Path> {
         match &self.content {
-            Content::File(path) | Content::Found(path, _) => Some(path),
+            Content::File(path, _) | Content::Found(path, _) => Some(path),
             Content::Text { .. } | Content::Closed(_) => None,
         }
     }
 
     /// Whether it is a kernel rather than a protocol.
     pub fn is_kernel(&self) -> bool {
-        self.path()
-            .is_none_or(|path| self.is_mlir() || ends_with(path, "ptx"))
+        self.form() != Form::Protocol
     }
 
     /// Whether it is MLIR text.
     pub fn is_mlir(&self) -> bool {
+        self.form() == Form::Mlir
+    }
+
+    fn form(&self) -> Form {
         match &self.content {
-            Content::Text { mlir, .. } => *mlir,
-            _ => self.path().is_some_and(|path| ends_with(path, "mlir")),
+            Content::Text { form, .. } | Content::File(_, form) => *form,
+            Content::Found(path, _) => form_of(path),
+            Content::Closed(_) => Form::Ptx,
         }
     }
 
@@ -159,9 +176,9 @@ impl Input {
     /// Takes it into memory, for its file is about to be deleted. It is part of this.
     fn keep(&mut self, whole: &str) -> Result<(), Failure> {
         if self.path().is_some() {
-            let (bytes, mlir) = (self.read(warplock_kernel::ptx::MAX_BYTES)?, self.is_mlir());
+            let (bytes, form) = (self.read(warplock_kernel::ptx::MAX_BYTES)?, self.form());
             let bytes = bytes.into();
-            self.content = Content::Text { bytes, mlir };
+            self.content = Content::Text { bytes, form };
         }
         self.name = format!("{whole}[{}]", self.name);
         Ok(())
@@ -170,7 +187,7 @@ impl Input {
     /// Its bytes, refusing more than these.
     pub fn read(&self, most: usize) -> Result<Vec<u8>, Failure> {
         match &self.content {
-            Content::File(path) => sources::read_up_to(path, most),
+            Content::File(path, _) => sources::read_up_to(path, most),
             Content::Found(path, before) => {
                 let bytes = sources::read_up_to(path, most)?;
                 match sum(&bytes) == *before {
@@ -341,6 +358,7 @@ fn file(
                 "{name} is a file of tensors: `warplock csr {name} --lock n` decides it"
             )))
         }
+        Kind::Text if sources::is_stdin(path) => Ok(vec![Input::of_standard_input()?]),
         Kind::Text | Kind::Python | Kind::Folder => Ok(vec![Input::file(path)]),
     }
 }
@@ -365,6 +383,11 @@ fn says_nothing(paths: &[PathBuf], kinds: &[Kind], option: &str) -> Failure {
     Failure::input(format!("{option} has no effect on {name}{what}")).hint(hint)
 }
 
+/// What the ending of a file says that it is, or else how it begins.
+fn form_of(path: &Path) -> Form {
+    Form::of_ending(path).unwrap_or_else(|| Form::of_text(&head(path)))
+}
+
 /// The first bytes of a file. One that cannot be read has none: reading it says why.
 fn head(path: &Path) -> Vec<u8> {
     let mut head = Vec::new();
@@ -378,8 +401,8 @@ fn head(path: &Path) -> Vec<u8> {
     head
 }
 
-/// How much of a file says what it is, in bytes.
-const HEAD: u64 = 512;
+/// How much of a file says what it is, in bytes. A text may begin with a licence.
+const HEAD: u64 = 1 << 14;
 
 /// Whether a file that begins so holds tensors: an array of NumPy, or an archive of NumPy or PyTorch, whose first member says so.
 fn holds_tensors(head: &[u8]) -> bool {
@@ -397,5 +420,5 @@ fn holds_tensors(head: &[u8]) -> bool {
 }
 
 fn ends_with(path: &Path, ending: &str) -> bool {
-    path.extension().is_some_and(|found| found == ending)
+    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending))
 }
