@@ -37,6 +37,7 @@ pub fn domain(protocol: &Protocol) -> String {
     for param in &protocol.params {
         match &param.domain {
             Domain::AtLeast(lo) => parts.push(format!("{} >= {lo}", param.name)),
+            Domain::Range(lo, hi) if lo == hi => fixed.push(format!("{} = {lo}", param.name)),
             Domain::Range(lo, hi) => parts.push(format!("{} in {lo}..={hi}", param.name)),
             Domain::Set(values) => match values.as_slice() {
                 [one] => fixed.push(format!("{} = {one}", param.name)),

@@ -321,7 +321,7 @@ role consumer[c in 0..C] {
     insta::assert_snapshot!(folder.run(&["check", "--explain-proof", "ring.wlk"]), @"
     exit 0
     --- stdout
-    ring.wlk: deadlock: PROVED for every S in 2..=2, C >= 1, N >= 1 and schedule: all 38 obligations of the kernel hold
+    ring.wlk: deadlock: PROVED for S = 2 and every C >= 1, N >= 1 and schedule: all 38 obligations of the kernel hold
       why it holds:
         Whoever waits has a greater rank than whoever has not made the arrival that it waits for, so nobody waits in a circle. `#i` is how many iterations of the loop over `i` the member has completed over its whole run.
         `wait empty[p.index] p.phase` of producer: rank -3 + 4 * #i.
@@ -702,7 +702,7 @@ fn the_domain_can_be_narrowed() {
     insta::assert_snapshot!(shown, @r#"
     exit 0
     --- stdout
-    lock_rank_descending_launch.wlk: deadlock: PROVED for every N >= 1, M = 3, R >= 1, pattern visits, row order and schedule, assuming R >= N: all 6 obligations of the kernel hold
+    lock_rank_descending_launch.wlk: deadlock: PROVED for M = 3 and every N >= 1, R >= 1, pattern visits, row order and schedule, assuming R >= N: all 6 obligations of the kernel hold
     --- stderr
     "#);
 }

@@ -40,8 +40,7 @@ impl Form {
         let module: [&[u8]; 3] = [b"module", b"builtin.module", b"\"builtin.module\""];
         let is_module = module.iter().any(|begin| text.starts_with(begin));
         // `#map = ...` and `!type = ...` name an attribute or a type of MLIR.
-        let is_alias =
-            matches!(text, [b'#' | b'!', letter, ..] if letter.is_ascii_alphabetic());
+        let is_alias = matches!(text, [b'#' | b'!', letter, ..] if letter.is_ascii_alphabetic());
         match is_module || is_alias {
             true => Form::Mlir,
             false => Form::Protocol,

@@ -90,7 +90,10 @@ enum Content {
     File(PathBuf, Form),
     /// A kernel file that had this sum when it was found.
     Found(PathBuf, Sum),
-    Text { bytes: Arc<[u8]>, form: Form },
+    Text {
+        bytes: Arc<[u8]>,
+        form: Form,
+    },
     /// Machine code, of which this is to be said.
     Closed(String),
 }
@@ -420,5 +423,6 @@ fn holds_tensors(head: &[u8]) -> bool {
 }
 
 fn ends_with(path: &Path, ending: &str) -> bool {
-    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending))
+    path.extension()
+        .is_some_and(|found| found.eq_ignore_ascii_case(ending))
 }
