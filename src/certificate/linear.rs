@@ -1,13 +1,15 @@
-//! The same obligation with a name for every product of unknowns.
+//! Makes obligations linear: each product of unknowns is replaced by a new unknown.
 //!
-//! Solvers are quick and reliable where the arithmetic is linear, and neither where it is not. Most
-//! obligations with products need little of them: that one and the same product is on both sides,
-//! its sign, or that it is at least each of its factors. So all occurrences of a product become one
-//! new unknown, of which a few theorems about products are assumed.
+//! For example, `n * m <= k` becomes `opaque_0 <= k`. Solvers are quick and reliable with linear
+//! arithmetic, and neither with products of unknowns. Most obligations need few facts about their
+//! products: that the same product is on both sides, its sign, or that it is at least each of its
+//! factors. So all occurrences of a product become the same new unknown, and a few theorems about
+//! products are assumed of it.
 //!
-//! Every model of the obligation's negation gives one of what is made here: the new unknowns have
-//! the values of the products, and the theorems hold of these. So where there is none of the second
-//! there is none of the first. The converse does not hold: a model of the second says nothing.
+//! The linear obligation implies the original one. A counterexample of the original is one of the
+//! linear obligation, too: the new unknowns have the values of the products, and the theorems hold
+//! of these. So if the linear obligation has no counterexample, the original has none. The converse
+//! does not hold: a counterexample of the linear obligation says nothing.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +19,14 @@ use super::sexpr::Sexpr;
 use super::term;
 use super::term::Term;
 
-/// How the new unknowns begin.
+/// How the names of the new unknowns begin.
 const NAME: &str = "opaque_";
 
-/// What binds names in a term, under which it may mean different things.
+/// What binds names in a term. Under these, the same product may have different values.
 const BINDERS: [&str; 4] = ["let", "forall", "exists", "!"];
 
-/// An obligation without products of unknowns that implies this one; `None` if there are none in
-/// it, or it has something that is not looked into.
+/// An obligation without products of unknowns that implies this one. `None` if this one has no such
+/// products, or something that is not looked into.
 pub fn linear(obligation: &Obligation) -> Option<Obligation> {
     let declared = |line: &String| line.contains(NAME);
     if obligation.declarations.iter().any(declared) {

@@ -1,19 +1,24 @@
-//! Explicit initialisation: every use of an mbarrier comes after it, and there is one.
+//! Explicit initialisation: each mbarrier is initialised once, before all of its uses.
 //!
-//! An mbarrier with `init: explicit` is read as one that is there from the beginning, if
+//! The cut rule treats an mbarrier with `init: explicit` as one that is initialised from the
+//! beginning, if
 //!
-//! 1. *(once)* whatever is initialised is so exactly once: by a class with one member, by one of
-//!    the operations of that member, and every element that is used is initialised;
-//! 2. *(own order)* if the initialising member uses the element itself, it has initialised it;
-//! 3. *(held back)* with the initialising member held before the initialisation, all other classes
-//!    stop before they come to a use of the element. That is a cut like any other.
+//! 1. *(once)* every element that is used or initialised is initialised exactly once: by a class
+//!    with one member, and by one of the operations of that member;
+//! 2. *(own order)* if the initialising member uses the element itself, it does so after it has
+//!    initialised it;
+//! 3. *(held back)* while the initialising member is held before the initialisation, all other
+//!    classes stop before they come to a use of the element. This is a cut like any other.
 //!
-//! Suppose a run of the protocol comes to a use of an element that is not initialised, and take the
-//! first such place in the run. Up to there initialisations have made no difference, so it is a run
-//! in which the initialising member (1: there is one) has not got beyond its initialisation. If
-//! the user is that member, that contradicts 2; otherwise the cut of 3 says that the user has not got
-//! so far. So no run comes there: `uninitialized` is not violated, nothing is lost, and since no
-//! use comes before the only initialisation, it finds the barrier as the declaration would leave it.
+//! *Why.* Suppose that a run comes to a use of an element that is not initialised. Take the first
+//! such use. Before it, initialisations have made no difference, so up to there it is also a run of
+//! the protocol in which all mbarriers are initialised from the beginning. By 1 one member
+//! initialises the element, and it has not got beyond its initialisation. If this member is the
+//! user, that contradicts 2. Otherwise the cut of 3 says that the user has not got so far.
+//!
+//! So no run comes to such a use, and `uninitialized` is not violated. No use comes before the only
+//! initialisation of its element. So the initialisation discards nothing, and it leaves the mbarrier
+//! as the declaration would.
 
 use super::class::Class;
 use super::count::Place;
@@ -46,7 +51,7 @@ impl<'a> Rule<'a> {
         explicit(kind)
     }
 
-    /// That what an operation works on is initialised once.
+    /// That the element that an operation uses is initialised once.
     pub fn initialised_once(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
         let classes = self.classes;
         let this = &classes[class];
@@ -135,7 +140,7 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// While a member is held before an initialisation, nobody of another class comes to this use.
+    /// That nobody of another class comes to this use while a member is held before an initialisation.
     fn held_back(
         &mut self,
         class: usize,
@@ -170,7 +175,7 @@ impl<'a> Rule<'a> {
             place: Place::Site(site),
             env: &env,
         };
-        // As many lists of stops as classes: `held` has looked.
+        // There are as many lists of stops as classes: `held` has checked it.
         let stopped = self.stopped(&mut setting, &hold.stops[class], from, to)?;
         let (what, waits) = (self.quote(at.span), self.quote(first.span));
         self.conclude(

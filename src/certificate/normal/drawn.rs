@@ -1,4 +1,4 @@
-//! Numbers that members draw from a counter, as indices.
+//! Replaces numbers that members draw from a counter by indices of members.
 //!
 //! # One number each
 //!
@@ -6,19 +6,24 @@
 //! grid cta[n in 0..N] launch any { let t = fetch_add(c, 1)  B }
 //! ```
 //!
-//! Let the counter `c` begin at 0 and stand nowhere else, and let `B` not mention `n`. Then all members run the same program up to
-//! the number that they draw, and numbers are drawn in ascending order. So the protocol gets stuck only if this one does:
+//! Suppose that the counter `c` begins at 0, that no other operation uses it, and that `B` does not mention `n`. Then
+//! all members run the same program but for the number that they draw, and numbers are drawn in ascending order. So the
+//! protocol gets stuck only if this one does:
 //!
 //! ```text
 //! grid cta[t in 0..N] launch ascending { B }
 //! ```
 //!
-//! *Why.* Take a state of a run of the first protocol. Who has drawn `t` stands for CTA `t` of the second one, at the same place of
-//! `B`. Who has started and not drawn stands for none that has started. A step of `B` is the same step. To draw `t` is to start CTA `t`.
-//! All below `t` have started, and there is room: whoever draws is resident itself, and all that have started and not finished in the
-//! second protocol are in the first one. So each run becomes a run of the second protocol. At a stuck state of the first one nobody is
-//! left who could draw. So the same CTAs are resident in both, and either everybody has started, or there is no room in either. So
-//! the second protocol is stuck, too. (Members of a role without a launch have all started. There only the names change.)
+//! *Why.* Take a state of a run of the first protocol. A member that has drawn `t` stands for CTA `t` of the second
+//! protocol, at the same place of `B`. A member that has started and not drawn stands for no CTA that has started. A step
+//! of `B` is the same step in both protocols. The step that draws `t` is the start of CTA `t`. This start is possible: all
+//! CTAs below `t` have started, and there is room, since the member that draws is resident itself, and all CTAs that have
+//! started and not finished in the second protocol are resident in the first one. So each run becomes a run of the second
+//! protocol.
+//!
+//! In a stuck state of the first protocol nobody is left who could draw. So the same CTAs are resident in both protocols.
+//! Either everybody has started, or there is no room in either. So the second protocol is stuck, too. (Members of a role
+//! without a launch have all started. For these, only the names change.)
 //!
 //! # One number after the other
 //!
@@ -26,25 +31,39 @@
 //! role worker[w in 0..W] { for j in 0..E { let t = fetch_add(c, 1)  if t >= T { break }  B } }
 //! ```
 //!
-//! Let `E` be at least `T`, and let `B` not mention `w` and `j`, not leave the loop, leave no variable behind, and do what does not depend on who does it. Each number below `T` is
-//! drawn once, in ascending order, and its `B` depends on it alone. So it may as well be the program of a CTA of its own:
+//! Suppose that
+//!
+//! - `c` begins at 0 and no other operation uses it, as above;
+//! - `E` is at least `T`;
+//! - `B` mentions neither `w` nor `j`, and does not leave the loop;
+//! - no value of a variable passes from one execution of `B` to the next;
+//! - the operations of `B` do the same whichever member executes them.
+//!
+//! Then each number below `T` is drawn once, in ascending order, and its execution of `B` depends on this number alone. So
+//! it may as well be the program of a CTA of its own:
 //!
 //! ```text
 //! grid worker[t in 0..T] launch ascending resident W { B }
 //! ```
 //!
-//! *Why.* Who is in `B` stands for the CTA of its number, and who is between two numbers for none. As many CTAs have started and not
-//! finished as members are in `B`, at most `W`. To draw a number below `T` is to start its CTA. Whoever has finished has drawn a number
-//! from `T` on, or `E` numbers below `T`, that is, all of them: so every number below `T` has been drawn. At a stuck state each member has finished or
-//! is blocked in `B`. If somebody has finished, all CTAs of the second protocol have started. If nobody has, `W` of them are
-//! resident, and there is no room. In a grid that need not fit the same holds of the lesser of `W` and the number of places: a member that
-//! has not started waits for a place, and whoever made a place has finished. So the second protocol is stuck, too.
+//! *Why.* A member in `B` stands for the CTA of its number, and a member between two numbers for none. The CTAs that have
+//! started and not finished are as many as the members in `B`, so at most `W`. The step that draws a number below `T` is
+//! the start of its CTA. A member that has finished has drawn a number of at least `T`, or `E` numbers below `T`, which
+//! are all of them. In both cases every number below `T` has been drawn.
+//!
+//! In a stuck state each member has finished or is blocked in `B`. If some member has finished, all CTAs of the second
+//! protocol have started. If none has, `W` of them are resident, and there is no room. If the grid need not fit, the same
+//! holds of the lesser of `W` and the number of places: a member that has not started waits for a place, and a member that
+//! has given its place up has finished. So the second protocol is stuck, too.
 //!
 //! # What is refused
 //!
-//! In front of the operation, nothing but work on data may stand: nobody is held up there. After a result an index of declared data
-//! outside its extents is undefined for every property, so it has to be plainly inside. All of this is about deadlock:
-//! no other property is proved of such a protocol ([`super::super::argument`]).
+//! - Before the operation that draws, there may be nothing but work on data, since that never blocks.
+//! - The operation that draws has a result. A protocol with a result is undefined for every property if an index of
+//!   declared data is out of range. The new protocol has no result, so such an index is looked for here
+//!   ([`bounds_check`]).
+//!
+//! The argument is about deadlock: no other property is proved of such a protocol ([`super::super::argument`]).
 
 use super::Loop;
 use super::range;
@@ -192,8 +211,9 @@ fn in_turn(protocol: &Protocol, role: &Role) -> Option<Role> {
     Some(numbered)
 }
 
-/// Whether the operations of a block do the same whoever does them, and whatever it did before. At a split-phase barrier a member
-/// waits for its own arrival, which may be one of an earlier number, and a commit waits for all that its member has started.
+/// Whether the operations of a block do the same whichever member executes them, and whatever it has done before. That is
+/// not so at a split-phase barrier, where a member waits for its own arrival, which may be one of an earlier number. It is
+/// not so for a commit, which waits for everything that its member has started.
 fn whoever_does_it(body: &[Stmt]) -> bool {
     body.iter().all(|stmt| match &stmt.kind {
         StmtKind::If {
@@ -225,7 +245,8 @@ fn whoever_does_it(body: &[Stmt]) -> bool {
     })
 }
 
-/// What follows a number below a bound, where nothing follows any other.
+/// The bound of a test behind a number that is drawn, and what is done with a number below it. `None` if something is done
+/// with other numbers.
 fn bounded(behind: &[Stmt], number: VarId) -> Option<(Expr, Vec<Stmt>)> {
     let (test, rest) = behind.split_first()?;
     let StmtKind::If {
@@ -281,7 +302,7 @@ fn follows(role: &Role, body: &[Stmt], number: VarId) -> bool {
         && !break_elimination::changed(body).contains(&number)
 }
 
-/// Whether a variable that a block changes is set by it before it is looked at, in the block itself.
+/// Whether a variable that a block changes is assigned before it is read, by a statement of the block itself.
 fn declared(body: &[Stmt], var: VarId) -> bool {
     let first = body
         .iter()
@@ -318,7 +339,7 @@ fn over_parameters(expr: &Expr) -> bool {
     names.is_empty() && !matches!(expr, Expr::Visits(..) | Expr::Count { .. })
 }
 
-/// Whether what a role does to declared data is plainly defined, and done at once.
+/// Whether a role does everything to declared data at once, within extents in the sense of [`bounds_check`].
 fn plain(protocol: &Protocol, role: &Role) -> bool {
     at_once(&role.body) && bounds_check::unproved_access(protocol, role).is_none()
 }

@@ -115,9 +115,9 @@ fn of(uses: &[(usize, usize)], class: usize) -> impl Iterator<Item = usize> {
     own.map(|(_, site)| *site)
 }
 
-/// The lanes of a protocol, and the classes that have a shadow (see `bytes.rs`). Shadows are
-/// numbered in this order, after the last class. Registrations are those of classes; `repeated_registrations.rs`
-/// moves some to shadows.
+/// The rings of a protocol, and the classes that have a shadow (see `bytes.rs`). Shadows are
+/// numbered in this order, after the last class. Here registrations belong to classes.
+/// `repeated_registrations.rs` moves some of them to shadows.
 ///
 /// # Errors
 ///

@@ -17,7 +17,7 @@
 //! warp's seat begins with number 1. Without a seat in the certificate, it begins with 0 and does
 //! not end, as at mbarriers.
 //!
-//! The rule reads as before with "whoever has a seat at number `v`" for "whoever arrives at the lane":
+//! The rule reads as before with "whoever has a seat at number `v`" for "whoever arrives at the ring":
 //!
 //! - count (2): whoever registers with number `v` gives the number of threads of all who have a seat at `v`;
 //! - turn (3), in turn (6), rank (8): registrations have the numbers that the seat says;

@@ -1,16 +1,24 @@
-//! Waits that end a program. For example, a producer drains its ring before it leaves.
+//! Waits at the end of a program. For example, a producer waits until its ring is empty before it
+//! exits.
 //!
 //! Suppose that a member only waits from some operation on. Leave these waits out, for all members.
-//! No other member notices, since a wait changes nothing. So a run of the protocol is a run of what
-//! is left. Let that be free of deadlock by the rule. Where nobody can go on, everybody has come to
-//! the waits that were left out, and all that was in flight has landed. So everybody has made all
-//! arrivals. Let a wait be for arrival `j`, with `total - size <= j < total` for the total of
-//! everybody who arrives at its ring. Let it be for no unfilled arrival. Then each has made exactly
-//! `j div size + 1` arrivals at its element, and exactly as many generations are complete. The wait
-//! has the parity of the last one, so it passes.
+//! No other member notices, since a wait changes nothing. So each run of the protocol is a run of
+//! the protocol that is left. Let the rule show that the latter is free of deadlock.
 //!
-//! Nothing is said of when it passes in other runs. So `early_pass` and `lapped_wait` are not
-//! proved.
+//! Take a state in which nobody can go on. There everybody has come to the waits that were left
+//! out, and everything in flight has landed. So everybody has made all arrivals. Take a wait for
+//! arrival `j` of its ring, and suppose that
+//!
+//! - `total - size <= j < total`, for the total number of arrivals of each member that arrives at
+//!   the ring;
+//! - bytes are delivered for arrival `j` (`unfilled.rs` is about arrivals that lack theirs).
+//!
+//! Then each of these members has made exactly `j div size + 1` arrivals at the element of `j`, and
+//! exactly as many generations are complete there. The wait has the parity of the last of them, so
+//! it passes.
+//!
+//! This does not say when the wait passes in other states. So `early_pass` and `lapped_wait` are
+//! not proved.
 
 use std::collections::BTreeSet;
 
@@ -82,7 +90,7 @@ impl Rule<'_> {
         Ok(())
     }
 
-    /// In the end, waits that end programs pass.
+    /// That all waits that end programs pass when everybody has made all arrivals.
     pub fn last(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (ring, end) in &self.ends {
@@ -91,7 +99,7 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// In the end, this wait passes.
+    /// That this wait passes when everybody has made all arrivals.
     pub fn passes(&self, ring: usize, end: End) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         let this = &self.rings[ring];

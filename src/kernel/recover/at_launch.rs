@@ -1,4 +1,8 @@
-//! The values of a role's inputs at a concrete launch: at its parameters, grid, CTA and memory.
+//! The values of a role's inputs at a concrete launch.
+//!
+//! For example, the input `tiles` is computed from a parameter and the size of the grid. A launch
+//! gives values to both, and so to `tiles`. A launch consists of parameters, a grid, a CTA in it,
+//! and words of memory.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -48,7 +52,8 @@ pub fn behind(inputs: &Inputs, used: &BTreeSet<u32>) -> Words {
     words
 }
 
-/// The words of 4 bytes that functions of words of memory compare these with, or index them by.
+/// The parameters of 4 bytes that occur in functions of words of memory. Such a function is a
+/// condition on words: it compares them with these parameters, or uses these in their addresses.
 pub fn behind_functions(inputs: &Inputs, terms: &Terms) -> Words {
     let mut words = Words::new();
     let functions = inputs.memories.iter().filter(|memory| memory.is_function());
@@ -118,8 +123,9 @@ pub fn special(launch: &Launch, special: Special) -> Option<u32> {
     })
 }
 
-/// Fills the words of memory that inputs are computed from. If a word decides where another one
-/// lies, that one is filled later. A byte that two words share belongs to the first.
+/// Gives values to the words of memory that inputs or functions of words are computed from. If a
+/// word decides the address of another one, it gets its value first. A byte that two words share
+/// gets that of the first one.
 pub fn fill_memory(
     inputs: &Inputs,
     wanted: &BTreeSet<u32>,
@@ -130,7 +136,7 @@ pub fn fill_memory(
     let origins = wanted
         .iter()
         .filter_map(|input| inputs.origins.get(*input as usize));
-    // What functions of words compare these with is given by other words.
+    // The words that occur in functions get values, too.
     let functions = inputs.memories.iter().filter(|memory| memory.is_function());
     let functions = functions.filter_map(|memory| memory.test.as_ref().map(|test| test.term));
     for term in origins.flat_map(Origin::terms).chain(functions) {
@@ -191,8 +197,10 @@ pub fn values(
     Some(values)
 }
 
-/// Whether a verdict covers a launch: all inputs lie inside of their ranges, also those that do not
-/// occur, and nothing that inputs or these conditions are computed from is divided by 0.
+/// Whether a verdict covers a launch.
+///
+/// All inputs have to lie in their ranges, also those that do not occur in the text. There may be no
+/// division by 0 in the terms of inputs and in these conditions.
 pub fn is_covered(
     inputs: &Inputs,
     conditions: &BTreeSet<TermId>,
@@ -303,8 +311,8 @@ pub fn truth(condition: TermId, launch: &Launch, terms: &mut Terms) -> Option<bo
     terms.truth(constant)
 }
 
-/// The parameter words in a condition that are compared by themselves, with what they are compared
-/// with.
+/// The comparisons in a condition of one parameter word, or a term over it alone, with a constant:
+/// the word's place and the constant.
 pub fn compared(condition: TermId, terms: &Terms) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
     for part in terms.parts(condition) {
@@ -329,7 +337,7 @@ fn fixed(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId> {
     terms.value(constant).map(|_| constant)
 }
 
-/// A term with the words of a launch put in.
+/// A term in which the values of a launch replace parameters, positions in the grid and memory.
 fn at_launch(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId> {
     let mut known: BTreeMap<Atom, TermId> = BTreeMap::new();
     for atom in terms.atoms(term).iter() {

@@ -1,4 +1,8 @@
-//! Arrays of mbarriers. Places that one statement may mean belong to one array.
+//! Divides the mbarriers of a kernel into arrays.
+//!
+//! For example, `wait [bar + 8 * (i % 4)]` uses four places in shared memory, one for each `i % 4`.
+//! They are the elements of one array in the text. In general, all places that one statement may
+//! use are in one array, so arrays with a place in common become one.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -21,7 +25,7 @@ pub const SIZE: i128 = 8;
 
 pub const MISALIGNED: &str = "an mbarrier lies at a multiple of 8 bytes";
 
-/// The most places that one statement may mean.
+/// The most places that one statement may use.
 const MAX_PLACES: usize = 4096;
 
 /// An array of mbarriers.
@@ -29,9 +33,9 @@ const MAX_PLACES: usize = 4096;
 pub struct Family {
     pub rank: u32,
     pub variable: VariableId,
-    /// The first, in bytes.
+    /// Where the first mbarrier begins in the variable, in bytes.
     pub base: i128,
-    /// The distance from one to the next, in bytes.
+    /// The distance from one mbarrier to the next, in bytes.
     pub stride: i128,
     pub elements: i128,
     /// How many arrivals complete a phase.
@@ -107,7 +111,8 @@ pub fn object_of(action: &Action) -> Option<&Object> {
     }
 }
 
-/// The mbarrier that an action uses, to be changed. The mark for the end of a life has one, too.
+/// The mbarrier of an action, to be changed. Marks have one, too, such as that for the end of a
+/// lifetime.
 pub fn object_mut(action: &mut Action) -> Option<&mut Object> {
     match action {
         Action::Init { object, .. }
@@ -138,7 +143,8 @@ pub fn each<'l>(lines: &'l [Line], with: &mut dyn FnMut(&'l Action, &'l Location
 
 /// Finds the arrays.
 ///
-/// `declared` gives the arrivals of mbarriers that a variable holds from the launch on.
+/// `declared` gives the expected arrivals of those variables whose mbarriers are initialised from
+/// the launch on.
 pub fn families(
     roles: &[Role],
     declared: &dyn Fn(VariableId) -> Option<u32>,
@@ -253,7 +259,8 @@ pub fn families(
     Ok(families)
 }
 
-/// Finds the units of arrivals.
+/// Finds the unit of each array: the greatest number that divides its expected arrivals and the
+/// count of every arrival at it.
 pub fn count_in_units(
     families: &mut Families,
     roles: &[Role],

@@ -1,17 +1,18 @@
-//! Multiplications of a warpgroup that are over before any other thread can notice.
+//! Whether the multiplications of a kernel may be written as reads that are done at once.
 //!
-//! `wgmma.mma_async` reads its operands until the warpgroup has waited for its group. Suppose that
-//! up to this wait no warp of it writes to shared memory or signals others. Then the text needs
-//! only a read where the instruction stands:
+//! `wgmma.mma_async` reads its operands until the warpgroup has waited for the group of the
+//! instruction. Suppose that no warp of the warpgroup writes to shared memory or signals others
+//! between the instruction and this wait. Then no other thread can notice how long the reads last,
+//! and the text has one read per warp at the place of the instruction:
 //!
 //! - What is ordered before the reads of all four warps is ordered before the multiplication, which
 //!   is one operation of all four.
-//! - What comes after the read of one warp comes after a later signal of this warp, and so after
-//!   its wait. By then the multiplication is over, for all four.
+//! - What another thread does after the read of one warp comes after a later signal of this warp,
+//!   and so after its wait. By then the multiplication is over, for all four warps.
 //!
-//! Otherwise, the reads of each warp last until its own wait for their group. This may be longer
-//! than the multiplication takes: one of the four may know that it is over before the others have
-//! waited. So no counterexample is reported then.
+//! Otherwise, the reads of each warp last in the text until its own wait for their group. This may
+//! be longer than the multiplication takes: one of the four warps may know that it is over before
+//! the others have waited. So no counterexample is reported then.
 
 use super::slice::is_event;
 use super::warpgroups::after;
@@ -25,7 +26,8 @@ use crate::ir::Terminator;
 use crate::ir::Touch;
 use crate::recover::tree::Obstacle;
 
-/// Whether all multiplications are over before anybody can notice. `None` if there are none.
+/// Whether all multiplications are over before another thread can notice how long they take.
+/// `None` if there are none.
 pub fn is_unnoticed(kernel: &Kernel) -> Result<Option<bool>, Obstacle> {
     let multiplies = |operation: &Operation| {
         matches!(
@@ -52,9 +54,11 @@ pub fn is_unnoticed(kernel: &Kernel) -> Result<Option<bool>, Obstacle> {
     Ok(Some(true))
 }
 
-/// The kernel with multiplications that read at once, and without their groups. Something may have
-/// been added before that tells the warps of a warpgroup that all of them have come to a
-/// multiplication. A warp that is told so goes on when the multiplication is over.
+/// The kernel with multiplications that read at once, and without their groups.
+///
+/// [`super::warpgroups`] may have added mbarriers to the kernel before, by which a warp waits until
+/// all four have come to a multiplication. In the given kernel the warp goes on from there when the
+/// multiplication is over.
 pub fn read_at_once(kernel: &Kernel) -> Kernel {
     let mut changed = kernel.clone();
     for block in &mut changed.blocks {

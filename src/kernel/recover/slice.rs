@@ -1,9 +1,12 @@
-//! Which operations can change what synchronizes: a slice backwards from the operands of events
-//! and from the branches that decide whether they are executed.
+//! The operations that can influence events: a backward slice from the operands of events and from
+//! the branches that decide whether events are executed.
 //!
-//! Everything else is not followed, because it can change no event. Memory that the threads write
-//! and read again is followed in local memory. In shared memory it is followed if it is stored to
-//! fixed places. What is read elsewhere is unknown.
+//! An *event* is an operation by which warps synchronize, or may ([`is_event`]). An operation
+//! outside of the slice is not followed, because it can change no event.
+//!
+//! A slice also goes through memory: from a load to the stores that may have written the value.
+//! These are all stores to local memory. In shared memory they are the stores to fixed places. Every
+//! other value that is read from memory is unknown.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -36,10 +39,10 @@ pub struct Slice {
     pub branches: Vec<bool>,
     /// Per block: whether it has an event itself.
     pub events: Vec<bool>,
-    /// Shared variables of a known size to which stores write at computed places, or copies at any
-    /// place.
+    /// Shared variables of a known size with writes that are not followed, or not as a whole: stores
+    /// at computed places or of more than [`MOST_BYTES`], and copies at any place.
     pub scattered: BTreeSet<VariableId>,
-    /// Loops without events in which every exit depends on memory that the loop reads.
+    /// Loops without events that may wait for memory, and where they do so: see [`memory_decides`].
     pub memory_waits: BTreeMap<LoopId, Location>,
     /// Which registers are read before they are assigned.
     pub live: Live,
@@ -47,7 +50,7 @@ pub struct Slice {
     pub accesses: Vec<Vec<bool>>,
 }
 
-/// A write to a fixed place counts as one to that many bytes at most. A larger one also counts as a
+/// The most bytes of a write that is followed as one to a fixed place. A larger one also counts as a
 /// write to a computed place.
 pub const MOST_BYTES: u64 = 256;
 
@@ -97,12 +100,13 @@ impl Slice {
         Self::of(kernel, graph, &is_event, &BTreeSet::new())
     }
 
-    /// The slice of the events and of where these stores go.
+    /// The slice of the events and of the addresses of these stores.
     pub fn with_stores(kernel: &Kernel, graph: &Graph, stores: &BTreeSet<(BlockId, u32)>) -> Self {
         Self::of(kernel, graph, &is_event, stores)
     }
 
-    /// The slice of the events and of the accesses to shared memory: what is read and written where, whatever the values.
+    /// The slice of the events and of the accesses to shared memory: at which addresses they read and write, but not
+    /// which values.
     pub fn with_accesses(kernel: &Kernel, graph: &Graph) -> Self {
         let mut accesses: Vec<Vec<bool>> = Vec::new();
         for block in &kernel.blocks {
@@ -112,10 +116,10 @@ impl Slice {
         Self::all_of(kernel, graph, &is_event, &BTreeSet::new(), accesses)
     }
 
-    /// The slice of operations that lanes execute together: what decides whether they are executed,
-    /// by which lanes and for which.
+    /// The slice of operations that lanes have to execute together: what decides whether they are
+    /// executed, by which lanes, and with which mask.
     pub fn of_lanes(kernel: &Kernel, graph: &Graph) -> Self {
-        // Words are handed over at barriers.
+        // Barriers are in it, because values of words in shared memory are known by them ([`super::shared_words`]).
         let wanted = |operation: &Operation| {
             let is_barrier = matches!(
                 operation.kind,
@@ -289,8 +293,8 @@ impl Slice {
         slice
     }
 
-    /// If accesses are asked for: the registers that say which bytes an operation touches, and
-    /// whether it does.
+    /// If the slice has accesses: the registers that decide which bytes an operation touches, and
+    /// whether it does so.
     pub fn touched(&self, block: usize, index: usize, operation: &Operation) -> Vec<RegisterId> {
         let accesses = self.accesses.get(block);
         if accesses.and_then(|accesses| accesses.get(index)) != Some(&true) {
@@ -349,8 +353,8 @@ pub fn written_place(operation: &Operation) -> Option<Operand> {
     }
 }
 
-/// The address that an operation writes to in what may be shared memory, at once or some time
-/// later.
+/// The address that an operation writes to in what may be shared memory, also if the write comes
+/// after the operation, as that of a copy does.
 fn reached_place(operation: &Operation) -> Option<Operand> {
     let write = operation.kind.write()?;
     write.space.may_be_shared().then_some(write.address)
@@ -398,7 +402,8 @@ pub fn bases(
     found
 }
 
-/// Where a loop reads the memory that decides how long it runs, if no exit counts instead.
+/// The location of a loop that may wait for memory. Each of its exits depends on memory that the
+/// loop reads, or on nothing that the loop changes, so no exit counts iterations.
 pub fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Option<Location> {
     let mut found = None;
     for block in &natural.blocks {

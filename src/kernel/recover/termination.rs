@@ -1,17 +1,21 @@
-//! Loops without synchronization: shows that they end, or states that it is assumed.
+//! Termination of loops without synchronization: it is shown, or else printed as an assumption.
 //!
-//! The recovery leaves such loops out. One that never ends keeps its warp forever, and everybody
-//! who waits for that warp: `i = 0; do i += 2; while (i != n);` for an odd `n`. A loop ends if
-//! every iteration executes a branch that leaves it once a comparison holds, and if a register
+//! For example, `i = 0; do i += 2; while (i != n);` never ends if `n` is odd. The recovery leaves
+//! such a loop out of the text. But its warp would hang in it, and so would all who wait for that warp.
 //!
-//! - moves by the same step in each iteration, and is compared (`<`, `>` and so on) in the
-//!   direction of the step with a value that the loop does not change,
-//! - or moves so and is compared for equality, and the step is 1, -1, or a power of two that
-//!   divides the distance,
-//! - or is shifted to the right until it is small or 0.
+//! A loop terminates if each iteration executes a branch that leaves the loop when some comparison
+//! holds, and if that comparison is of a register with a value that the loop does not change:
 //!
-//! A step may jump over a bound near the end of its type. Such a bound does not count. If nothing
-//! in a loop changes its exit condition, it ends in its first iteration or never, and is refused.
+//! - The register moves by the same step in each iteration, and the comparison is `<`, `>` or such,
+//!   in the direction of the step. The bound must not be so near the end of its type that a step
+//!   may jump over it and wrap around.
+//! - The register moves by the same step, the comparison is for equality, and the step is 1, -1, or
+//!   a power of two that divides the distance.
+//! - The register is shifted to the right, zeros are shifted in, and the comparison is that it is 0
+//!   or below a positive constant.
+//!
+//! A loop that changes nothing in its exit condition ends in its first iteration or never. The
+//! kernel is then refused.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -40,7 +44,7 @@ use crate::recover::slice::is_event;
 use crate::recover::slice::is_unchanging;
 use crate::recover::tree::Obstacle;
 
-/// How many operations a number is followed back.
+/// Through how many operations a number is followed back to its definition.
 const MOST_STEPS: u32 = 24;
 
 const UNCHANGING: &str =
@@ -49,8 +53,8 @@ const UNCHANGING: &str =
 /// How many loops an assumption names.
 const MOST_NAMED: usize = 3;
 
-/// Assumed of bounds of loops. Otherwise a bound may be so near to the end of its type that a step
-/// jumps over it.
+/// The assumption about bounds of loops that the launch gives. Otherwise such a bound may be so near
+/// to the end of its type that a step jumps over it.
 const SIZED: &str = "launch parameters that bound loops without synchronization are at least 0 and below 2^30 (below 2^62 if they have 64 bits)";
 
 /// The assumptions about loops without synchronization. There are none if all are shown to end.
@@ -103,8 +107,8 @@ fn has_events(kernel: &Kernel, natural: &Loop) -> bool {
     operations.any(is_event)
 }
 
-/// The loops without synchronization that are not shown to end. Also whether another one is shown
-/// to end only because bounds that the launch gives are taken for sizes.
+/// The loops without synchronization that are not shown to end. Also whether some other loop is
+/// shown to end only with the assumption [`SIZED`].
 fn open_loops(kernel: &Kernel, graph: &Graph, slice: &Slice) -> (Vec<Location>, bool) {
     let edges = cfg::Graph::new(kernel);
     let dominators = Dominators::of(&edges);
@@ -157,7 +161,7 @@ struct Iteration<'k> {
     once: BTreeMap<RegisterId, &'k OperationKind>,
     /// Everything that the loop assigns.
     assigned: BTreeSet<RegisterId>,
-    /// Whether bounds that the launch gives are taken for sizes.
+    /// Whether [`SIZED`] is assumed of bounds that the launch gives.
     sizes: bool,
 }
 
@@ -211,8 +215,8 @@ impl<'k> Iteration<'k> {
         }
     }
 
-    /// Whether the loop reads a word again and again that others may write meanwhile. Either the
-    /// protocol has such a wait, or the kernel is refused.
+    /// Whether the loop reads one word in each iteration that others may write meanwhile. Such a
+    /// loop needs no assumption here: either the protocol has it as a wait, or the kernel is refused.
     fn looks_at_one_word(&self) -> bool {
         let blocks = self.natural.blocks.iter();
         let mut operations = blocks.flat_map(|at| &self.kernel.blocks[at.0 as usize].operations);
@@ -234,7 +238,7 @@ impl<'k> Iteration<'k> {
         })
     }
 
-    /// Whether the branch at the end of a block is certain to leave the loop at some time.
+    /// Whether the branch at the end of a block certainly leaves the loop in some iteration.
     fn leaves(&self, graph: &cfg::Graph, at: BlockId) -> bool {
         let Terminator::Branch {
             condition: Operand::Register(condition),
@@ -253,7 +257,7 @@ impl<'k> Iteration<'k> {
         self.comes_to(condition, !on, MOST_STEPS)
     }
 
-    /// Whether a predicate is certain to have this value at some time.
+    /// Whether a predicate certainly has this value in some iteration.
     fn comes_to(&self, predicate: RegisterId, value: bool, steps: u32) -> bool {
         let (Some(kind), Some(steps)) = (self.once.get(&predicate), steps.checked_sub(1)) else {
             return false;
@@ -278,7 +282,7 @@ impl<'k> Iteration<'k> {
         }
     }
 
-    /// Whether a comparison of a moving number with a fixed one is certain to hold at some time.
+    /// Whether a comparison of a moving number with a fixed one certainly holds in some iteration.
     fn meets(&self, compare: Compare, moving: Operand, bound: Operand, width: u16) -> bool {
         if self.course(bound, width) != Some(Course::Fixed) {
             return false;
@@ -312,8 +316,8 @@ impl<'k> Iteration<'k> {
         }
     }
 
-    /// Whether the comparison is certain to hold before a number that moves by a step jumps over
-    /// the bound. For example, no unsigned number becomes less than 0, and no unsigned 16-bit
+    /// Whether a number that moves by a step certainly meets the comparison with the bound before it
+    /// wraps around. For example, no unsigned number becomes less than 0, and no unsigned 16-bit
     /// number becomes greater than 65535.
     fn fits(&self, compare: Compare, bound: Operand, by: i128, width: u16) -> bool {
         let (is_signed, strict) = match compare {

@@ -1,4 +1,5 @@
-//! Fits sums over the names of a wait and the parameters to values at sample points.
+//! Affine sums over the names of a wait and the parameters: their values at sample points, and
+//! arithmetic with them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
 
-/// The first value of a place, and the one after its last.
+/// The index values that a place covers: the first one, and the one after the last.
 pub(super) fn range(place: &Place, values: &[i64], params: &[i64]) -> (i64, i64) {
     match place {
         Place::At(one) => {
@@ -31,7 +32,7 @@ pub(super) fn evaluated(of: &Affine, values: &[i64], params: &[i64]) -> i64 {
     })
 }
 
-/// One sum plus so many times another.
+/// `one + times * other`.
 pub(super) fn sum(one: &Affine, other: &Affine, times: i64) -> Affine {
     let both = |one: &[(usize, i64)], other: &[(usize, i64)]| {
         let mut all: BTreeMap<usize, i64> = one.iter().copied().collect();
@@ -51,7 +52,7 @@ pub(super) fn sum(one: &Affine, other: &Affine, times: i64) -> Affine {
     }
 }
 
-/// An expression over these names and parameters as a sum.
+/// An expression over these names and parameters as an affine sum, if it is one.
 pub(super) fn affine(expr: &Expr, names: &[VarId]) -> Option<Affine> {
     let go = |e: &Expr| affine(e, names);
     match expr {

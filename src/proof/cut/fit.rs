@@ -21,16 +21,16 @@ pub struct Point {
 /// What is known of the number.
 #[derive(Debug, Clone)]
 pub enum Observed {
-    /// It is this.
+    /// Its value.
     Exactly(i64),
-    /// If it is a key, its value is at least the number.
+    /// A lower bound for its place: if the number is a key of the map, the place there is at least this.
     NotBefore(Rc<HashMap<i64, usize>>, usize),
 }
 
-/// The products a form may be made of.
+/// The products that a form may be made of, besides a constant.
 #[derive(Debug, Clone, Default)]
 pub struct Basis {
-    /// At most one of these, once.
+    /// At most one of these, with the coefficient 1.
     pub leading: Vec<Vec<Quantity>>,
     /// Up to two of these, with small coefficients.
     pub rest: Vec<Vec<Quantity>>,

@@ -1,9 +1,10 @@
-//! Condition 1 for declarations: they mean something whatever the parameters, every copy has elements of
-//! its own, and every member is resident.
+//! Condition 1 of the cut rule (*well defined*) for declarations: their expressions are defined for all
+//! values of parameters, every copy has elements of its own, and every member is resident.
 //!
-//! Every assumption is defined where those before it hold, and everything else where all of them do. An
-//! array without elements expects nothing, so what it would expect does not matter. A grid of which only
-//! some CTAs are resident must fit, or others might wait for a CTA that has not started.
+//! An assumption has to be defined wherever the assumptions before it hold, and everything else wherever
+//! all assumptions hold. An array without elements has no arrivals, so the number that it expects does
+//! not matter. If the number of resident CTAs is limited, the whole grid has to fit. Otherwise resident
+//! CTAs might wait for one that has not started.
 
 use super::Rule;
 use crate::certificate::cut::algebra;
@@ -19,7 +20,7 @@ use crate::protocol::ObjectKind;
 use crate::protocol::Resident;
 
 impl<'a> Rule<'a> {
-    /// Every assumption is well defined where those before it hold.
+    /// That every assumption is well defined wherever those before it hold.
     pub fn assumptions(&mut self) -> Result<(), Unsupported> {
         let protocol = self.protocol;
         for nth in 0..protocol.assumptions.len() {
@@ -67,12 +68,12 @@ impl<'a> Rule<'a> {
             }
         }
         let exprs: Vec<Expr> = exprs.iter().map(|e| self.replaced(e)).collect();
-        // Declarations have to mean something even where there is no copy.
+        // Declarations have to be defined even if there is no copy.
         let setting = self.anywhere()?;
         let exprs: Vec<&Expr> = exprs.iter().collect();
         let name = "defined_declarations".to_owned();
         self.require_defined(setting, &exprs, &Env::new(), name, "every declaration")?;
-        // An array without elements expects nothing; the uses of it are out of range anyway.
+        // Only arrays with elements count. All uses of others are out of range anyway.
         for object in &protocol.objects {
             let (least, what, amount) = match &object.kind {
                 ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
@@ -97,7 +98,7 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// Every member runs from the beginning, or the whole grid fits.
+    /// That every member is resident from the beginning: a grid with a limit of resident members has no more than that.
     pub(super) fn residency(&mut self) -> Result<(), Unsupported> {
         for (position, role) in self.protocol.roles.iter().enumerate() {
             let Some(launch) = &role.launch else { continue };
@@ -126,7 +127,7 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// Every copy has elements of its own.
+    /// That every copy has elements of its own.
     pub(super) fn copies(&mut self) -> Result<(), Unsupported> {
         let Some(extent) = self.copies.extent.clone() else {
             return Ok(());
@@ -139,7 +140,7 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// So many copies find an element each.
+    /// That there are at least as many elements as copies.
     pub fn enough_for_copies(
         &mut self,
         obligation: &str,
@@ -158,8 +159,9 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// Copies that go in order may share data, and nothing is said yet of what copies that share objects
-    /// give room to, or of when they exit.
+    /// Refuses copies for properties that are not shown of them. Copies that are looked at in order may
+    /// share data. Of copies that share objects, it is not known yet what gets the room of data that they
+    /// free, and when they exit.
     pub(super) fn shown_of_copies(&self) -> Result<(), Unsupported> {
         let fits = match self.shows {
             Shows::Nothing | Shows::Generations => true,

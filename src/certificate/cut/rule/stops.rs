@@ -1,7 +1,9 @@
-//! Stops: the places of a class while a member of some class is held.
+//! Stops: the places that the members of a class cannot get beyond while a member of some class is held.
 //!
-//! A stop is a blocking operation and an iteration number, as a form over the place of the held member. A class is at the
-//! earliest of its stops that exists. If none exists, it is at its end.
+//! A stop is a blocking operation in one iteration. The number of this iteration is a form over the place of the held
+//! member, such as `i - 1`. The certificate lists stops for each class. A stop does not exist if its loop has no such
+//! iteration, or if a condition skips the operation in it. A class is at the earliest of its stops that exist. If none
+//! exists, it is at its end.
 
 use super::Held;
 use super::Rule;
@@ -17,13 +19,15 @@ use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
 
-/// A condition on numbers as its truth: it occurs wherever arrivals are counted.
+/// Replaces a condition by true or false if it is on constants only. That makes formulas smaller, since the condition
+/// occurs wherever arrivals are counted.
 fn decided(condition: Term) -> Term {
     ground::truth(&condition).map_or(condition, term::boolean)
 }
 
 impl<'a> Rule<'a> {
-    /// The spots of a class's stops, each where it is the earliest that exists, then the end.
+    /// The spots of a class: each stop, under the condition that it is the earliest one that exists. Then the end of
+    /// the program, under the condition that none exists.
     pub fn stops(
         &self,
         setting: &mut Setting<'a>,
@@ -115,8 +119,8 @@ impl<'a> Rule<'a> {
         Ok(term::or(ways))
     }
 
-    /// Whether a place comes after a stop in a given iteration. Only asked where the stop exists in
-    /// that iteration: it is one of its loop's, and the stop is not skipped in it.
+    /// Whether a place comes after a stop in a given iteration. The stop has to exist in it: the loop
+    /// has such an iteration, and no condition skips the stop in it.
     ///
     /// Inside loops, an iteration that the member has completed contained the stop. Outside loops,
     /// the iteration can only be number 0, and `done` is how often the member has executed the stop

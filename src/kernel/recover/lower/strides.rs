@@ -1,9 +1,12 @@
 //! Loops whose step the launch gives: their trip count is an input of its own.
 //!
-//! For example, `for i in (0..n).step_by(nctaid)` runs `tiles` times. Two loops have one such input
-//! if their relations, first values and steps are the same. A condition that is the relation of
-//! such a loop holds exactly in its iterations, if the relation holds up to some iteration and in
-//! none from there on ([`super::loop_direction`]).
+//! For example, `for (i = 0; i < n; i += nctaid)` runs `tiles` times, and `tiles` is an input. The
+//! *relation* of this loop is `i < n`: the loop goes on while it holds. Two loops have the same
+//! input if their relations, first values and steps are the same.
+//!
+//! Other branches may have the same condition as the loop. If the relation holds up to some
+//! iteration and in none from there on ([`super::loop_direction`]), such a condition holds exactly
+//! in the iterations of the loop.
 
 use std::collections::BTreeSet;
 
@@ -21,8 +24,10 @@ use crate::recover::term::TermId;
 const ANY: u32 = u32::MAX;
 
 impl Lowerer<'_> {
-    /// For a relation with a phi whose step is fixed by the launch and is no constant: the phi, how
-    /// many steps the relation looks ahead, and the relation for the first iteration.
+    /// For a relation with a phi whose step the launch fixes and is no constant: the phi, how many
+    /// steps the relation looks ahead, and the relation at the first value of the phi.
+    ///
+    /// For example, `i + nctaid < n` looks ahead by one step. Without the looking ahead it is `i < n`.
     pub(super) fn trip_key(&mut self, relation: TermId) -> Option<(u32, i128, TermId)> {
         let inner = match self.arena.terms.node(relation) {
             Node::Not(inner) => *inner,
@@ -75,9 +80,9 @@ impl Lowerer<'_> {
         None
     }
 
-    /// What determines how often a loop runs: its relation, with its first value and its step. The
-    /// relation does not look ahead, and has a phi that stands for that of any loop. Also the
-    /// relation over its own phi.
+    /// What determines the trip count of a loop: its relation, first value and step. In this
+    /// relation, [`ANY`] replaces the phi, so that relations of different loops can be compared, and
+    /// the steps that it looks ahead are taken off. Also the same relation with the loop's own phi.
     pub(super) fn trip_shape(
         &mut self,
         relation: TermId,
@@ -101,8 +106,8 @@ impl Lowerer<'_> {
         Some(([shape, first, step], present))
     }
 
-    /// Registers the loops over values that the launch fixes, so that guards in front of them are
-    /// known, too.
+    /// Makes an input of the trip count of a loop with such a relation, if there is none yet. Then
+    /// guards in front of the loop on the same relation are known, too.
     pub(super) fn register_trips(&mut self, relation: TermId) {
         let Some((phi, ahead, key)) = self.trip_key(relation) else {
             return;

@@ -1,4 +1,4 @@
-//! Numbers that the launch gives: parameters, and where a thread is.
+//! Terms for the numbers that the launch gives: parameters, and the indices of a thread and its CTA.
 
 use super::Value;
 use super::Walker;
@@ -12,7 +12,8 @@ impl Walker<'_> {
     pub(super) fn parameter(&mut self, offset: u32, width: u16) -> TermId {
         let bytes = u32::from(width / 8);
         if self.share_a_word(offset, bytes) {
-            // A range that is said of the word would be one of several parameters, and the name that of the first.
+            // Ranges and names belong to whole words. A word with several parameters can have neither: its name would
+            // be that of the first parameter, and its range that of none of them.
             return self.unknown_of(width);
         }
         let mut result: Option<TermId> = None;
@@ -33,7 +34,7 @@ impl Walker<'_> {
         result.unwrap_or_else(|| self.terms.constant(0, width))
     }
 
-    /// Whether one of the words with these bytes holds several parameters.
+    /// Whether one of the words of 4 bytes in which these bytes lie holds several parameters.
     fn share_a_word(&self, offset: u32, bytes: u32) -> bool {
         let (first, last) = (offset / 4, (offset + bytes.max(1) - 1) / 4);
         (first..=last).any(|word| {
