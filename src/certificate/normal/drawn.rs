@@ -7,23 +7,23 @@
 //! ```
 //!
 //! Suppose that the counter `c` begins at 0, that no other operation uses it, and that `B` does not mention `n`. Then
-//! all members run the same program but for the number that they draw, and numbers are drawn in ascending order. So the
-//! protocol gets stuck only if this one does:
+//! all members run the same program but for the number that they draw, and numbers are drawn in ascending order. So
+//! the protocol gets stuck only if this one does:
 //!
 //! ```text
 //! grid cta[t in 0..N] launch ascending { B }
 //! ```
 //!
 //! *Why.* Take a state of a run of the first protocol. A member that has drawn `t` stands for CTA `t` of the second
-//! protocol, at the same place of `B`. A member that has started and not drawn stands for no CTA that has started. A step
-//! of `B` is the same step in both protocols. The step that draws `t` is the start of CTA `t`. This start is possible: all
-//! CTAs below `t` have started, and there is room, since the member that draws is resident itself, and all CTAs that have
-//! started and not finished in the second protocol are resident in the first one. So each run becomes a run of the second
-//! protocol.
+//! protocol, at the same place of `B`. A member that has started and not drawn stands for no CTA that has started. A
+//! step of `B` is the same step in both protocols. The step that draws `t` is the start of CTA `t`. This start is
+//! possible: all CTAs below `t` have started, and there is room, since the member that draws is resident itself, and
+//! all CTAs that have started and not finished in the second protocol are resident in the first one. So each run
+//! becomes a run of the second protocol.
 //!
-//! In a stuck state of the first protocol nobody is left who could draw. So the same CTAs are resident in both protocols.
-//! Either everybody has started, or there is no room in either. So the second protocol is stuck, too. (Members of a role
-//! without a launch have all started. For these, only the names change.)
+//! In a stuck state of the first protocol nobody is left who could draw. So the same CTAs are resident in both
+//! protocols. Either everybody has started, or there is no room in either. So the second protocol is stuck, too.
+//! (Members of a role without a launch have all started. For these, only the names change.)
 //!
 //! # One number after the other
 //!
@@ -39,22 +39,22 @@
 //! - no value of a variable passes from one execution of `B` to the next;
 //! - the operations of `B` do the same whichever member executes them.
 //!
-//! Then each number below `T` is drawn once, in ascending order, and its execution of `B` depends on this number alone. So
-//! it may as well be the program of a CTA of its own:
+//! Then each number below `T` is drawn once, in ascending order, and its execution of `B` depends on this number
+//! alone. So it may as well be the program of a CTA of its own:
 //!
 //! ```text
 //! grid worker[t in 0..T] launch ascending resident W { B }
 //! ```
 //!
-//! *Why.* A member in `B` stands for the CTA of its number, and a member between two numbers for none. The CTAs that have
-//! started and not finished are as many as the members in `B`, so at most `W`. The step that draws a number below `T` is
-//! the start of its CTA. A member that has finished has drawn a number of at least `T`, or `E` numbers below `T`, which
-//! are all of them. In both cases every number below `T` has been drawn.
+//! *Why.* A member in `B` stands for the CTA of its number, and a member between two numbers for none. The CTAs that
+//! have started and not finished are as many as the members in `B`, so at most `W`. The step that draws a number
+//! below `T` is the start of its CTA. A member that has finished has drawn a number of at least `T`, or `E` numbers
+//! below `T`, which are all of them. In both cases every number below `T` has been drawn.
 //!
-//! In a stuck state each member has finished or is blocked in `B`. If some member has finished, all CTAs of the second
-//! protocol have started. If none has, `W` of them are resident, and there is no room. If the grid need not fit, the same
-//! holds of the lesser of `W` and the number of places: a member that has not started waits for a place, and a member that
-//! has given its place up has finished. So the second protocol is stuck, too.
+//! In a stuck state each member has finished or is blocked in `B`. If some member has finished, all CTAs of the
+//! second protocol have started. If none has, `W` of them are resident, and there is no room. If the grid need not
+//! fit, the same holds of the lesser of `W` and the number of places: a member that has not started waits for a
+//! place, and a member that has given its place up has finished. So the second protocol is stuck, too.
 //!
 //! # What is refused
 //!
@@ -211,9 +211,9 @@ fn in_turn(protocol: &Protocol, role: &Role) -> Option<Role> {
     Some(numbered)
 }
 
-/// Whether the operations of a block do the same whichever member executes them, and whatever it has done before. That is
-/// not so at a split-phase barrier, where a member waits for its own arrival, which may be one of an earlier number. It is
-/// not so for a commit, which waits for everything that its member has started.
+/// Whether the operations of a block do the same whichever member executes them, and whatever it has done before.
+/// That is not so at a split-phase barrier, where a member waits for its own arrival, which may be one of an earlier
+/// number. It is not so for a commit, which waits for everything that its member has started.
 fn whoever_does_it(body: &[Stmt]) -> bool {
     body.iter().all(|stmt| match &stmt.kind {
         StmtKind::If {
@@ -245,8 +245,8 @@ fn whoever_does_it(body: &[Stmt]) -> bool {
     })
 }
 
-/// The bound of a test behind a number that is drawn, and what is done with a number below it. `None` if something is done
-/// with other numbers.
+/// The bound of a test behind a number that is drawn, and what is done with a number below it. `None` if something is
+/// done with other numbers.
 fn bounded(behind: &[Stmt], number: VarId) -> Option<(Expr, Vec<Stmt>)> {
     let (test, rest) = behind.split_first()?;
     let StmtKind::If {

@@ -45,7 +45,8 @@ pub struct Ring {
     pub seats: Vec<Seat>,
     /// Who takes turns: see `teams.rs`.
     pub squads: Vec<Squad>,
-    /// The operations that initialise its elements, and all others there, where it is initialised explicitly: see `initial.rs`.
+    /// The operations that initialise its elements, and all others there, where it is initialised explicitly: see
+    /// `initial.rs`.
     pub inits: Vec<(usize, usize)>,
     /// See `inits`.
     pub uses: Vec<(usize, usize)>,
@@ -296,7 +297,8 @@ fn of_uses(
     Ok(rings.into_values().collect())
 }
 
-/// The count of an operation at an element whose registrations are apart by their counts (`separate_counts.rs`): that of its registration.
+/// The count of an operation at an element whose registrations are apart by their counts (`separate_counts.rs`): that
+/// of its registration.
 fn count(this: &Class, site: usize, apart: &[Element]) -> Result<Option<i64>, Unsupported> {
     let sites = &this.flow.sites;
     let of = &sites[site];
