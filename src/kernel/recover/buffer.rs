@@ -33,7 +33,7 @@ pub struct Element {
     pub buffer: Rc<Buffer>,
     pub index: Number,
     pub bytes: i128,
-    /// Which buffer of a row this is, if the text has the row instead of the buffer.
+    /// Which buffer of an array this is, if the text has an array of buffers instead of this one.
     pub array_index: Option<(Rc<BufferArray>, ArrayIndex)>,
 }
 
@@ -49,7 +49,7 @@ pub struct BufferArray {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrayIndex {
     Number(i128),
-    /// The seat of the warp with the number `w` in its role: `w + plus`, or the remainder of that
+    /// The index of the warp with the number `w` in its role: `w + plus`, or the remainder of that
     /// by `modulo`.
     Own {
         plus: i128,

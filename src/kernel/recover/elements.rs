@@ -1,13 +1,14 @@
 //! Divides bytes of shared memory into elements of buffers.
 //!
-//! Two accesses have an element in common exactly if they have a byte in common. So a variable is
-//! cut at every border of an access. Pieces that the same accesses touch are one element.
+//! For example, a copy writes bytes 0 to 255 of a variable, and a warp reads bytes 128 to 255. The variable is cut at
+//! 128 into two elements. The copy touches both, and the warp the second one. In general, a variable is cut wherever
+//! an access begins or ends, and the pieces that the same accesses touch are one element. So two accesses have an
+//! element in common exactly if they have a byte in common.
 //!
-//! The place of an access may change, for example with the stage of a ring. Then its places are
-//! `start + stride * q`, where `q` is a number of the protocol. The bytes are laid out in *slots*
-//! of one stride: the greatest that divides the distances between the places of each access. An
-//! access touches the same bytes of a slot wherever it is. So the same piece of all slots is one
-//! buffer, and `q` and a constant give the index:
+//! The place of an access may change, for example with the stage of a ring. Then its places are `start + stride * q`,
+//! where `q` is a number of the protocol. The variable is divided into *slots*. Their size is the greatest number
+//! that divides the distances between the places of each access. So an access touches the same bytes of a slot at
+//! each of its places. The same piece of all slots is one buffer. Its index is computed from `q` and a constant:
 //!
 //! ```text
 //! address = base + stride * slot + (a byte of the piece),   slot = (offset - start) / stride + constant
@@ -48,7 +49,7 @@ const MOST_SLOTS: i128 = 4096;
 /// On every device, shared memory has fewer bytes than this.
 const SHARED: i128 = 1 << 18;
 
-/// Where an access may be. Accesses are listed in the order of roles and lines.
+/// An access and its possible places. Accesses are listed in the order of roles and lines.
 struct Reached {
     rank: u32,
     variable: VariableId,
@@ -63,7 +64,7 @@ impl Reached {
         self.places.first().copied().unwrap_or(0)
     }
 
-    /// A range that has all bytes that it may touch.
+    /// The range from the first byte that it may touch to the last one.
     fn hull(&self) -> (i128, i128) {
         let last = self.places.last().copied().unwrap_or(0);
         let from = self.bytes.first().map_or(0, |(from, _)| *from);
@@ -182,7 +183,7 @@ fn apart_from_mbarriers(
                 return;
             };
             let variable = dynamic(kernel, object.variable);
-            // Those of a later life lie elsewhere in the numbers only.
+            // Further lifetimes have places of their own in the roles: the real place plus a multiple of `LIFE`.
             let places = places.into_iter().map(|place| place.rem_euclid(LIFE));
             mbarriers.extend(places.map(|place| (object.rank, variable, place)));
         });

@@ -1,16 +1,13 @@
-//! Whether all mbarriers are ready before anybody uses them. Then the text declares them instead of
-//! initialising them.
+//! Whether all mbarriers are initialised before anybody uses them. Then the text declares them as initialised from
+//! the beginning. One of two conditions has to hold.
 //!
-//! They are ready if every initialisation is executed once, under no condition, before its warp
-//! meets others, and every use comes behind a full barrier that follows the initialisation. For its own
-//! mbarriers this is a full barrier of the CTA, and for those of others one of the cluster. A warp has
-//! met the cluster behind its wait at the cluster's barrier. All initialisations have to precede
-//! their warps' arrivals there.
-//!
-//! An mbarrier that is initialised later, under no condition, is ready as well if every use of it
-//! comes behind a full barrier that follows its initialisation. Then nobody can tell whether it was
-//! initialised at the beginning. A condition that the launch decides does not count: each case is
-//! examined by itself, and an mbarrier that is used in a case has to be initialised in it.
+//! - Every initialisation is executed once, under no condition, before its warp meets others at a barrier. Every use
+//!   comes behind a full barrier: one of the CTA for the CTA's own mbarriers, one of the cluster for those of other
+//!   CTAs. At the cluster's barrier, a warp has to initialise before it arrives, and may use when it has waited.
+//! - Every mbarrier is initialised once, under no condition, maybe later. Every use of it comes behind a full barrier
+//!   that follows its initialisation, so nobody can tell whether it was initialised at the beginning. A condition
+//!   that the launch decides is allowed here: each case is examined by itself ([`cases`]), and what is used in a case
+//!   has to be initialised in it.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +23,7 @@ use crate::recover::role_ir::Line;
 use crate::recover::role_ir::Role;
 use crate::recover::shape::Shape;
 
-/// Whom a role has met so far.
+/// Whom a role has certainly met so far, at full barriers.
 #[derive(Clone)]
 struct Met<'a> {
     declared: &'a dyn Fn(VariableId) -> Option<u32>,
@@ -50,9 +47,11 @@ pub fn inits_precede_uses(
             .all(|case| initialised_before_use(case, inputs, shape, declared))
 }
 
-/// Whether all are ready behind the first full barrier. A CTA has `threads` threads, in whole warps.
-/// This checks only that nothing is initialised later or under a condition. So it cannot be asked
-/// of a single case, in which fewer may be initialised.
+/// The first condition: all mbarriers are ready behind the first full barrier. A CTA has `threads` threads, in whole
+/// warps.
+///
+/// This does not look for the initialisation of an mbarrier that is used. It checks that none is initialised later or
+/// under a condition. So it cannot be asked of a single case, in which fewer may be initialised.
 fn ready_before_use(
     roles: &[Role],
     threads: i128,
@@ -70,8 +69,8 @@ fn ready_before_use(
     })
 }
 
-/// Whether every mbarrier is initialised once, under no condition, and used only behind a full barrier
-/// that follows.
+/// The second condition: every mbarrier is initialised once, under no condition, and used only behind a full barrier
+/// that follows its initialisation.
 fn initialised_before_use(
     roles: &[Role],
     inputs: &Inputs,

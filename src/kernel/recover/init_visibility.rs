@@ -1,9 +1,10 @@
 //! Whether other threads see that mbarriers have been initialised.
 //!
-//! Everywhere else, what stands behind a full barrier is taken to see the initialisations before it.
-//! That is so if the full barrier orders memory. A relaxed arrival at the cluster's barrier does not,
-//! unless a fence stands between the initialisations and it: CUTLASS has `fence.mbarrier_init`
-//! there. Neither does a relaxed arrival or wait at an mbarrier.
+//! The rest of the recovery supposes that a thread behind a full barrier sees all initialisations before that
+//! barrier. That is so if the barrier orders memory. A relaxed arrival at the cluster's barrier does not order it,
+//! unless a fence stands between the initialisations and the arrival: CUTLASS puts `fence.mbarrier_init` there. A
+//! relaxed arrival or wait at an mbarrier does not order memory either. Kernels in which others may fail to see an
+//! initialisation are refused here.
 //!
 //! Source: PTX ISA, "barrier.cluster", "mbarrier.arrive", "mbarrier.test_wait, mbarrier.try_wait", "fence".
 
@@ -42,7 +43,7 @@ struct Way {
     met: bool,
 }
 
-/// Refuses initialisations that others may fail to see although they have met.
+/// Refuses initialisations that others may fail to see although they have met at a barrier.
 pub fn refuse_invisible_inits(kernel: &Kernel) -> Result<(), Obstacle> {
     let relaxed = relaxed(kernel);
     if !relaxed.at_the_cluster && !relaxed.at_mbarriers {

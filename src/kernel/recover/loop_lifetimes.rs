@@ -4,16 +4,16 @@
 //! for i { warp 0: init bar, 1; all: sync; warp 1: arrive bar; warp 0: wait bar 0; all: sync; warp 0: invalidate bar }
 //! ```
 //!
-//! These lifetimes become one mbarrier, or one ring, that goes on from iteration to iteration. If a
-//! lifetime goes through `K` rounds of the ring, round `n` of lifetime `i` is round `i * K + n` of the
-//! ring.
+//! All these lifetimes together become one mbarrier, or one ring, that is used in all iterations. Suppose that a
+//! lifetime goes through `K` rounds of the ring. Then round `n` of lifetime `i` is round `i * K + n` of the ring. The
+//! conditions are these.
 //!
-//! - Two full barriers of all warps have to stand between the beginning and the end of a lifetime. Between
-//!   them every warp is in the same iteration. The mbarriers are used only there.
-//! - The arrivals and bytes of a lifetime have to be exactly those of `K` phases, so that nothing is
-//!   left over ([`super::ring_rounds`]).
-//! - Some warp has to wait for all of these phases, one after the other, before the end. It cannot
-//!   pass a wait too early, because the phase before was complete already.
+//! - Two full barriers stand between the beginning and the end of a lifetime, and the mbarriers are used only between
+//!   these. There every warp is in the same iteration.
+//! - The arrivals and bytes of a lifetime are exactly those of `K` phases, so that nothing is left over for the next
+//!   lifetime ([`super::ring_rounds`]).
+//! - Some warp waits for all of these phases, one after the other, before the end. It cannot pass a wait too early,
+//!   because the phase before was complete already.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ use crate::recover::role_ir::returns;
 use crate::recover::shape::Shape;
 use crate::recover::tree::Obstacle;
 
-/// The path to a loop: for each level, a line and which of its blocks.
+/// The path to a loop: for each level, a line and one of its blocks.
 type Way = Vec<(usize, usize)>;
 
 /// The places of mbarriers that begin and end in the body of a loop.
@@ -143,7 +143,7 @@ fn location_of(body: &[Line], place: Place) -> Location {
     }
 }
 
-/// The lines of a block that contain barriers of all threads or returns, with their numbers.
+/// The lines of a block that contain full barriers or returns, with their numbers.
 fn meetings(lines: &[Line], full: &FullBarriers) -> Vec<(usize, Line)> {
     let lines = lines.iter().enumerate();
     lines
@@ -206,7 +206,7 @@ fn ring(
     let body = block(&role.lines, way)?;
     let lives = uses_by_role(roles, inputs, shape);
     let mut ring = Ring::new(&used_with(&lives, place), roles.len())?;
-    // Each begins and ends once in an iteration.
+    // In each iteration, each mbarrier is initialised once and invalidated once.
     let lines_of = |which: &dyn Fn(&Line) -> Option<Place>| -> Option<Vec<usize>> {
         let lines = (0..).zip(body);
         let mut found: Vec<(Place, usize)> = lines
@@ -250,7 +250,7 @@ fn ring(
                 true => begin < at && at < end,
                 false => *met.get(first)? < at && at < *met.get(last)?,
             };
-            // Another role that begins or ends it would do so to an mbarrier that is alive.
+            // Another role that does so would do it to an mbarrier that is alive. That is not followed.
             if number == owner
                 && [begun(line), ended(line)]
                     .iter()
@@ -303,7 +303,7 @@ fn ring(
     Some(ring)
 }
 
-/// A place, and all places that some statement may mean as well.
+/// A place, and all places that a statement may use instead of it, directly or through others.
 fn used_with(lives: &[RoleUses<'_>], place: Place) -> BTreeSet<Place> {
     let mut places = BTreeSet::from([place]);
     loop {

@@ -5,9 +5,10 @@
 //! become  role warps1_2[w in 0..2] { write ab[w] }
 //! ```
 //!
-//! Buffers that differ only in their place, such as `a` and `b`, are the *seats* of a *row*, `ab`.
-//! The warps of a role are numbered by `w`. Roles are merged if, in each statement, the seat of
-//! warp `w` is `(w + c) % m`. This only renames elements and members, so no verdict changes.
+//! Buffers that differ only in their place, such as `a` and `b`, become one array of buffers, here
+//! `ab`. (In the code an array is also called a row.) The warps of a merged role are numbered by
+//! `w`. Roles are merged if, in each statement, the buffer of warp `w` has the index `(w + c) % m`
+//! in its array. This only renames elements and members, so no verdict changes.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -25,11 +26,11 @@ use crate::recover::role_ir::Role;
 use crate::recover::role_ir::elements_mut;
 use crate::recover::role_ir::every_line_mut;
 
-/// What the buffers of a row have in common: the number of slots, their distance, and the bytes of
-/// an element, except for where they begin.
+/// What the buffers of an array have in common: the number of slots, their distance, and the bytes
+/// of an element, counted from its first byte.
 type Sort = (u32, VariableId, (i128, i128), Vec<(i128, i128)>);
 
-/// All rows. For each buffer, its row and which seat of the row it is.
+/// All arrays. For each buffer, its array and its index in it.
 #[derive(Default)]
 struct Rows {
     all: Vec<Rc<BufferArray>>,
@@ -65,7 +66,7 @@ pub fn merge_roles(roles: &mut Vec<Role>) {
         number += 1;
         !gone.contains(&(number - 1))
     });
-    // Other roles name the seats of these rows by their numbers.
+    // Roles that are not merged name the buffers of these arrays by their indices.
     for role in roles {
         every_line_mut(&mut role.lines, &mut |line| {
             let Some(elements) = elements_mut(line) else {
@@ -85,7 +86,7 @@ pub fn merge_roles(roles: &mut Vec<Role>) {
     }
 }
 
-/// All rows with two seats or more.
+/// All arrays of two buffers or more.
 fn rows(roles: &[Role]) -> Rows {
     let mut sorts: BTreeMap<Sort, BTreeSet<Rc<Buffer>>> = BTreeMap::new();
     for role in roles {
@@ -151,7 +152,7 @@ fn skeleton(lines: &[Line]) -> Vec<Line> {
     bare
 }
 
-/// One role in place of several, and the rows that it uses.
+/// One role in place of several, and the arrays that it uses.
 fn one(roles: &[Role], set: &[usize], rows: &Rows) -> Option<(Role, BTreeSet<usize>)> {
     let mut warps: BTreeMap<u32, Vec<Vec<Element>>> = BTreeMap::new();
     for number in set {
@@ -181,7 +182,8 @@ fn one(roles: &[Role], set: &[usize], rows: &Rows) -> Option<(Role, BTreeSet<usi
     Some((role, used))
 }
 
-/// What a statement touches, for all warps: elements that all of them touch, and seats.
+/// What a statement of the merged role touches: the elements that it touches in all warps, and
+/// elements of arrays, each by the number of its warp.
 fn statement_of(
     each: &[&Vec<Element>],
     rows: &Rows,
@@ -219,7 +221,7 @@ fn statement_of(
     Some(all)
 }
 
-/// The formula `(w + c) % m` for the seats of all warps, if there is one.
+/// The formula `(w + c) % m` for the indices of all warps, if there is one.
 fn formula(seats: &[i128]) -> Option<ArrayIndex> {
     let plus = *seats.first()?;
     let most = seats.iter().max()? + 1;

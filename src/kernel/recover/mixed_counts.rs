@@ -6,12 +6,13 @@
 //! warp 0, lane 0:    arrive bar 32     more than are pending: undefined
 //! ```
 //!
-//! The recovered role writes the arrivals of several lanes as one arrival of them all. In the kernel, other arrivals may
-//! come between the first lane and the last.
+//! The recovered role writes the arrivals of several lanes as one arrival. In the kernel, other arrivals may come
+//! between those of the first lane and of the last lane.
 //!
-//! If all arrivals at the mbarrier have the same count, nobody can tell the difference. What is pending is always a multiple
-//! of that count, until the phase is complete. If the counts differ, an arrival between the lanes may be more than what is
-//! pending, although it is not before the first lane or behind the last. Such mbarriers are refused.
+//! If all arrivals at the mbarrier have the same count, that makes no difference: the number of pending arrivals is
+//! always a multiple of that count. If counts differ, an arrival between two lanes may count more than is pending.
+//! Before the first lane or behind the last one, the same arrival may be defined. So the text would not show it, and
+//! such mbarriers are refused.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -49,7 +50,8 @@ impl ArrivalCounts {
         self.0.values().any(|(_, several)| *several)
     }
 
-    /// How arrivals come. Those of an instruction that is not known come all at once.
+    /// The counts of an instruction's arrivals, and whether they are made one by one. An instruction that is not
+    /// known makes all at once.
     fn of(&self, location: &Location, all: &Number) -> (BTreeSet<Number>, bool) {
         let found = self.0.get(location).cloned();
         let (counts, parts) = found.unwrap_or_else(|| (BTreeSet::from([all.clone()]), false));

@@ -1,9 +1,10 @@
 //! Lanes that arrive at an mbarrier when their copies have landed
 //! (`cp.async.mbarrier.arrive.noinc`).
 //!
-//! A role has one arrival for each lane, because each comes when the copies of its lane have
-//! landed. Arrivals of one instruction may then belong to two phases. On hardware, a launch fails
-//! if more arrive at once than a phase takes.
+//! In the text, such an instruction is one arrival for each lane, because it takes effect when the
+//! copies of this lane have landed. So the arrivals of one instruction may belong to two phases in
+//! the text. On hardware, a launch fails if more lanes arrive at once than a phase takes. So this
+//! is refused if it is certain, and otherwise it is assumed, and printed, that it does not happen.
 
 use crate::recover::family::Families;
 use crate::recover::family::each;

@@ -1,6 +1,8 @@
-//! What PTX requires of mbarriers of other CTAs and of committed work. It is refused where it
-//! certainly does not hold, and assumed elsewhere. Also arrivals behind copies of threads, which
-//! are not those of committed work.
+//! Preconditions of PTX instructions on mbarriers of other CTAs, on committed tensor work, and on arrivals behind
+//! `cp.async` copies.
+//!
+//! For example, PTX has no wait at an mbarrier of another CTA. A kernel that certainly violates a precondition is
+//! refused. Where a violation is merely possible, it is assumed, and printed, that there is none.
 //!
 //! Source: PTX ISA, "mbarrier.test_wait, mbarrier.try_wait", "tcgen05.commit", "Shared memory of a cluster".
 
@@ -18,8 +20,8 @@ const STAYS: &str = "a CTA of a cluster does not end while others still use its 
 const COMMITTED: &str =
     "tensor work that a warp commits ends after the copies that the warp has issued before";
 
-/// Assumed of `mbarrier.complete_tx`. The bytes of a copy come in pieces, one of which completes
-/// the phase. These bytes come at once, and the count may go below 0.
+/// The assumption about `mbarrier.complete_tx`. A copy delivers its bytes in pieces, and one of these brings the
+/// pending count to exactly 0. This instruction delivers all bytes at once, so the count may jump below 0.
 const AT_ONCE: &str =
     "no single `mbarrier.complete_tx` delivers more bytes than the phase still expects";
 
@@ -28,8 +30,8 @@ const IN_TURN: &str =
 const MIXED: &str = "a warp starts bulk copies, or commits tensor work, and makes this arrival come when its `cp.async` copies have \
                      landed: which comes first is not told apart";
 
-/// Refuses arrivals behind `cp.async` copies of a warp that has other work under way. In the
-/// language, they would come behind that work as well.
+/// Refuses arrivals behind `cp.async` copies of a warp that also starts other asynchronous work. In the language,
+/// such an arrival would wait for that work as well.
 pub fn refuse_mixed_completion(lines: &[Line]) -> Result<(), Obstacle> {
     let (mut others, mut behind) = (false, None);
     each(lines, &mut |action, location| match action {

@@ -1,5 +1,6 @@
 //! A ring of mbarriers, and how roles use it. Round `n` of a ring of `S` mbarriers is phase `n / S`
-//! of mbarrier `n % S`.
+//! of mbarrier `n % S`: the first `S` rounds are the first phases of the mbarriers, one after the
+//! other.
 
 use std::collections::BTreeSet;
 
@@ -15,18 +16,19 @@ use crate::recover::role_ir::Action;
 use crate::recover::role_ir::Line;
 use crate::recover::role_ir::Object;
 
-/// The path to a block: for each level, a line and which of its blocks. And the uses in that block,
-/// as numbers of its actions.
+/// The path to a block of a role, and the uses of the ring in that block. The path has a line and
+/// one of its blocks for each level. Uses are given by their positions among the actions of the
+/// block.
 type Uses = (Vec<(usize, usize)>, BTreeSet<usize>);
 
-/// Mbarriers at equal distances whose lives go through the same number of rounds.
+/// Mbarriers at equal distances whose lifetimes go through the same number of rounds.
 pub(super) struct Ring {
     pub(super) rank: u32,
     variable: VariableId,
     base: i128,
     stride: i128,
     pub(super) size: i128,
-    /// How many rounds of the ring each life goes through.
+    /// How many rounds of the ring each lifetime goes through.
     pub(super) rounds: Number,
     /// The uses of each role.
     pub(super) uses: Vec<Option<Uses>>,
@@ -71,7 +73,7 @@ impl Ring {
         })
     }
 
-    /// The round whose phase a wait is for, up to multiples of twice the size.
+    /// The round whose phase a wait is for. A parity determines it modulo twice the size.
     fn awaited(&self, object: &Object, parity: &Number) -> Option<Number> {
         let index = self.index(object)?;
         let reduced = parity.remainder(2)?;
@@ -90,8 +92,8 @@ impl Ring {
         })
     }
 
-    /// Moves an action from a life into the ring: its round follows the `before` rounds of earlier
-    /// lives.
+    /// Moves an action from a lifetime into the ring: its round follows the `before` rounds of
+    /// earlier lifetimes.
     pub(super) fn shift(&self, action: &mut Action, before: &Number) -> Option<()> {
         let round = match &*action {
             Action::Wait { object, parity } => self.awaited(object, parity)?,
@@ -115,7 +117,7 @@ pub(super) struct RingUses<'a> {
     /// How many actions have been visited, and which of them are uses.
     actions: usize,
     pub(super) found: BTreeSet<usize>,
-    /// How many actions begin or end lives.
+    /// How many actions begin or end lifetimes.
     pub(super) passed: usize,
     pub(super) told: Vec<Piece>,
     pub(super) awaited: Vec<Piece>,
@@ -139,7 +141,7 @@ impl<'a> RingUses<'a> {
         }
     }
 
-    /// Skips a line that begins or ends a life.
+    /// Skips a line that begins or ends a lifetime.
     pub(super) fn pass(&mut self, line: &Line) {
         if matches!(line, Line::Action { .. }) {
             self.passed += 1;
@@ -226,7 +228,8 @@ impl<'a> RingUses<'a> {
                 self.awaited.push(piece);
             }
             _ => {
-                // Every round is one of a single mbarrier, so the index of the loop may count them.
+                // A single mbarrier is the ring in every round, so the index of the loop may count
+                // rounds.
                 let round = match self.around.first().filter(|_| self.ring.size == 1) {
                     Some((index, _)) => Number::of(Atomic::Index(*index)),
                     None => self.ring.index(object)?,

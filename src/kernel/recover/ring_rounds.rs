@@ -1,17 +1,18 @@
-//! In which rounds of a ring the statements of a program are executed. Round `n` of a ring of `S`
-//! mbarriers is phase `n / S` of mbarrier `n % S`. A program that goes through `K` rounds may have
-//! some of them in front of a loop, most of them in it, and some behind it:
+//! Assigns the statements that use a ring to rounds. Round `n` of a ring of `S` mbarriers is phase
+//! `n / S` of mbarrier `n % S`. A program may execute some rounds before a loop, most of them in
+//! it, and some behind it:
 //!
 //! ```text
-//! if K >= 1 { arrive bar[0] }
-//! for i in 0..K { wait bar[i % 2] i / 2 % 2; if K > i + 1 { arrive bar[(i + 1) % 2] } }
+//! if K >= 1 { arrive bar[0] }                                       // round 0
+//! for i in 0..K { wait ..; if K > i + 1 { arrive bar[(i + 1) % 2] } }  // rounds 1 to K - 1
 //! ```
 //!
-//! [`covers`] puts such pieces in a row, from round 0 up to `K`. Each begins where the one before
-//! ends. A piece is executed exactly in its rounds, whatever the launch: its conditions say, no
-//! more and no less, that its round is below the end of the piece. A statement may mean any round
-//! with its mbarrier and parity. Any choice that uses each statement once shows how many arrivals
-//! each mbarrier gets.
+//! A *piece* is a statement with the loop and the conditions around it. [`covers`] puts pieces in a
+//! row, from round 0 up to `K`, such that each begins where the one before ends. A piece has to be
+//! executed exactly in its rounds, whatever the launch: its conditions have to be equivalent to
+//! "the round is below the end of the piece". A statement alone only fixes its mbarrier and its
+//! parity, so several rows may be possible. Any row that uses each piece once shows how many
+//! arrivals each mbarrier gets.
 
 use std::collections::BTreeSet;
 
@@ -19,10 +20,10 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 
-/// A statement that uses a ring, in a block that is executed once.
+/// A statement that uses a ring, with what stands around it in a block that is executed once.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
-    /// The round, up to multiples of the modulus.
+    /// A round that fits the statement. Others differ from it by multiples of the modulus.
     pub(super) round: Number,
     pub(super) modulus: i128,
     /// The conditions under which it is executed.
@@ -35,17 +36,17 @@ pub(super) struct Piece {
     pub(super) bytes: Number,
 }
 
-/// How far a row of pieces has come. If `round` is at least `floor`, all rounds from 0 up to
-/// `round` are in the row. Otherwise the row is at its end.
+/// How far a row of pieces has come. If `round` is at least `floor`, the row has all rounds from 0
+/// up to, but not including, `round`. Otherwise it ended before.
 #[derive(Clone)]
 struct Reached {
     round: Number,
     floor: i128,
 }
 
-/// Whether pieces are executed in all rounds below `rounds`, and the pieces of each round are as
-/// wanted. With `all`, every piece has to be used, and none is executed in another round. Otherwise
-/// each piece has to come behind the one before.
+/// Whether pieces are executed in all rounds below `rounds`, and the pieces of each round together
+/// are as wanted. With `all`, every piece has to be used, and none is executed in another round.
+/// Otherwise pieces may be left out, and those of the row have to be in the order of the list.
 pub(super) fn covers(
     pieces: &[Piece],
     rounds: &Number,
@@ -94,7 +95,7 @@ pub(super) fn completes(told: &[Piece], rounds: &Number, size: i128, count: i128
     })
 }
 
-/// Numbers of rounds after which a piece may be the last one.
+/// The numbers of rounds with which a row may end with this piece.
 pub(super) fn ends(piece: &Piece) -> Vec<Number> {
     let own = match &piece.around {
         None => piece.round.plus(&Number::constant(1)).into_iter().collect(),
@@ -170,14 +171,14 @@ fn continues(
     Some(false)
 }
 
-/// The end of a piece that begins where the row has come to, if it is executed exactly in the
-/// rounds up to its end.
+/// The end of a piece, if it may begin at the end of the row, and is executed exactly in the rounds
+/// up to its own end.
 fn next(piece: &Piece, rounds: &Number, reached: &Reached) -> Option<Number> {
     let limits = limits(piece)?;
     match &piece.around {
         None => {
             fits(&piece.round, reached, piece.modulus)?;
-            // A number that is at least 0 exactly if the row goes on.
+            // This number is at least 0 exactly if the row goes on.
             let open = match reached.round.as_constant() {
                 Some(_) => rounds.minus(&reached.round)?.minus(&Number::constant(1))?,
                 None => reached.round.minus(&Number::constant(reached.floor))?,
@@ -211,7 +212,7 @@ fn next(piece: &Piece, rounds: &Number, reached: &Reached) -> Option<Number> {
     }
 }
 
-/// Whether a round is the one that the row has come to, up to multiples of a modulus.
+/// Whether a round is the next one of the row, up to multiples of a modulus.
 fn fits(round: &Number, reached: &Reached, modulus: i128) -> Option<()> {
     let distance = round.minus(&reached.round)?.as_constant()?;
     (distance % modulus == 0).then_some(())

@@ -1,9 +1,13 @@
-//! Second lifetimes of mbarriers: a place that is initialised again behind the end of its lifetime.
+//! Second lifetimes of mbarriers: a place in shared memory is initialised again behind the end of a lifetime.
 //!
-//! If the same warp initialises the place again, the second lifetime becomes an mbarrier of its own.
-//! Uses by other warps belong to the first lifetime if they come before a full barrier that precedes its
-//! end. They belong to the second lifetime if they come behind a full barrier that follows its beginning.
-//! Any other use is refused.
+//! ```text
+//! warp 0: init bar 1; sync all; wait bar 0; sync all; invalidate bar; init bar 2; sync all; ..
+//! ```
+//!
+//! If the same warp initialises the place again, the second lifetime becomes an mbarrier of its own. A use by another
+//! warp belongs to the first lifetime if it comes before a full barrier that precedes the end of this lifetime. It
+//! belongs to the second one if it comes behind a full barrier that follows the beginning of the second one. Any
+//! other use is refused.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -27,7 +31,7 @@ use crate::recover::role_ir::every_line_mut;
 use crate::recover::shape::Shape;
 use crate::recover::tree::Obstacle;
 
-/// Gives the places of second lifetimes offsets of their own.
+/// Gives the places of second lifetimes offsets of their own, which no real place has.
 pub fn split_lifetimes(roles: &mut [Role], inputs: &Inputs, shape: Shape) -> Result<(), Obstacle> {
     let lives = uses_by_role(roles, inputs, shape);
     let borders = again(&lives, &mbarriers_of_loops(roles));
@@ -42,8 +46,8 @@ pub fn split_lifetimes(roles: &mut [Role], inputs: &Inputs, shape: Shape) -> Res
     Ok(())
 }
 
-/// Where a second lifetime of a place follows the first: one role has both the line that ends the first
-/// and the line that begins the second.
+/// Where a second lifetime of a place follows the first. One role has both lines: the end of the first and the
+/// beginning of the second.
 struct Border<'a, 'b> {
     life: &'b RoleUses<'a>,
     end: usize,
@@ -66,7 +70,7 @@ fn again<'a, 'b>(
                 continue;
             }
             for place in one.places.difference(anew) {
-                // Anything less simple is refused where beginnings are counted.
+                // Anything less simple is refused later, where it is checked that each lifetime begins once.
                 let simple = one.places.len() == 1 && !one.repeated && life.role.warps.len() == 1;
                 if !simple || *owners.entry(*place).or_insert(number) != number {
                     return BTreeMap::new();
@@ -89,7 +93,7 @@ fn again<'a, 'b>(
     borders
 }
 
-/// Moves the places of later lifetimes further on.
+/// Moves the mbarrier of each action by [`LIFE`] bytes for each lifetime before its own.
 fn move_lives(lines: &mut [Line], numbers: &mut impl Iterator<Item = i128>) {
     every_line_mut(lines, &mut |line| {
         if let Line::Action { action, .. } = line
@@ -103,8 +107,8 @@ fn move_lives(lines: &mut [Line], numbers: &mut impl Iterator<Item = i128>) {
 }
 
 impl RoleUses<'_> {
-    /// For each action with an mbarrier, in the order of the lines: to which lifetime of its places it
-    /// belongs. Refuses actions for which that is not certain.
+    /// For each action with an mbarrier, in the order of the lines: the number of the lifetime to which it belongs.
+    /// Refuses actions for which that is not certain.
     fn numbered(
         &self,
         borders: &BTreeMap<Place, Vec<Border<'_, '_>>>,

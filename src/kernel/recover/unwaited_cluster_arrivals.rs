@@ -1,12 +1,11 @@
 //! Warps that arrive at the cluster's barrier and exit without waiting there.
 //!
-//! For example, `barrier.cluster.arrive; @p mbarrier.arrive ...; ret`. On an H200 such a warp is
-//! held as soon as its first lane exits, until that phase of the cluster's barrier completes. The
-//! assembler may let lanes exit first that have nothing left to do. So what the other lanes do
-//! behind the arrival may never happen, and a barrier of all threads waits for the warp. PTX says
-//! nothing about it. (Measured: docs/crosschecks/hardware.md.)
+//! For example, `barrier.cluster.arrive; @p mbarrier.arrive ...; ret`. On an H200, the whole warp is blocked when its
+//! first lane exits, until this phase of the cluster's barrier completes. The assembler may let lanes that have
+//! nothing left to do exit first. Then what the other lanes do behind the arrival may never happen, and a barrier of
+//! all threads waits for the warp. PTX says nothing about it. (Measured: docs/crosschecks/hardware.md.)
 //!
-//! So everything that others may wait for is refused between such an arrival and the exit.
+//! So kernels are refused that do something between such an arrival and the exit that others may wait for.
 
 use crate::ir::Location;
 use crate::recover::role_ir::Action;
@@ -18,14 +17,14 @@ const HELD: &str = "the warp does this after `barrier.cluster.arrive` and exits 
                     back until the cluster's barrier completes. Put the wait before this, or the arrival after it";
 const MET: &str = "the warp exits after `barrier.cluster.arrive` without `barrier.cluster.wait`: a barrier of all threads may wait for it";
 
-/// What a warp may have done when it comes to a place, on any path.
+/// What a warp may have done on the paths to a place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Way {
-    /// Whether it may come here.
+    /// Whether it may come to this place.
     comes: bool,
     /// Where it last arrived at the cluster's barrier, if it may not have waited for that since.
     arrived: Option<Location>,
-    /// Where it may have done something since.
+    /// Where it may have done something since that others may wait for.
     done: Option<Location>,
 }
 
@@ -47,8 +46,8 @@ pub(super) fn refuse_unwaited_effects(roles: &[Role]) -> Result<(), Obstacle> {
     }
 }
 
-/// Refuses a role that ends so if others still come to a barrier of all threads: it may wait for
-/// this warp.
+/// Refuses a role that exits after such an arrival, if others still come to a barrier of all threads. That barrier
+/// may wait for this warp.
 pub(super) fn refuse_unwaited_exit(role: &Role) -> Result<(), Obstacle> {
     match ended(role).arrived {
         Some(location) => Err(obstacle(MET, location)),
@@ -77,14 +76,15 @@ fn ended(role: &Role) -> Way {
     }
 }
 
-/// What a warp may have done at the end of lines. The same at their returns is added to `returned`.
+/// What a warp may have done at the end of these lines. What it may have done at returns in them is added to
+/// `returned`.
 fn walked(lines: &[Line], mut way: Way, returned: &mut Way) -> Way {
     for line in lines {
         match line {
             Line::Action { action, location } => match action {
                 Action::ClusterArrive => (way.arrived, way.done) = (Some(location.clone()), None),
                 Action::ClusterWait => (way.arrived, way.done) = (None, None),
-                // Nobody waits for a wait.
+                // A wait is nothing that others wait for.
                 Action::Wait { .. } | Action::WaitOwn { .. } | Action::CounterWait { .. } => {}
                 _ if way.arrived.is_some() => {
                     way.done.get_or_insert_with(|| location.clone());
