@@ -1,12 +1,14 @@
-//! Finds out whether a kernel may abort instead of hanging.
+//! Whether a kernel may abort instead of hanging.
 //!
-//! A kernel begins with `if (n % 2) __trap();`. The recovered text has no trace of it: its runs are those in which no
-//! trap is reached. For proofs this does no harm, because nothing hangs in an aborted kernel. But a hang at an odd `n` is
-//! a hang of no launch. So a counterexample counts only if no trap can come before it.
+//! For example, a kernel begins with `if (n % 2) __trap();`. The recovered text leaves traps out: its runs are those
+//! in which no trap is reached. That is right for proofs, because nothing hangs in an aborted kernel. But if the text
+//! hangs at an odd `n`, no launch does so. So a counterexample counts only if no trap can come before it.
 //!
-//! Two kinds of traps leave counterexamples as they are. A trap inside of a loop that waits is a time limit: it is reached
-//! because of the hang. And what a clock or an environment register decides, parameters do not decide: `grid.sync()` traps if
-//! the launch is not cooperative.
+//! Two kinds of traps do not count here:
+//!
+//! - A trap inside of a loop that waits is a time limit. It is reached because of the hang.
+//! - A trap that a clock or an environment register decides does not depend on parameters. For example, `grid.sync()`
+//!   traps if the launch is not cooperative.
 
 use crate::cfg;
 use crate::cfg::Loop;
@@ -21,8 +23,8 @@ use crate::recover::addresses::Addresses;
 use crate::recover::graph::Graph;
 use crate::recover::slice::memory_decides;
 
-/// Whether a run may reach a trap other than these. A kernel whose every way ends in one is refused before, by
-/// `recover::outside`.
+/// Whether a run may reach a trap other than these. A kernel in which every path ends in a trap has been refused
+/// before, by `recover::outside`.
 pub fn may_abort(kernel: &Kernel) -> bool {
     let edges = cfg::Graph::new(kernel);
     let graph = Graph::new(kernel);
@@ -42,7 +44,7 @@ pub fn may_abort(kernel: &Kernel) -> bool {
     })
 }
 
-/// Accepts what clocks and environment registers say, and what is computed from it.
+/// Accepts values of clocks and environment registers, and what is computed from them.
 fn free(kind: &OperationKind) -> Option<Vec<Operand>> {
     match kind {
         OperationKind::Special {

@@ -1,5 +1,5 @@
-//! Follows an address back to where it comes from, through registers that exactly one operation
-//! without a guard assigns.
+//! Follows an address back through the definitions of registers. A register is followed if it has exactly one
+//! definition, and that has no guard.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::ir::VariableId;
 /// How many operations an address is followed back.
 const MOST_STEPS: u32 = 16;
 
-/// Accepts operations, with the operands that are followed further back.
+/// Gives the operands to follow further back, for an operation that is accepted, and otherwise `None`.
 type Accepts<'a> = &'a dyn Fn(&OperationKind) -> Option<Vec<Operand>>;
 
 pub struct Addresses<'a> {

@@ -1,13 +1,13 @@
-//! Finds the bytes of shared memory that tensor copies write and read. Only their tensor maps say
-//! how many these are.
+//! Finds the bytes of shared memory that tensor copies write and read. A kernel has only the place
+//! where a copy begins. The number of bytes is in its tensor map, which the launch gives.
 //!
-//! - If one copy alone delivers what its mbarrier expects, it writes as many bytes, without gaps.
-//! - If several copies do so together, each is assumed to write up to where the next tensor copy
-//!   begins, in this stage or another. If one of them is the last in its variable, it writes the
-//!   rest. Together they have to write what is expected.
-//! - A copy out of shared memory is assumed to read what threads have written: from where it begins
-//!   to the end of these bytes, or to where another tensor copy begins. This has to be the same
-//!   number of bytes wherever the copy may begin.
+//! - A copy that alone fills what its mbarrier expects writes as many bytes, without gaps.
+//! - Of several copies that fill it together, each is assumed to write up to where the next tensor
+//!   copy begins, be it of this stage or another. A copy behind which no other begins in its
+//!   variable writes the rest. The sum has to be what is expected.
+//! - A copy out of shared memory is assumed to read what threads have written. That is from where
+//!   it begins to the end of the written bytes, or to where another tensor copy begins if that is
+//!   less. The number of bytes has to be the same wherever the copy may begin.
 //!
 //! The assumptions are printed with the verdict.
 
@@ -31,10 +31,10 @@ use crate::recover::role_ir::every_line_mut;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-/// Assumed of several copies at one mbarrier.
+/// The assumption about several copies that fill one mbarrier together.
 pub const SIDE_BY_SIDE: &str = "tensor copies of one phase write up to where the next tensor copy begins, and the last one the rest";
 
-/// Assumed of copies out of shared memory.
+/// The assumption about copies out of shared memory.
 pub const TAKE: &str = "tensor copies out of shared memory take what threads have written, up to where the next begins";
 
 /// A variable of shared memory in one CTA.
@@ -47,8 +47,8 @@ pub struct Begins {
 }
 
 impl Begins {
-    /// The places of all tensor copies in the programs of a cluster, or nothing if one of them is
-    /// not known.
+    /// The places of all tensor copies in the programs of a cluster. `None` if a place is not
+    /// known.
     pub fn new(kernel: &Kernel, programs: &[&mut Vec<Line>], inputs: &Inputs) -> Option<Self> {
         let mut begins = Self::default();
         let mut is_known = true;
@@ -71,8 +71,8 @@ impl Begins {
         is_known.then_some(begins)
     }
 
-    /// How many bytes a copy has, wherever it begins, before the next tensor copy begins. Nothing
-    /// if none begins behind it.
+    /// The *room* of a copy that may begin at these places: the least distance from one of them to
+    /// where the next tensor copy begins. `None` if none begins behind any of them.
     pub fn room(&self, home: Home, places: &BTreeSet<i128>) -> Option<i128> {
         let begins = self.all.get(&home)?;
         let room = |at: &i128| Some(begins.range(at + 1..).next()? - at);
@@ -102,9 +102,9 @@ pub fn mapped(line: &Line) -> Option<(&Object, Access)> {
 }
 
 /// Divides the expected bytes among copies that fill an mbarrier together. `rooms` has the room of
-/// each copy. Nothing if the rooms do not add up to what is expected.
+/// each copy. `None` if the rooms do not add up to what is expected.
 pub fn shares(expected: i128, rooms: &[Option<i128>]) -> Option<Vec<i128>> {
-    // What is expected elsewhere may be none of these copies' bytes.
+    // A single copy delivers everything that is expected, whatever its room.
     if let [_] = rooms {
         return (expected > 0).then(|| vec![expected]);
     }

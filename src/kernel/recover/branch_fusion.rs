@@ -1,14 +1,17 @@
-//! Moves assignments under an entry of memory into the earlier branch under the same entry.
+//! Moves assignments in a second branch on a word of memory into an earlier branch on the same
+//! word.
 //!
 //! ```text
 //! if mask[i] { wait b[v % 2] .. }  count += 1  if mask[i] { v = v + 1 }
-//! if mask[i] { wait b[v % 2] ..  v = v + 1 }  count += 1
+//! become  if mask[i] { wait b[v % 2] ..  v = v + 1 }  count += 1
 //! ```
 //!
-//! Compilers move registers on at the end of an iteration. In the text that is a second branch on
-//! the same condition. The proof rules look for a variable that moves where it is used. The
-//! condition has no variables, so it has the same value in both places. The lines between them
-//! neither use nor change the variables that move, nor those that say by how much.
+//! Compilers update registers at the end of an iteration, which is a second branch in the text.
+//! Proof rules look for a variable that is updated in the branch in which it is used.
+//!
+//! This changes nothing. The condition has no variables, so it has the same value in both places.
+//! The second branch has only assignments. The lines between the two branches neither use nor
+//! change the variables in it, and do not return.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +23,7 @@ use crate::recover::role_ir::Line;
 use crate::recover::role_ir::assigned;
 use crate::recover::role_ir::returns;
 
-/// Moves such assignments.
+/// Moves such assignments in lines and in all blocks inside of them.
 pub fn fuse_branches(lines: &mut Vec<Line>) {
     for block in lines.iter_mut().flat_map(Line::blocks_mut) {
         fuse_branches(block);

@@ -1,15 +1,18 @@
-//! Gives tensor copies their bytes. Only the tensor map knows them, so they are derived from what
-//! the mbarrier of the copy expects.
+//! Finds how many bytes each tensor copy delivers. Only the tensor map has that number, so it is
+//! derived from what the mbarrier of the copy expects.
 //!
-//! It is assumed, and printed, that the copies of a phase deliver what the phase expects. The bytes
-//! that a block of lines expects at an mbarrier are divided among the copies to it in that block. A
-//! CTA may also copy to the mbarrier of another CTA of its cluster. That CTA has to expect the
-//! bytes in the same block of its own program: inside the same loops and branches, for the same
-//! element. Then the copies of all these CTAs share the bytes.
+//! ```text
+//! for i { expect full 4096; copy a -> full; copy b -> full }     each copy delivers 2048 bytes
+//! ```
 //!
-//! A block may have several phases, for example if the compiler has unrolled a loop. A phase begins
-//! where bytes are expected after a copy. Each phase has to have copies, all of them before the
-//! warp waits again. If the phase of a copy is not certain, and matters, the kernel is refused.
+//! It is assumed, and printed, that the copies of a phase deliver what the phase expects. What a
+//! block of lines expects at an mbarrier is divided among the copies to it in that block. A copy
+//! may go to the mbarrier of another CTA of the cluster. That CTA has to expect the bytes in the
+//! same block of its own program: in the same loops and branches, for the same mbarrier.
+//!
+//! A block may have several phases, for example in an unrolled loop. A phase begins where bytes are
+//! expected after a copy. Each phase needs copies, all of them before the warp waits again. If the
+//! phase of a copy is not certain, and it matters, the kernel is refused.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -33,7 +36,7 @@ use crate::recover::role_ir::counts;
 use crate::recover::role_ir::every_line;
 use crate::recover::tree::Obstacle;
 
-/// Assumed of every tensor copy.
+/// The assumption about every tensor copy.
 const ASSUMPTION: &str = "the tensor copies of a phase deliver the bytes that it expects";
 
 const UNKNOWN: &str =
@@ -42,7 +45,7 @@ const UNKNOWN: &str =
 const UNCERTAIN: &str = "how many bytes this copy delivers is not known: it is not certain to which phase of its mbarrier it belongs";
 
 /// A loop or a side of a branch around a block. Loops and variables are numbered from the beginning
-/// of the program.
+/// of the program, so that blocks of different programs can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Header {
     For { index: u32, count: Number },
@@ -55,7 +58,7 @@ enum Header {
 struct Site {
     around: Vec<Header>,
     object: Object,
-    /// Which phase of the block, if it has several.
+    /// The number of the phase in the block, from 0.
     turn: usize,
 }
 
@@ -65,15 +68,15 @@ impl Site {
     }
 }
 
-/// A copy of a program.
+/// A copy in a program.
 #[derive(Debug)]
 struct Copied {
     site: Site,
     location: Location,
     /// Whether it certainly belongs to this phase, if the block has several.
     certain: bool,
-    /// How much room there is where it writes, if that is known. The outer `None` means that
-    /// accesses are not followed.
+    /// The bytes up to where the next tensor copy begins ([`Begins::room`]). The outer `None` means
+    /// that accesses are not followed.
     room: Option<Option<i128>>,
 }
 
@@ -125,12 +128,13 @@ struct Course {
     waits: usize,
     /// Whether it has waited for this mbarrier since it last expected bytes.
     passed: bool,
-    /// How many copies it has begun since it last expected bytes.
+    /// How many copies it has issued since it last expected bytes.
     begun: i128,
-    /// For each place that expects bytes: how many copies stand in front of it, and how many bytes
-    /// it expects.
+    /// For each statement that expects bytes: how many copies stand between the one before and it,
+    /// and how many bytes it expects.
     runs: Vec<(i128, Option<i128>)>,
-    /// Whether the bytes of single copies matter, so that they cannot take each other's place.
+    /// Whether copies cannot take each other's place: the bytes of one are known, it matters which
+    /// bytes it writes, or it stands inside a loop or branch of the block.
     unlike: bool,
 }
 
@@ -146,10 +150,15 @@ impl Course {
 
     /// Whether it does not matter which copies belong to which phase.
     ///
-    /// It does not matter if equally many copies stand in front of each place that expects bytes,
-    /// none stand behind the last one, and all places expect the same number of bytes, which the
-    /// copies share evenly. Nor may the bytes of single copies matter. Then all shares are equal:
-    /// whichever copies land first, that many complete a phase, and fewer do not.
+    /// It does not matter if all of this holds:
+    ///
+    /// - equally many copies stand in front of each statement that expects bytes, and none behind
+    ///   the last one;
+    /// - all these statements expect the same number of bytes, and the copies divide it evenly;
+    /// - copies can take each other's place.
+    ///
+    /// Then all shares are equal: whichever copies land first, that many complete a phase, and
+    /// fewer do not.
     fn is_even(&self) -> bool {
         let Some((copies, Some(bytes))) = self.runs.first() else {
             return false;
@@ -174,8 +183,8 @@ impl Course {
 /// Fills in the bytes of copies in the programs of all warps of a cluster. Returns the assumptions
 /// on which they rest.
 ///
-/// How the bytes are divided does not matter. Each share is positive, so a phase completes when all
-/// of its copies have landed, and not before.
+/// For synchronization it does not matter how the bytes are divided. Each share is positive, so a
+/// phase completes when all of its copies have landed, and not before.
 pub fn fill(
     kernel: &Kernel,
     programs: &mut [&mut Vec<Line>],

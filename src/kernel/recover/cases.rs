@@ -1,10 +1,11 @@
-//! Splits roles into cases by conditions that the launch alone decides, if mbarriers begin or end
-//! under them.
+//! Splits roles into cases by conditions that the launch alone decides, if mbarriers are
+//! initialised or invalidated under them.
 //!
 //! For example, two roles have a branch `if n > 0 { .. }`, and one of them initialises an mbarrier
-//! in it. Every warp decides such a condition alike. So in each case, every branch on it is
-//! replaced by the same side in all roles. What stands there is certainly done, or certainly not
-//! done. What holds in all cases holds.
+//! in it. The condition has one value in all warps. So there are two cases: in the first one, each
+//! such branch of any role is replaced by its first side, and in the other one by its second side.
+//! Then the initialisation stands under no condition. A statement about mbarriers that is shown in
+//! every case holds for the roles.
 
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
@@ -36,7 +37,7 @@ pub fn cases(roles: &[Role]) -> Vec<Vec<Role>> {
     all
 }
 
-/// A condition of the launch under which mbarriers begin or end.
+/// A condition of the launch under which mbarriers are initialised or invalidated.
 fn decisive(roles: &[Role]) -> Option<Condition> {
     let lines = roles.iter().flat_map(|role| &role.lines);
     let mut conditions = lines.filter_map(|line| match line {

@@ -1,18 +1,18 @@
-//! Reduces the number of elements: pieces of shared memory that nobody has to tell apart become
-//! one.
+//! Reduces the number of data elements of the text: joins pieces of shared memory where that
+//! changes no race.
 //!
 //! ```text
 //! warp 0: write a, write b     warp 1: read a     warp 2: read b
 //! ```
 //!
-//! Here `a` and `b` may become one element. Warp 0 writes both, so it is in conflict with both
-//! readers before and after. Two readers are never in conflict. In general, pieces become one
+//! Here `a` and `b` may become one element. Warp 0 writes both, so its access conflicts with those
+//! of both readers before and after. The two reads never conflict. In general, pieces become one
 //! element only if any two accesses to it, one of them a write, have a piece in common, at the same
-//! index. So two accesses are in conflict with few elements exactly if they were so with many.
-//! Neither proofs nor counterexamples change.
+//! index. So two accesses conflict after the joining exactly if they did so before. Neither proofs
+//! nor counterexamples change.
 //!
-//! The elements of a statement are no longer exact then. So this runs after the comparison with the
-//! kernel.
+//! A statement then has elements with bytes that it does not touch. So this runs after the
+//! comparison with the kernel.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -89,7 +89,7 @@ fn alike(one: &Buffer, other: &Buffer) -> bool {
     slots(one) == slots(other)
 }
 
-/// Whether a piece may be one element with others.
+/// Whether a piece may become one element with those of a class.
 fn joins(class: &[Rc<Buffer>], buffer: &Rc<Buffer>, touched: &BTreeSet<Touched>) -> bool {
     let of_class: Vec<&Touched> = touched
         .iter()

@@ -10,8 +10,8 @@
 //! four stands between a warp's last arrival and its wait. Then all four have arrived before the
 //! barrier, and the wait never blocks.
 //!
-//! Such a wait is removed unless a wait for the same mbarrier stays further down. If nobody waits
-//! for an mbarrier any more, the arrivals at it are removed, too.
+//! Such a wait is removed, unless a later wait of the warp for the same mbarrier is kept. If nobody
+//! waits for an mbarrier any more, the arrivals at it are removed, too.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -144,8 +144,8 @@ fn group_without_completed(
     }
 }
 
-/// If a wait for an mbarrier stays, the waits for it before stay, too. So phases are waited for one
-/// by one, from the first on.
+/// If a wait for an mbarrier is kept, all waits for it before are kept, too. So the warp still
+/// waits for every phase, from the first on.
 fn keep_before(objects: &[Object], open: &mut [bool]) {
     for at in (0..objects.len()).rev() {
         let (before, rest) = open.split_at_mut(at);

@@ -3,12 +3,14 @@
 //! Hardware allows both orders: the number of bytes that a phase still expects may be negative for
 //! a while. Proof rules count bytes from their expectation on.
 //!
-//! Both orders have the same stuck states. Between the copy and the arrival the member does not
-//! block, and it does not arrive at what may be the same mbarrier. If no phase of the mbarrier
-//! completes in between, nobody sees what the copy delivers before the arrival. So each run of one
-//! order is a run of the other. If a phase does complete in between, others have made all of its
-//! arrivals. Then this member's arrival is one too many in the new order: the protocol does
-//! something undefined, and is not proved.
+//! Both orders have the same stuck states. Between the copy and the arrival, the member does not
+//! block, and it arrives at no mbarrier that may be the same one.
+//!
+//! - If no phase of the mbarrier completes in between, nobody can observe before the arrival what
+//!   the copy has delivered. So each run of one order is a run of the other.
+//! - If a phase completes in between, others have made all of its arrivals. Then this member's
+//!   arrival is one too many in the new order: the protocol does something undefined, and is not
+//!   proved.
 //!
 //! The verdict states the assumption that copies deliver no more bytes than are expected.
 
@@ -61,8 +63,8 @@ fn in_block(lines: &mut [Line], delivered: &[Object]) {
     }
 }
 
-/// How many lines stand in front of the next expectation of an mbarrier. None of them may block,
-/// depend on copies, or arrive there.
+/// How many lines stand in front of the next expectation at an mbarrier. None of them may block,
+/// depend on copies, or arrive at this mbarrier.
 ///
 /// For example, in `copy; arrive; expect` the arrival may complete the phase from which the bytes
 /// are subtracted, and the expectation counts in the next one. Such a copy stays where it is.

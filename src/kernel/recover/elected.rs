@@ -1,10 +1,10 @@
-//! Which lane `elect.sync` elects. PTX says only that it is a lane of the mask. Here it is taken to
-//! be the lowest one.
+//! Whether it matters which lane `elect.sync` elects. PTX says only that it is a lane of the mask. The recovery
+//! supposes that it is the lowest one.
 //!
-//! This matters only where an elected lane is also told apart from others by its number, as in
-//! `if (elected && lane == 0)`. Then the verdict states the assumption. To find such places, values
-//! that depend on the outcome, or on the number of a lane, are followed through registers and
-//! branches. The number of a warp, such as `tid >> 5`, depends on no lane.
+//! That matters only where something depends on the election and on the number of a lane, as in `if (elected && lane
+//! == 0)`. Then the verdict states the assumption. To find such places, values that depend on the outcome, and values
+//! that depend on the number of the lane, are followed through registers and branches. The number of a warp, such as
+//! `tid >> 5`, does not depend on the lane.
 //!
 //! Source: PTX ISA, "elect.sync".
 
@@ -28,7 +28,7 @@ use crate::recover::slice::Slice;
 use crate::recover::slice::definitions;
 use crate::recover::slice::is_event;
 
-/// The assumption, where it matters.
+/// The assumption, which is printed where it matters.
 const LOWEST: &str = "`elect.sync` elects the lowest lane of its mask";
 
 /// Lanes of a warp.

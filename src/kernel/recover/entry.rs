@@ -1,9 +1,12 @@
-//! Entries of matrices in memory that nobody writes: whether the word at a row and a column is other than 0, or passes another test.
+//! Conditions on words of memory that nobody writes, as entries of a matrix.
 //!
-//! The word at the indices `a`, `b`, `c` has the number `(a * B + b) * C + c` in its memory. `B`
-//! and `C` are the *widths*, which are the same for all entries of a memory. An entry is made only
-//! if it is shown that `b` lies in `0..B`, `c` in `0..C`, and `a` is not negative. So two entries
-//! of one memory are the same word exactly if their indices are equal.
+//! For example, a kernel tests `mask[row * columns + m] != 0`. The word at the indices `row` and `m` is an *entry*: 1
+//! if it is not 0, or passes another test, and otherwise 0.
+//!
+//! In general, the word at the indices `a`, `b`, `c` has the number `(a * B + b) * C + c` in its memory. `B` and `C`
+//! are the *widths*, which are the same for all entries of a memory. An entry is made only if it is shown that `b`
+//! lies in `0..B`, `c` in `0..C`, and `a` is not negative. So two entries of one memory are the same word exactly if
+//! their indices are equal.
 
 use super::number::Atomic;
 use super::number::Number;
@@ -12,9 +15,9 @@ use super::term::TermId;
 /// 1 if a word is other than 0, or passes the test of its memory, and 0 if not.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Entry {
-    /// The number of the memory among those of the inputs.
+    /// The number of the memory among the memories of [`super::lower::Inputs`].
     pub memory: u32,
-    /// The outermost first. There is one more than there are widths.
+    /// The outermost index first. There is one more than there are widths.
     pub indices: Vec<Number>,
     /// How many values the indices behind the first one have.
     pub widths: Vec<Number>,
@@ -63,7 +66,7 @@ impl Entry {
     }
 }
 
-/// Memory of which entries are made, and what they say of its words.
+/// A pointer to words of which entries are made, and the test that these entries stand for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
     /// Where in the parameter space the pointer is.
@@ -74,21 +77,21 @@ pub struct Memory {
     pub bytes: u32,
     /// How many values the indices behind the first one have.
     pub widths: Vec<Number>,
-    /// What an entry says of its word; none where it says that this is not 0.
+    /// The test of a word. `None` stands for the test that it is not 0.
     pub test: Option<Test>,
 }
 
-/// A condition on a word. Two conditions that differ are two memories at one pointer: their entries are taken for unrelated, which allows
-/// more than the words do.
+/// A condition on words. Two different conditions behind one pointer are two memories. Their entries are supposed to
+/// be independent, which allows more than the words do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Test {
     pub term: TermId,
-    /// In words.
+    /// The condition in words.
     pub said: String,
     pub about: About,
 }
 
-/// What the condition of a test is over.
+/// Over which atoms the condition of a test is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
     /// The word at the indices: over [`super::term::Atom::Tested`].

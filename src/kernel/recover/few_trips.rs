@@ -1,18 +1,21 @@
-//! Loops with a constant bound: `for (i = 0; i < min(n, 1); i++)` comes back to its beginning at
-//! most once. A software pipeline issues its first groups of multiplications in such a loop, before
-//! it waits for any of them. The conditions are these.
+//! An upper bound for the iterations of a loop, if its bound is a constant.
 //!
-//! - A block in each iteration leaves the loop unless `i < high`. Here `high` is a constant, or the
-//!   minimum of a constant and something else.
-//! - Each iteration adds one positive constant to `i`, once. Nothing else in the loop writes `i`.
-//! - Outside the loop, `i` is only set to constants, and it is set before each entry into the loop:
-//!   by a block that dominates the loop and is in no other loop than the one around it. Loops have
-//!   one entry each. So every way back to this loop passes the header of the loop around it, and
-//!   from there this block.
+//! For example, `for (i = 0; i < min(n, 1); i++)` has at most one iteration that returns to the
+//! header. A software pipeline issues its first groups of multiplications in such a loop, before it
+//! waits for any of them. The conditions are these.
 //!
-//! So when an iteration ends for the k-th time, `i` is at least its least initial value plus k - 1
-//! steps, and below `high`. So there are at most `(high - begin) / step` such iterations, rounded
-//! up. It is checked that no sum wraps around.
+//! - Each iteration executes a block that leaves the loop unless `i < high`. Here `high` is a
+//!   constant, or the minimum of a constant and something else.
+//! - Each iteration adds one positive constant, the step, to `i` once. No other operation of the
+//!   loop writes `i`.
+//! - Outside the loop, `i` is only set to constants. It is set before each entry into the loop, by
+//!   a block that dominates the loop and is in no other loop than those around it. Loops have one
+//!   entry each. So every path back to this loop passes the header of the loop around it, and then
+//!   this block.
+//!
+//! So at the k-th return to the header, `i` was at least its least initial value plus k - 1 steps,
+//! and below `high`. So there are at most `(high - begin) / step` returns, rounded up. It is
+//! checked that no sum wraps around.
 
 use crate::cfg::Dominators;
 use crate::cfg::Loop;

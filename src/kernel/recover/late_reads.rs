@@ -5,13 +5,15 @@
 //! warp 1: sync 0 128; read word; if this is lane 0 { arrive full }
 //! ```
 //!
-//! The other lanes of warp 1 may read the word after lane 0 has arrived. So the arrival does not
-//! tell anybody that they have read it. Here nobody has to know. The walk marks bytes that may be
-//! read late, behind each operation that signals others. A mark does no harm if these bytes are
-//! only written before the first barrier of all threads of the CTA, to which every warp comes on
-//! every path. The marked reads come after that barrier, since no mark remains of reads before a
-//! barrier at which the lanes of a warp come together. So all writes are done before the first of
-//! these reads. Every other mark is refused.
+//! The other lanes of warp 1 may read the word after lane 0 has arrived. So a thread that waits for
+//! the arrival does not know that they have read it. The text would show that it does. Here nobody
+//! has to know, because nobody writes the word again.
+//!
+//! The walk marks bytes that may be read late, behind each operation that signals others. A mark
+//! does no harm if these bytes are only written before the first barrier of all threads of the CTA,
+//! to which every warp comes on every path. The marked reads come after that barrier, since no mark
+//! remains of reads before a barrier at which the lanes of a warp come together. So all writes are
+//! done before the first of these reads. Every other mark is refused.
 
 use std::collections::BTreeSet;
 

@@ -1,11 +1,12 @@
-//! Whether some launch meets what is assumed of CTAs that use the same words of memory.
+//! Whether some launch satisfies the assumption that CTAs with the same words of memory are
+//! numbered 0, 1, 2, and so on ([`super::grid`]).
 //!
-//! For example, `ctaid.x % tiles` is 0, 1, 2, .. in the CTAs of a launch with as many tiles.
-//! `ctaid.x / 2` is so at no launch with two CTAs. A proof for CTAs with such numbers would be
-//! about nothing.
+//! For example, `ctaid.x % tiles` has these values in the CTAs of a launch with `tiles` CTAs. But
+//! `ctaid.x / 2` has equal values in two CTAs at every launch with two or more. A proof under an
+//! assumption that no launch satisfies would be about nothing.
 //!
-//! A few launches are tried. If none of them meets the assumption, the kernel is refused, even if
-//! others would.
+//! A few launches are tried. If none of them satisfies the assumption, the kernel is refused, even
+//! if others would.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -26,7 +27,7 @@ const GRIDS: [[u32; 3]; 4] = [[8, 1, 1], [1, 8, 1], [1, 1, 8], [4, 4, 1]];
 /// At least so many CTAs have to use the same words at a launch.
 const TOGETHER: usize = 4;
 
-/// The values that are tried for words of the launch, and how many words get several values each.
+/// The values that are tried for parameters, and how many parameters get several values each.
 const TRIED: [u32; 4] = [1, 2, 8, 1000];
 const MOST_VARIED: usize = 3;
 
@@ -95,7 +96,7 @@ pub fn is_not_always_0(kernel: &Kernel, inputs: &Inputs, input: u32, terms: &mut
         })
 }
 
-/// Launches with different words behind an input.
+/// Launches with different values of the parameters that an input is computed from.
 fn launches(kernel: &Kernel, inputs: &Inputs, input: u32) -> Vec<Launch> {
     let offsets: Vec<u32> = inputs.words[input as usize]
         .iter()

@@ -1,8 +1,9 @@
-//! What mbarriers are called in the text: as the author called the variable.
+//! The names of mbarriers in the text. They are made from the author's names of variables.
 //!
-//! For example, a compiler calls the variable `full` of the function `ring` `_ZZ4ringPfiE4full`. The mbarrier in it is `full_bar`:
-//! the ending keeps its name apart from words of the language and from parameters. `bars` has it already. Of a variable with
-//! several families in it, such as `memory`, the one at byte 64 is `memory_64`.
+//! For example, a compiler turns the variable `full` of the function `ring` into `_ZZ4ringPfiE4full`. Its mbarrier is
+//! called `full_bar` in the text. The ending `_bar` keeps the name different from words of the language and from
+//! parameters. A name such as `bars` needs no ending. A variable may have several arrays of mbarriers in it. Then the
+//! name has the byte where the array begins, such as `memory_64`.
 
 /// The name of the only mbarrier, or array of them, in a variable.
 pub fn mbarrier(variable: &str) -> String {

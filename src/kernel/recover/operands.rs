@@ -1,4 +1,5 @@
-//! The registers that decide what an operation does to synchronization.
+//! The registers that decide what an operation does to synchronization. For example, those are the
+//! address of an mbarrier and a count, but not the source of a copy.
 
 use crate::ir::Completion;
 use crate::ir::Expected;
