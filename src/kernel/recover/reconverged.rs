@@ -1,10 +1,12 @@
-//! Whether it matters that lanes of a warp reconverge behind a wait.
+//! Whether it matters that the lanes of a warp reconverge behind a wait.
 //!
-//! Each lane tests an mbarrier for itself, and may leave the loop around the test in another
-//! iteration than the others. A lane that goes on at once may arrive somewhere. Then the phase that
-//! another lane still waits for may be overtaken. So it is assumed that lanes reconverge behind the
-//! loop. The assumption is not needed if the lanes next come to `bar.warp.sync` or a barrier, which
-//! makes them meet, or if a single lane waits.
+//! For example, all lanes execute `while (!test(bar));` and then `arrive(other)`. Each lane may
+//! leave the loop in another iteration. A lane that goes on at once arrives. Then the phase for
+//! which another lane still waits may be overtaken. A role has one wait for all lanes. So it is
+//! assumed, and printed, that lanes reconverge behind the loop.
+//!
+//! The assumption is not needed if a single lane waits. Nor is it needed if the lanes come to
+//! `bar.warp.sync` or a barrier next, where they reconverge.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +31,7 @@ use crate::recover::slice::mask_of;
 /// The mask of all lanes.
 const ALL: u128 = 0xffff_ffff;
 
-/// The assumption, where it matters.
+/// The assumption, which is printed where it matters.
 pub const MEET: &str = "lanes of a warp that take different ways meet again behind them";
 
 /// The assumption, if a kernel needs it.
@@ -56,7 +58,7 @@ fn is_wait(operation: &Operation) -> bool {
     )
 }
 
-/// Whether something that others notice may be executed from here on before the lanes meet.
+/// Whether something that others notice may be executed from here on before the lanes reconverge.
 fn goes_on_apart(kernel: &Kernel, graph: &Graph, from: BlockId, index: usize) -> bool {
     let mut seen = BTreeSet::new();
     let mut work = vec![(from, index)];

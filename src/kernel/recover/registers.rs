@@ -1,12 +1,12 @@
 //! Registers that warps give back to their CTA, and take from it, with `setmaxnreg`.
 //!
-//! At launch every thread has as many as `.maxnreg` says. Without it the compiler decides: as many
-//! as fit, but no more than any `setmaxnreg.inc` asks for, which would be undefined. No warp starts
-//! before all warps of its CTA have their registers. `setmaxnreg` sets the number from then on. The
-//! registers of a CTA are a pool, counted for one thread of each warp.
+//! For example, a producer gives registers back with `setmaxnreg.dec`, and `setmaxnreg.inc` of a consumer waits until
+//! there are enough. The registers of a CTA are a pool, counted for one thread of each warp.
 //!
-//! Waits for registers that certainly end are left out, so that proofs stay small (see
-//! [`covered`]).
+//! At launch every thread has as many registers as `.maxnreg` says. Without it the compiler decides: as many as fit,
+//! but no more than any `setmaxnreg.inc` asks for, since that would be undefined. No warp starts before all warps of
+//! its CTA have their registers. `setmaxnreg` sets the number from then on. Waits for registers that certainly end
+//! are left out, so that proofs stay small (see [`covered`]).
 //!
 //! Source: PTX ISA, "setmaxnreg".
 
@@ -30,7 +30,7 @@ const WARPS: u32 = 4;
 /// Registers are given in steps of 8.
 const STEP: u32 = 8;
 
-/// What becomes of `setmaxnreg`.
+/// How the text has `setmaxnreg`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registers {
     /// How registers that are taken and given back are counted.
@@ -189,7 +189,7 @@ fn asks(line: &Line) -> bool {
     )
 }
 
-/// How many more registers a thread has behind a `setmaxnreg`.
+/// By how much a `setmaxnreg` changes the number of a thread's registers.
 fn change(held: i128, count: i128, increase: bool, at: &Location) -> Result<i128, Obstacle> {
     let more = count - held;
     if more == 0 || (more > 0) == increase {
@@ -230,17 +230,20 @@ fn replace(lines: &mut Vec<Line>, with: &mut dyn FnMut(&Location) -> Option<Line
 
 /// Whether waits for registers in a CTA certainly end.
 ///
-/// They do if three things hold. The last give-back stands behind no more full barriers of all warps
-/// than the first take. Before that, warps only meet. What is given back suffices. Then a warp that
-/// takes has passed every full barrier that precedes a give-back, so everybody has come to these
-/// full barriers. A warp that still has to give back has nothing before it that blocks. So everything is
-/// given back without anybody's help. In a stuck state no warp stands before such a wait, so no
-/// verdict changes.
+/// They do if three things hold:
+///
+/// - no warp gives registers back behind more full barriers than there are before the first take;
+/// - up to its last `setmaxnreg`, a warp does nothing that blocks but `setmaxnreg` and full barriers;
+/// - what is given back suffices for everything that is taken.
+///
+/// Then a warp that takes has passed every full barrier that precedes a give-back. So everybody has come to these
+/// barriers. A warp that still has to give back has nothing before it that blocks. So everything is given back
+/// without anybody's help. In a stuck state no warp stands before such a wait, so no verdict changes.
 fn covered(roles: &[Role], moves: &[Vec<i128>], rank: u32, full: &FullBarriers) -> bool {
     let mut balance = 0;
     // How many full barriers come before the last give-back, and before the first take.
     let (mut given, mut taken) = (0, usize::MAX);
-    // All warps meet in the same order. For each meeting: whether it is one of the cluster.
+    // All warps have the same full barriers in the same order. For each one: whether it is of the cluster.
     let mut kinds: Vec<bool> = Vec::new();
     for (role, moves) in roles
         .iter()

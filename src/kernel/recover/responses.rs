@@ -1,17 +1,19 @@
-//! Responses of cluster launch control: checks that every warp that reads them reads the same ones.
+//! Responses of cluster launch control: checks that all warps read the same responses.
 //!
-//! A warp tries repeatedly to take over a cluster that has not started. Each response comes through
-//! an mbarrier of a ring. A warp that reads it first waits for that phase. How many clusters are
-//! taken over is one unknown of all warps, `granted`:
+//! One warp repeatedly tries to take over the work of a cluster that has not started
+//! (`clusterlaunchcontrol.try_cancel`). The response is written to shared memory and completes a
+//! phase of an mbarrier. A warp that reads the response waits for that phase first. If all warps
+//! read the same responses, their loops end with the same iteration. So the number of clusters that
+//! are taken over is one unknown of all warps, `granted`:
 //!
 //! ```text
-//! warp 0: for i in 0..granted + 1 { try, told of full[i % S] }
-//! warp 1: for i in 0..granted + 1 { wait full[i % S] (i / S % 2); asks }
+//! warp 0: for i in 0..granted + 1 { try, signals full[i % S] }
+//! warp 1: for i in 0..granted + 1 { wait full[i % S] (i / S % 2); read the response }
 //! ```
 //!
 //! This form is checked in the lowered lines. One warp tries, for all CTAs of the cluster, once in
-//! each iteration of one loop. Each other warp asks once in each iteration of one loop, behind a
-//! wait for the phase of that iteration.
+//! each iteration of one loop. Each warp that reads does so once in each iteration of one loop,
+//! behind a wait for the phase of that iteration.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +27,7 @@ use crate::recover::role_ir::Object;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-/// Assumed of all responses.
+/// The assumption about all responses.
 const ASSUMPTION: &str = "a response of cluster launch control stays in shared memory until every warp that waits for it has read it";
 
 /// Mbarriers at equal distances, which successive rounds use in turn.
@@ -44,8 +46,8 @@ pub struct Responses {
     /// The CTAs that get responses, and how many roles try.
     told: BTreeSet<u32>,
     trying: u32,
-    /// For each question: the rings that the warp waits for before it. Any of them may be the right
-    /// one.
+    /// For each read of a response: the rings at which the warp has waited before it, for the phase
+    /// of the same iteration. One of them has to be the ring of a response.
     asked: Vec<(BTreeSet<Ring>, Location)>,
 }
 

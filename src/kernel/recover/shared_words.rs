@@ -1,11 +1,15 @@
 //! Words in shared memory that one warp stores and others load behind a barrier of all threads.
 //!
-//! For every warp, its n-th time at such a barrier is the n-th generation. So a store before the
-//! n-th time of its warp is done when another warp has passed its own n-th time. A store behind the
-//! n+1-th time has not begun before that warp comes to its n+1-th. So a load between the two sees
-//! the last store before the n-th time, if no warp stores to these bytes between its n-th and
-//! n+1-th time. Every warp has to wait at the barrier: with `bar.arrive`, nothing is known of any
-//! word.
+//! ```text
+//! warp 0: word = n; sync all         warp 1: sync all; x = word       // x is n
+//! ```
+//!
+//! All warps wait in each generation of such a barrier. So the n-th barrier of a warp is the n-th
+//! generation. Take a load between the n-th and the n+1-th generation. A store that stands before
+//! the n-th barrier of its warp is done by then. A store that stands behind the n+1-th barrier of
+//! its warp has not begun. So the load sees the last store before the n-th generation, if no warp
+//! stores to these bytes between its n-th and n+1-th barrier. Every warp has to wait at the
+//! barrier: with `bar.arrive`, nothing is known of any word.
 //!
 //! What warps store may depend on what they load. So all warps are walked repeatedly, each time
 //! with the stores that were found before, until nothing changes (see
@@ -34,14 +38,14 @@ pub struct Byte {
     pub offset: u32,
 }
 
-/// How often a warp has come to each barrier of all threads.
+/// How often a warp has come to each barrier of all threads at a place of its program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Position {
-    /// `None` where it is not known.
+    /// By barrier. `None` if the number is not known.
     met: BTreeMap<u32, Option<u32>>,
     /// Whether no count is known, as in a loop.
     pub lost: bool,
-    /// Whether the warp may not come here.
+    /// Whether the warp may take another path that does not come here.
     pub perhaps: bool,
     /// The lanes that have accessed words that may be handed over by mbarriers: in this iteration
     /// of the innermost loop, and since all lanes of the warp last came together.
@@ -172,8 +176,8 @@ pub struct SharedWords {
 impl SharedWords {
     /// Whether this walk has found the same stores as the one before.
     ///
-    /// By induction over time, every load then gives the value that it was taken to give: up to the
-    /// first load that did not, the stores were those that were found.
+    /// By induction over time, every load then gives the value that the walk has used for it: up to
+    /// the first load with another value, all stores are those that were found.
     pub fn are_settled(&self) -> bool {
         self.known == self.found
     }

@@ -10,16 +10,20 @@ use crate::recover::role_ir::Object;
 use crate::recover::role_ir::Role;
 use crate::recover::role_ir::every_line_mut;
 
-/// The roles with warps that arrive once in each round, in place of lanes. `None` if nothing
-/// changes.
+/// The roles with one arrival of each warp in a round, in place of the arrivals of its lanes.
+/// `None` if nothing changes.
 ///
-/// Suppose that nobody has got out of step, and `n` warps only arrive, `w` times each. A phase is
-/// complete when all who wait have arrived, and the others have made `n * w` arrivals for each
-/// phase so far. Counted in warps, these are equally many in both texts. A phase is complete
-/// earlier if the others have made more. Then one more arrival of a warp completes a phase of these
-/// roles without the last one that waits. That one is out of step from then on, and hangs. So where
-/// these roles do not hang, no phase of the kernel is complete earlier, and both do the same. Where
-/// they hang, the kernel need not.
+/// Suppose that everybody has been in step so far, that `n` warps only arrive, and that each of
+/// these makes `w` arrivals in a round.
+///
+/// - A phase is complete when all who wait have arrived, and the others have made `n * w` arrivals
+///   for each phase so far. Counted in warps, these are equally many before and after the change.
+/// - A phase of the kernel may complete earlier, if the others have made more arrivals than that.
+///   Then, in the changed roles, one more arrival of a warp completes a phase without the last warp
+///   that waits. That warp is out of step from then on, and hangs.
+///
+/// So if the changed roles do not hang, no phase of the kernel completes earlier, and both do the
+/// same. If they hang, the kernel need not.
 pub fn by_warp(roles: &[Role], rings: &[Ring], inputs: &Inputs) -> Option<Vec<Role>> {
     let mut changed = roles.to_vec();
     let rings = rings
@@ -48,7 +52,7 @@ pub fn by_warp(roles: &[Role], rings: &[Ring], inputs: &Inputs) -> Option<Vec<Ro
                 Action::Arrive { object, count } if of(object).is_some() => {
                     *count = Number::constant(1);
                 }
-                // It lands when the warp is elsewhere.
+                // Such an arrival takes effect later, when the warp is somewhere else.
                 Action::Commit { object, .. } => fits &= of(object).is_none(),
                 _ => {}
             }

@@ -1,13 +1,13 @@
-//! The form of waits for own arrivals in the text, written once the roles have been compared with
-//! the kernel. A warp arrives once in each round, and waits show that it is in step.
+//! Brings roles with waits for own arrivals to the form of the text: one arrival of a warp in each
+//! round, and waits that keep the warp in step. This comes after the comparison with the kernel.
 
 use crate::recover::number::Number;
 use crate::recover::role_ir::Action;
 use crate::recover::role_ir::Line;
 
-/// Removes the marks of rounds. The arrivals of several lanes in one round become a single one, at
-/// the last of them: the phase is not complete before. Warps that might get out of step wait for
-/// the phase before.
+/// Removes the marks of rounds. Several arrivals of a warp in one round become a single one, at the
+/// place of the last of them: the phase is not complete before. Before its arrival, a warp that
+/// might get out of step waits for the phase before.
 pub fn in_step(lines: &mut Vec<Line>) {
     for block in lines.iter_mut().flat_map(Line::blocks_mut) {
         in_step(block);

@@ -27,12 +27,12 @@ pub struct Ring {
     pub(super) warps: Option<i128>,
 }
 
-/// Who stays in step.
+/// Why warps are in step at a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Steps {
-    /// Everybody who arrives waits for the states of these arrivals.
+    /// Everybody who arrives waits for the states of these arrivals. So everybody is in step.
     Certain,
-    /// Others only arrive.
+    /// Others only arrive. The text has waits by which warps that wait are in step.
     Guarded,
 }
 

@@ -1,9 +1,12 @@
-//! Turns waits for the phase in which an own arrival counted into waits for a parity.
+//! Turns waits for the state of an own arrival into waits for a parity.
 //!
-//! Let a thread's arrivals at an mbarrier be numbered from 0. If arrival `k` counts in phase `k`, a
-//! wait for its state is a wait for the parity of `k`. So it has to be shown that nobody gets out
-//! of step: no phase `k` is complete before the thread has made arrival `k`. Loops are compared to
-//! see how often others arrive. In a ring, the number of an arrival has to determine its mbarrier.
+//! For example, `b.wait(b.arrive())` waits for the phase in which the arrival has counted
+//! ([`crate::recover::phase_tokens`]). Suppose that a thread's arrivals at an mbarrier are numbered from 0, and that
+//! arrival `k` counts in phase `k`. Then the wait is one for the parity of `k`.
+//!
+//! So it has to be shown that the thread is *in step*: no phase `k` is complete before the thread has made arrival
+//! `k`. For this, the loops of roles are compared to see how often others arrive. In a ring, the number of an arrival
+//! has to determine its mbarrier.
 
 mod by_warp;
 mod in_step;
@@ -109,8 +112,7 @@ pub fn settle(
     Ok(rings)
 }
 
-/// The mbarriers that are waited for in this way. Mbarriers that one wait may mean belong to one
-/// ring.
+/// The mbarriers that are waited for by states. All mbarriers that one wait may be at belong to one ring.
 fn rings(roles: &[Role], inputs: &Inputs) -> Vec<Ring> {
     let mut rings: Vec<Ring> = Vec::new();
     for role in roles {
@@ -144,21 +146,22 @@ fn rings(roles: &[Role], inputs: &Inputs) -> Vec<Ring> {
     rings
 }
 
-/// Checks who stays in step at a ring. Returns that, and how many warps arrive in a round. Fails if
-/// somebody may get out of step.
+/// Checks who stays in step at a ring. Returns that, and how many warps arrive in a round. Refuses rings for which
+/// nothing of the following is known.
 ///
-/// A thread that waits after each of its arrivals makes at most one of them in each phase. If
-/// everybody who arrives waits so, and together they make no more arrivals in a round than a phase
-/// takes, phase `k` needs everybody's arrival `k`.
+/// *Everybody waits.* A thread that waits after each of its arrivals makes at most one of them in each phase. If
+/// everybody who arrives waits so, and together they make no more arrivals in a round than a phase takes, phase `k`
+/// needs everybody's arrival `k`.
 ///
-/// Otherwise some only arrive, as the producer of a ring does. Suppose that arrival `k` of a thread
-/// that waits counts in a later phase. Then so does each arrival behind it, up to the last one,
-/// `n - 1`. To come to its end, the thread needs `n + 1` complete phases. But it makes `n`
-/// arrivals, and nobody makes more than one more. These are too few, so the thread hangs. In the
-/// text, it waits for phase `k - 1` right before arrival `k`. If it is in step, that wait ends at
-/// once. If it is not, it makes no arrival in the phase of the one before, and hangs for the same
-/// reason. Nobody can tell this wait from the time before the arrival. So the kernel has a run that
-/// hangs exactly if the text has one.
+/// *Some only arrive*, as the producer of a ring does. Suppose that nobody makes more than one arrival more than a
+/// thread that waits. Let this thread make `n` arrivals, and let arrival `k` count in a later phase than `k`. Then so
+/// does each arrival behind it, up to the last one, `n - 1`. To come to its end, the thread needs `n + 1` complete
+/// phases. But it makes `n` arrivals, and nobody makes more than `n + 1`. These are too few, so the thread hangs.
+///
+/// In the text, the thread waits for phase `k - 1` right before arrival `k`. If it is in step, that wait ends at
+/// once. If it is not, it makes no arrival in the phase of the arrival before, and hangs for the same reason. Nobody
+/// can distinguish this wait from the time before the arrival. So the kernel has a run that hangs exactly if the text
+/// has one.
 fn checked(
     roles: &[Role],
     inputs: &Inputs,

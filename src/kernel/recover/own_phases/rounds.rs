@@ -1,4 +1,5 @@
-//! The rounds of a warp that waits for states: each arrival has its wait, and its number says which mbarrier it is at.
+//! Checks the rounds of a warp that waits for states: each arrival has its wait, and the number of an arrival says at
+//! which mbarrier of the ring it is.
 
 use super::member::Member;
 use super::member::Ring;

@@ -1,5 +1,5 @@
-//! How often a role arrives at the mbarriers of a ring. Two roles are compared by their loops and
-//! branches.
+//! Compares how often two roles arrive at the mbarriers of a ring, by the loops and branches around
+//! their arrivals.
 
 use std::collections::BTreeSet;
 
@@ -165,7 +165,7 @@ pub(super) fn at_most_once_more(theirs: &[Turn], mine: &[Turn], ring: &Ring) -> 
     })
 }
 
-/// Whether arrivals are among others.
+/// Whether some arrivals are a subset of others.
 fn at_most(theirs: &[Turn], mine: &[Turn]) -> bool {
     let Some((first, rest)) = theirs.split_first() else {
         return true;

@@ -1,5 +1,5 @@
-//! Words that a warp hands over to others in shared memory, by two rings of mbarriers. They control
-//! how often loops run.
+//! *Ring words*: words in shared memory that one warp passes to others through two rings of
+//! mbarriers, and that control how often loops run.
 //!
 //! ```text
 //! warp 0: loop { wait empty[i % S] (i / S + 1) % 2; word[i % S] = ...; arrive full[i % S]; ... }
@@ -7,9 +7,9 @@
 //!                if !more { break } }
 //! ```
 //!
-//! The words themselves need not be known. Every warp that reads them in the i-th round reads what
-//! was stored in the i-th round ([`check`]). So loops that go on while a word says so run equally
-//! often. How often is one unknown of all warps.
+//! The values of the words need not be known. Every warp that reads in the i-th round reads what
+//! was stored in the i-th round ([`check`]). So loops that go on while the word passes the same
+//! test have the same trip count in all warps, and this is one unknown of the protocol.
 //!
 //! Stores whose address depends on the thread, copies and atomic operations are assumed to go
 //! elsewhere.
@@ -36,7 +36,7 @@ use crate::recover::tree::LoopId;
 pub use order::check;
 pub use order::take_out;
 
-/// Assumed if words that are handed over control loops.
+/// The assumptions if ring words control loops.
 pub const ASSUMPTIONS: [&str; 2] = [
     "words of shared memory that a warp hands over by mbarriers are written where it does so only: no copy, no atomic operation, and no \
      store to a place that depends on the thread, reaches them",
@@ -46,7 +46,7 @@ pub const ASSUMPTIONS: [&str; 2] = [
 /// Where a word is read: a block, an operation in it, and which of its results.
 pub type Place = (BlockId, u32, u32);
 
-/// What is looked for, and what was found.
+/// The stores that may write ring words, and the loads that may read them.
 #[derive(Debug, Default)]
 pub struct RingWords {
     /// Stores with an address that is the same for all threads.
@@ -55,7 +55,7 @@ pub struct RingWords {
     pub loads: Vec<Load>,
 }
 
-/// A load of a word.
+/// A load of a ring word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     pub place: Place,
@@ -71,8 +71,8 @@ pub struct Load {
 /// of the loop around it, which of the block's loads it is, and which of its results.
 type Named = (BlockId, BlockId, usize, u32);
 
-/// The loads of words that all warps read in turn, as `check` has shown. Each has the input that
-/// says how many words ask for more.
+/// The loads that read the word of their round, as [`check`] has shown. Each has the input that
+/// says with how many words the loop goes on.
 #[derive(Debug, Default)]
 pub struct InOrderLoads {
     of: BTreeMap<((u32, u32), Named), u32>,
@@ -119,7 +119,7 @@ impl Load {
     }
 }
 
-/// A loop of a role that a word controls.
+/// A loop of a role that a ring word controls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RingWordLoop {
     pub in_loop: LoopId,
@@ -127,7 +127,7 @@ pub struct RingWordLoop {
     pub load: u32,
     /// The input that says how often the loop goes on.
     pub input: u32,
-    /// The word with which it goes on, and the one with which it ends.
+    /// A word with which it goes on, and one with which it ends.
     pub words: (u64, u64),
 }
 

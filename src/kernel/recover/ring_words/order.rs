@@ -1,4 +1,5 @@
-//! Whether the rings of mbarriers order what is stored and what is read.
+//! Checks that two rings of mbarriers order the stores and the loads of a ring word, so that each
+//! load reads the word of its round.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -80,7 +81,7 @@ struct Body<'l> {
     lines: &'l [Line],
 }
 
-/// Where a role does something that is asked for.
+/// Where a role does a wanted action.
 enum Found<'l> {
     Nowhere,
     /// In each iteration of one loop.
@@ -95,10 +96,11 @@ struct Checker<'p> {
     inputs: &'p Inputs,
 }
 
-/// Shows that loops which words control read the words of their rounds. Refuses them otherwise.
+/// Shows that loops which ring words control read the words of their rounds. Refuses them
+/// otherwise.
 ///
-/// The argument is about the lowered lines. Let i = S * q + s. Suppose that up to some moment every
-/// read gave the word of its round. Then all warps did what the lines say.
+/// The argument is about the lowered lines. For round `i`, let `i = S * q + s`. Suppose that up to
+/// some moment every read gave the word of its round. Then all warps did what the lines say.
 ///
 /// - A warp that reads in round i has waited for the phases 0 to q of `full[s]`, in turn. So at
 ///   least q + 1 of its phases are complete: a wait for a parity passes only then. Only the writer
@@ -112,8 +114,9 @@ struct Checker<'p> {
 ///   arrives behind its read.
 /// - Nobody else stores to these bytes.
 ///
-/// So there is no first load that reads something else. Arrivals release and waits acquire. If some
-/// lanes of a warp read or write and others arrive, all lanes come together in between.
+/// So there is no first load that reads something else. Stores are visible to the loads, since
+/// arrivals release and waits acquire. If some lanes of a warp read or write and others arrive, all
+/// lanes reconverge in between.
 pub fn check(programs: &[Program], inputs: &Inputs) -> Result<bool, Obstacle> {
     if inputs.ring_word_loops.is_empty() {
         return Ok(false);
@@ -356,7 +359,7 @@ impl Checker<'_> {
                 Found::Nowhere => {}
                 Found::Elsewhere(location) => return refuse(EARLY, &location),
                 Found::Once(body) => {
-                    // A read in another loop has no wait of this one before it.
+                    // A read in another loop does not stand behind a wait of this loop.
                     match found(lines, is_read) {
                         Found::Nowhere => {}
                         Found::Once(reads) if reads.index == body.index => {}
@@ -458,7 +461,7 @@ impl Checker<'_> {
     }
 }
 
-/// The two rings that hand a word over, and the programs that write and read it.
+/// The two rings through which a word is passed, and the programs that write and read it.
 struct Sides<'s> {
     full: &'s Ring,
     empty: &'s Ring,
@@ -517,7 +520,7 @@ fn actions(lines: &[Line]) -> impl Iterator<Item = (usize, &Action, &Location)> 
         })
 }
 
-/// Where a role does what is asked for: in each iteration of a loop that is in no other loop, or
+/// Where a role does a wanted action: in each iteration of a loop that is in no other loop, or
 /// elsewhere.
 fn found<'l>(lines: &'l [Line], wanted: &dyn Fn(&Action) -> bool) -> Found<'l> {
     let mut place = None;
@@ -538,8 +541,7 @@ fn found<'l>(lines: &'l [Line], wanted: &dyn Fn(&Action) -> bool) -> Found<'l> {
     }
 }
 
-/// The loops whose bodies do something that is asked for, other than in loops and branches inside
-/// of them.
+/// The loops whose bodies do a wanted action, other than in loops and branches inside of them.
 fn loops<'l>(
     lines: &'l [Line],
     wanted: &dyn Fn(&Action) -> bool,
