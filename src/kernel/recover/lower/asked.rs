@@ -5,18 +5,19 @@
 //! if (2 * blocks[row + i / 2] + i % 2 < last) { wait(..); .. }
 //! ```
 //!
-//! What such a condition says is a function of `i`, as long as the launch lasts: the rest of it is a number of the launch or a word that
-//! nobody writes, at an address that `i` decides. So it is a pattern over `i`. The numbers that are counted, here `i / 2` and `i % 2`, are
-//! replaced by names, the *coordinates*. What is left is the function. Two conditions are entries of one pattern exactly if their functions
-//! are the same term. Then they agree wherever their coordinates do, whoever asks. Conditions whose functions differ are taken for
-//! unrelated, even where they are not. That allows more than any memory does, so a hang is not reported.
+//! During one launch, the value of such a condition is a function of `i`: everything else in it is a number of the
+//! launch, or a word that nobody writes, at an address that `i` decides. So the condition is a pattern over `i`. The
+//! counted numbers in it, here `i / 2` and `i % 2`, are replaced by names, the *coordinates*. What is left is the
+//! *function*. Two conditions are entries of one pattern exactly if their functions are the same term. Then they have
+//! the same value wherever their coordinates do, in whichever warp. Conditions with different functions are supposed
+//! to be independent, even where they are not. That allows more runs than any memory does, so a hang is not reported.
 //!
 //! Unlike for [`super::entries`], it does not matter whether two coordinates lead to two words.
 //!
-//! - A coordinate is 0 or more, as a pattern holds nowhere else.
-//! - An address is taken apart into a sum of products, so that all ways to compute it give the same function. Counted numbers that are
-//!   multiplied by the same numbers of the launch are one coordinate.
-//! - What is divided by a number that may be 0 has no value, and is refused.
+//! - A coordinate has to be 0 or more, because a pattern has no entries elsewhere.
+//! - An address is written as a sum of products, so that all ways to compute it give the same function. Counted
+//!   numbers that are multiplied by the same numbers of the launch are one coordinate.
+//! - A division by a number that may be 0 has no value, and is refused.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +53,7 @@ const COORDINATE_BITS: u16 = 64;
 struct Function {
     coordinates: Vec<Number>,
     done: BTreeMap<TermId, TermId>,
-    /// Whether indices are taken not to wrap around.
+    /// Whether it is assumed that indices do not wrap around.
     wraps: bool,
 }
 
@@ -87,7 +88,7 @@ impl Lowerer<'_> {
         if holds { fails.negated() } else { Some(fails) }
     }
 
-    /// The number of the memory of a function.
+    /// The number of the memory ([`crate::recover::entry::Memory`]) that stands for a function.
     fn function(&mut self, form: TermId) -> Option<u32> {
         let mut known = self.inputs.memories.iter();
         let is_it = |memory: &Memory| {

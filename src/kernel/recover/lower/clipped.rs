@@ -1,9 +1,10 @@
 //! Bounds of loops that the launch computes and that may be negative: `max(0, bound)` becomes an
-//! input.
+//! input. A loop up to a negative bound has no iteration, like one up to 0.
 //!
-//! For example, a loop up to `x - 1` behind a test of `x` is written with `x` in both places.
-//! Values that are near each other are expressed by one input: that of the greatest one that is
-//! compared. It is assumed that the lesser ones do not wrap around.
+//! Bounds that differ by a small constant are expressed by one input. For example, a kernel
+//! compares `x` with 0, and has a loop up to `x - 1`. Then the input is `max(0, x)`, and the loop
+//! is one up to this input less 1. The input is that of the greatest of these values that is
+//! compared. It is assumed, and printed, that the lesser ones do not wrap around.
 
 use super::Lowerer;
 use super::MOST;

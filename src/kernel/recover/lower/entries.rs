@@ -1,14 +1,14 @@
-//! Conditions on whether a word of memory is 0, if nobody writes it while the kernel runs: entries
-//! of a matrix.
+//! Lowers conditions on whether a word of memory is 0, if nobody writes it while the kernel runs, to entries of a
+//! matrix ([`crate::recover::entry`]).
 //!
-//! For example, `mask[blockIdx.x * columns + m]` is the entry at `blockIdx.x` and `m`, if `m` is
-//! known to lie in `0..columns`. An address is split into a polynomial over values of the launch
-//! and numbers of iterations. What the launch multiplies by is tried as the number of columns. The
-//! remainder of the division has to be less, because otherwise two indices could be one word.
+//! For example, `mask[blockIdx.x * columns + m]` is the entry at `blockIdx.x` and `m`, if `m` is known to lie in
+//! `0..columns`. An address is written as a polynomial over values of the launch and numbers of iterations. A value
+//! of the launch that multiplies others in it is tried as the number of columns: the polynomial is divided by it. The
+//! remainder has to be less than the divisor, because otherwise two pairs of indices could be one word.
 //!
-//! - All words behind one pointer are read with the same width and have the same numbers of
-//!   columns. Otherwise the entries would not be independent, or one word would have two names.
-//! - An index that may be negative is refused, because it may mean another row, or other memory.
+//! - All words behind one pointer are read with the same width and have the same numbers of columns. Otherwise the
+//!   entries would not be independent, or one word would have two names.
+//! - An index that may be negative is refused, because it may be in another row, or other memory.
 //! - Sums and products that make an index in 32 bits are assumed not to wrap around.
 
 use std::collections::BTreeMap;
@@ -50,8 +50,8 @@ const OUTSIDE: &str =
 const MOST_TERMS: usize = 24;
 const MOST_FACTORS: usize = 4;
 
-/// The least width of values that are assumed not to wrap around. A byte that is cut out of a
-/// number is meant to.
+/// The least width of values that are assumed not to wrap around. Narrower ones are meant to, such as a byte that is
+/// cut out of a number.
 const INDEX_BITS: u16 = 32;
 
 /// A factor of a product.
@@ -365,7 +365,7 @@ impl Lowerer<'_> {
             let (Some(index), Some(width)) = (self.plain(&rest), self.number(term)) else {
                 continue;
             };
-            // What lies before the beginning of a row lies at the end of the row before.
+            // A negative index in a row is one at the end of the row before.
             for back in [0, 1] {
                 let index = index.plus(&width.times(back)?)?;
                 if !self.is_natural(&index) || !self.is_below(&index, &width) {

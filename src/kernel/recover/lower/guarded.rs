@@ -1,18 +1,18 @@
-//! Registers under a condition that holds up to some iteration of a loop, and in none from there
-//! on.
+//! Simplifies registers that are used under a condition that *ends once*: it holds up to some iteration of the loop,
+//! and in none from there on.
 //!
 //! ```text
 //! for i { if i < n { wait bar[stage] phase }; phase ^= stage == 1; if i < n { stage = 1 - stage } }
 //! ```
-//! Where such a condition holds, it has held in all iterations before. So there, the registers of
-//! the loop have the values that they would have if it held in every iteration. New registers with
-//! these values replace them under the condition. The new ones are carried like others, and often
-//! repeat where the old ones do not. First values are simplified where it is known which branches
-//! around the loop were taken.
 //!
-//! If a counter moves by a fixed step, its comparison with a value of the launch is such a
-//! condition, unless the counter wraps around. This is checked when the loop is lowered: as a
-//! condition on the index, it must not hold again at a greater index.
+//! In an iteration in which `i < n` holds, it has held in all iterations before. So there, `stage` and `phase` have
+//! the values that they would have if `i < n` held in every iteration. New registers with these values replace them
+//! under the condition. The loop carries the new registers like others. Often their values repeat, and those of the
+//! old ones do not. First values are simplified where it is known which branches around the loop were taken.
+//!
+//! A comparison of a counter with a value of the launch ends once, if the counter moves by a fixed step and does not
+//! wrap around. This is checked when the loop is lowered: as a condition on the index, it must not hold again at a
+//! greater index.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

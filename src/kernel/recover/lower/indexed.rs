@@ -1,9 +1,9 @@
 //! Registers whose change depends on the index of their loop modulo a number, such as `phase ^= (i % S == S - 1)`.
 //!
-//! Let `next(v, i)` be what the register is after iteration `i` that began with `v`. If `next` depends on `i` only modulo `P`,
-//! the next value depends only on the current value and `i mod P`. Let `m` be the least number such that the register has its
-//! first value again after `m * P` iterations. Then its values repeat with period `m * P`, by induction. So one
-//! period, evaluated with words of the machine, gives the value in every iteration.
+//! Let `next(v, i)` be the value of the register after iteration `i`, if it is `v` before. Suppose that `next`
+//! depends on `i` only modulo `P`. Let `m` be the least number such that the register has its first value again after
+//! `m * P` iterations. Then its values repeat with period `m * P`, by induction. So one period, evaluated with words
+//! of the machine, gives the value in every iteration.
 
 use super::Lowerer;
 use super::table::periodic;

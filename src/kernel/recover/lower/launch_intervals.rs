@@ -1,13 +1,13 @@
-//! The range of a term that the launch fixes.
+//! Interval analysis of terms that the launch fixes.
 //!
 //! The words of a launch are assumed to lie in `0..=MOST`, which is printed for each. A term that
-//! is computed from them and has no form as a number is an input of its own. Its range has to
-//! contain every result of the computation. Otherwise launches would be left out that nobody is
-//! told of: `-x` of a size `x` is negative.
+//! is computed from them and has no form as a number becomes an input of its own. Its range has to
+//! contain every result of the computation. Otherwise a verdict would leave out launches without
+//! saying so. For example, `-x` is negative for a size `x`.
 //!
-//! There is an exception. Products of 32 bits of numbers that are not negative are assumed to be at
-//! most `MOST`, like sizes. So are other numbers of 32 bits that are not negative, such as
-//! `max(0, x - y)` of sizes. That is printed.
+//! There is an exception, which is printed. Products of 32 bits of numbers that are not negative
+//! are assumed to be at most `MOST`, like sizes. So are other numbers of 32 bits that are not
+//! negative, such as `max(0, x - y)` of sizes.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +28,8 @@ const SIZE_BITS: u16 = 32;
 const MOST_BELOW: i128 = 1 << 8;
 const MOST_ABOVE: i128 = (1 << 32) - 1;
 
-/// The range of a term that may be an input. A search begins with the least values, and steps
-/// through all of them. Values far below 0 are of no interest.
+/// The range of a term, if the term may be an input. Searches step through the values of inputs
+/// from the least one on. So a term that may be far below 0 is no input.
 pub fn stepped_through(terms: &Terms, term: TermId) -> Option<Range> {
     let (least, most) = spread(terms, term);
     (least >= -MOST_BELOW && most <= MOST_ABOVE).then_some((least, most))

@@ -1,11 +1,14 @@
-//! In which direction a loop has to run whose step the launch gives, and whether it does.
+//! The direction of a loop whose step the launch gives: whether the induction variable moves so
+//! that the condition of the loop fails at last.
 //!
-//! For example, `i < n` holds in the first iterations of `for (i = 0; ..; i += nctaid)` and in none
-//! behind. So their number says for every iteration whether it is one of them. `i != n` may hold
-//! again, and says only when its own loop is left. `i > n` holds in none, or in all.
+//! For example, in `for (i = 0; ..; i += nctaid)` the condition `i < n` holds in the first
+//! iterations and in none behind. So the trip count says of every iteration whether the condition
+//! holds in it. A condition `i != n` may hold again after it has failed. It only says when its own
+//! loop is left. And `i > n` has the wrong direction: it holds in no iteration, or in all.
 //!
-//! A step of 0 goes on forever. If a step may be 0, it is assumed not to be. If it is 0 in some CTA
-//! of every launch, as `ctaid.x` is, no launch meets this, and the loop is not followed.
+//! With a step of 0 the loop goes on forever. If a step may be 0, it is assumed not to be. The step
+//! `ctaid.x` is 0 in one CTA of every launch. So no launch satisfies the assumption, and such a
+//! loop is not followed.
 
 use super::Lowerer;
 use crate::ir::Special;
@@ -62,7 +65,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a step goes in a direction at all launches, or at some launch. In the latter case it
-    /// is assumed, which is noted.
+    /// is assumed to do so, and the assumption is noted.
     pub(super) fn steps(&mut self, step: TermId, way: Direction) -> bool {
         let terms = &self.arena.terms;
         let goes = certain(step, way, false, terms);

@@ -1,11 +1,13 @@
 //! Registers that count up to a value of the launch and begin again at 0:
 //! `k = k == M - 1 ? 0 : k + 1`. With such a register, compilers make one loop of two nested ones.
 //!
-//! Let `X` be a value of the launch that is at least 0. Suppose that the register is 0 in the first
-//! iteration. It goes from `X` to 0, and from any other value of `0..X` to the next one. Then it is
-//! `i % (X + 1)` in iteration `i`. By induction it lies in `0..=X`, so nothing wraps around. If the
-//! first value is what comes of 0 after some steps, the register is that many steps ahead. A
-//! register that takes over the value of such a register from an iteration before is a step behind.
+//! Let `X` be a value of the launch that is at least 0, here `M - 1`. Suppose that the register is
+//! 0 in the first iteration, goes from `X` to 0, and from each value of `0..X` to the next one.
+//! Then it is `i % (X + 1)` in iteration `i`. By induction it lies in `0..=X`, so nothing wraps
+//! around.
+//!
+//! If the first value is the one after some steps from 0, the register is that many steps ahead. A
+//! register that gets the value of such a register at the end of each iteration is one step behind.
 
 use super::Lowerer;
 use crate::meaning::Domain;
@@ -58,8 +60,8 @@ impl Lowerer<'_> {
             .modulo(&modulus)
     }
 
-    /// The number `X`, at least 0, at which alone a condition over the register holds, or fails,
-    /// among `0..=X`.
+    /// The number `X`, at least 0, such that a condition over the register holds at `X` and at no
+    /// value of `0..X`, or fails only there.
     fn last_before(&mut self, condition: TermId, own: TermId, holds: bool) -> Option<Number> {
         let Node::Relation(relation, a, b) = *self.arena.terms.node(condition) else {
             return None;

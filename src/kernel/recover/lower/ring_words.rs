@@ -1,5 +1,4 @@
-//! How often loops run that are controlled by words which warps hand over in shared memory: see
-//! [`crate::recover::ring_words`].
+//! Trip counts of loops that ring words control ([`crate::recover::ring_words`]).
 
 use std::collections::BTreeSet;
 
@@ -16,12 +15,12 @@ use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
 
-/// Words that are tried as those with which a loop goes on, or ends.
+/// The words among which one is looked for with which a loop goes on, and one with which it ends.
 const WORDS: [u64; 6] = [1, 0, 2, u64::MAX, 3, 255];
 
 impl Inputs {
-    /// The input for how often a condition on a handed-over word holds before it fails. If the
-    /// launch decides whether there is a first iteration, one more is counted if there is one.
+    /// The input for how often a condition on a ring word holds before it fails. If the launch
+    /// decides whether there is a first iteration, that iteration is counted as well.
     pub(super) fn ring_words(&mut self, key: TermId, first: Option<TermId>) -> u32 {
         if let Some(number) = self.ring_words.get(&(key, first)) {
             return *number;
@@ -39,9 +38,9 @@ impl Inputs {
 }
 
 impl Lowerer<'_> {
-    /// A loop that goes on while handed-over words say so: the word of this iteration, or the word
-    /// of the iteration before. In the latter case a condition of the launch stands in front of the
-    /// first iteration.
+    /// The trip count of a loop that goes on while ring words pass a test: the word of this
+    /// iteration, or that of the iteration before. In the latter case, a condition of the launch
+    /// decides about the first iteration.
     pub(super) fn ring_word_trips(&mut self, goes_on: TermId, id: LoopId) -> Option<Number> {
         self.arena.ring_words.as_ref()?;
         let word_in = |lowerer: &Self, term: TermId| match *lowerer.arena.terms.atoms(term) {
@@ -109,8 +108,8 @@ impl Lowerer<'_> {
             input,
             words: (more, no_more),
         });
-        // If the word is of the iteration before, the iteration in front of which the condition
-        // fails is counted.
+        // If each iteration is decided by the word of the one before, there is one iteration more
+        // than words with which the loop goes on.
         let before = i128::from(certain == Some(true) && word_in(self, goes_on).is_none());
         Number::of(Atomic::Input(input)).plus(&Number::constant(before))
     }

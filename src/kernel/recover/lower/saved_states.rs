@@ -1,9 +1,14 @@
-//! Rings that are gone through a second time. For example, the loop that gives the slots of a tile
-//! back begins with the state that the ring had where the tile began. By then, the state of the
-//! ring has moved on.
+//! Saves the state of a ring at the beginning of an iteration, for a second pass through the same
+//! slots of the ring.
 //!
-//! The earlier state is kept in a variable. It is assigned when an iteration of the loop around
-//! begins, and nowhere else. A phi of that loop does not change before the next iteration.
+//! ```text
+//! for each tile { start = ring; for k { fill slot ring; ring += 1 }; for k { give slot start back; start += 1 } }
+//! ```
+//!
+//! The second inner loop begins with the state that the ring had at the beginning of the tile. By
+//! then, the state of the ring has moved on. So the text keeps the earlier state in a variable. It
+//! is assigned when an iteration of the outer loop begins, and nowhere else. That is right, because
+//! a phi of that loop does not change before the next iteration.
 
 use super::Carrier;
 use super::Lowerer;
@@ -40,7 +45,7 @@ impl Lowerer<'_> {
         Some(Number::of(Atomic::Variable(*named)))
     }
 
-    /// At the beginning of an iteration: keeps the states with which machines further down begin.
+    /// At the beginning of an iteration: saves the states with which machines further down begin.
     pub(super) fn save_states(&mut self, own: &[u32], id: LoopId) -> Vec<Line> {
         let mut lines = Vec::new();
         for phi in own {
@@ -64,7 +69,7 @@ impl Lowerer<'_> {
         lines
     }
 
-    /// Behind a loop: the states with which its iterations began are no longer those of its phis.
+    /// Behind a loop: drops the saved states, which are no longer those of the loop's phis.
     pub(super) fn drop_saved_states(&mut self, id: LoopId) {
         self.variables
             .retain(|carrier, _| !matches!(carrier, Carrier::Saved(_, of) if *of == id));

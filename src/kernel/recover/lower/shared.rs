@@ -1,9 +1,9 @@
 //! Bounds of loops in terms of the bounds of other loops.
 //!
-//! For example, one warp runs `x` iterations. Another warp does the same in two loops, those with a
-//! mask and those without: `x - y` iterations, and then `min(x, y)`. If each of the three were an
-//! input of its own, it would be lost that the two add up to the first. Let `X = max(0, x)` and
-//! `Z = max(0, z)`, and let `y` be at least 0. For any integer `x`:
+//! For example, one warp runs `x` iterations. Another warp runs as many in two loops, one without a
+//! mask and one with it: `x - y` iterations, and then `min(x, y)`. If each of the three trip counts
+//! were an input of its own, the text would not show that the latter two add up to the first. Let
+//! `X = max(0, x)` and `Z = max(0, z)`, and let `y` be at least 0. For any integer `x`:
 //!
 //! - `max(0, x - y)` is `max(0, X - y)`: if `x` is negative, both are 0;
 //! - `max(0, min(x, z))` is `min(X, Z)`, and the same holds for `max(x, z)`.

@@ -1,4 +1,5 @@
-//! Trip counts of loops.
+//! Trip counts of loops: for how many iterations, from the first one on, the condition holds under which the loop
+//! goes on.
 
 use super::Lowerer;
 use crate::meaning::Binary;
@@ -15,11 +16,11 @@ use crate::recover::tree::LoopId;
 impl Lowerer<'_> {
     /// How often a loop goes on.
     ///
-    /// The index of the loop has no bound before that is known. So a counter with a step above 1
-    /// may seem to wrap around. Then the count is guessed as if it did not. With this bound, the
-    /// count is derived again: the condition is now read exactly, and has to hold in each iteration
-    /// before the last and not in the last. If it is not the guess, it is assumed that the counter
-    /// does not wrap around.
+    /// Before the trip count is known, the index of the loop has no upper bound. So a counter with a step above 1 may
+    /// seem to wrap around. Then the trip count is guessed as if it did not. With the guess as a bound of the index,
+    /// the trip count is derived once more, exactly this time: the condition has to hold in each iteration before the
+    /// last one and not in the last one. If the result is not the guess, it is assumed that the counter does not wrap
+    /// around.
     pub(super) fn trip_count(&mut self, goes_on: TermId, id: LoopId) -> Option<Number> {
         if let Some(trips) = self.trips(goes_on, id) {
             return Some(trips);

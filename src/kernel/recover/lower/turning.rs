@@ -1,13 +1,14 @@
-//! Phases that a ring toggles and that begin with a value of the launch.
+//! Phase bits that are toggled by a ring and whose first value the launch gives.
 //!
 //! ```text
 //! phase = n / 4 % 2; stage = 0
 //! loop { ..; stage = stage == 3 ? 0 : stage + 1; phase ^= (stage == 0) }
 //! ```
 //!
-//! Such a phase occurs where a loop over the iterations that are left over follows an unrolled
-//! loop. The register is its first value, toggled as often as the ring has said so. The number of
-//! toggles up to each step repeats when the ring does, or when it has come around twice.
+//! Such a register occurs in the remainder loop behind an unrolled loop. Its value is the exclusive
+//! or of its first value and the number of toggles so far, modulo 2. A period of the ring has a
+//! fixed number of toggles. So this parity repeats with the period of the ring if that number is
+//! even, and otherwise with twice the period.
 
 use super::Lowerer;
 use super::table::periodic;

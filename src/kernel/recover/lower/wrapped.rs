@@ -1,5 +1,5 @@
-//! Terms whose sums may wrap around: only their lowest bits are used, or inputs are assumed to be
-//! too small for that.
+//! Terms with sums that may wrap around. They have a form if only their lowest bits are used, or if inputs are
+//! assumed to be so small that nothing wraps around.
 
 use super::Lowerer;
 use super::MOST;

@@ -1,6 +1,7 @@
 //! Groups of asynchronous work: which lanes start it, and which wait for it.
 //!
-//! Each lane has its own groups, but a role has one list of groups. Both are the same in two cases:
+//! For example, `cp.async.wait_group 1` waits for all groups of the executing lane but the last one. Each lane has
+//! its own groups, but a role has one list of groups. That makes no difference in two cases:
 //!
 //! - for bulk copies, if one lane starts all of them and takes part in each commit and each wait.
 //!   The other lanes have no groups, so they wait for nothing;
@@ -28,7 +29,7 @@ const ONE_LANE: &str = "one lane has to start and commit all `tcgen05` work of t
 
 const SORTS: &str = "races are not decided of a warp in which two of these may be under way at once: `cp.async` groups, bulk copy groups, `wgmma` groups";
 
-/// What is known of the groups of a warp.
+/// What is known of the groups of asynchronous work of a warp.
 #[derive(Debug)]
 pub(super) struct Groups {
     /// Whether it has work in groups.
@@ -129,7 +130,7 @@ impl Walker<'_> {
         self.ordered(mask, false, path, location)?;
         let alive = self.full & !path.exited;
         match kind {
-            // It is one operation of the warp.
+            // A wait for multiplications is one operation of the warp.
             GroupKind::Multiply => {}
             GroupKind::Copy => {
                 // Each lane knows only of its own copies, and has to tell others of them.

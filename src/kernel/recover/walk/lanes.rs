@@ -1,4 +1,5 @@
-//! Whether all lanes are there that have to execute something together.
+//! Checks that all lanes that have to execute an operation together are there: the lanes of its mask, or all lanes of
+//! the warp.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +39,7 @@ impl Walker<'_> {
         true
     }
 
-    /// Refuses what a warp does as a whole if a lane is missing that has not ended.
+    /// Refuses an operation of the whole warp if a lane is missing that has not exited.
     pub(super) fn whole(
         &self,
         mask: u32,
@@ -92,7 +93,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Refuses what lanes do that may be ahead of those that have waited.
+    /// Refuses an operation of lanes that have not waited themselves, and so may be ahead of those that have.
     pub(super) fn in_order(&self, mask: u32, path: &Path, location: &Location) -> Result<()> {
         match path.waited {
             Some(waited) if mask & !waited != 0 => refuse(

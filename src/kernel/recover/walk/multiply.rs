@@ -1,15 +1,14 @@
-//! The matrices in shared memory that tensor cores read.
+//! The matrices in shared memory that tensor cores read: where they begin, by their descriptors.
 //!
-//! A descriptor has 14 bits for where a matrix begins, in units of 16 bytes. Shared memory has
-//! fewer than 2^18 bytes. So an address of shared memory divided by 16 fits, and equals its value
-//! modulo 2^14. So the sum that makes the address can be read behind shifts and masks. The layout
-//! of elements refuses places outside of a variable.
+//! For example, `((tile + 4096 * i) >> 4) & 0x3fff` are the bits of a descriptor that say where the matrix begins, in
+//! units of 16 bytes. Shared memory has fewer than 2^18 bytes. So an address of shared memory divided by 16 fits into
+//! these 14 bits, and the shift and the mask lose nothing. So the matrix begins at `tile + 4096 * i`. The layout of
+//! elements refuses places outside of a variable.
 //!
-//! What is shifted has to be such an address itself. `tile + 4096 * i` is one if the matrix begins
-//! there. It may be none if `256 * j` is added behind the shift: the sum may lie in `tile` though
-//! `i` is negative. So a moving term may be added only if what is shifted is at least 0 and below
-//! 2^18, whatever its parts are. A constant `c` may be added if no negative multiple of 4096 is
-//! `-c` or more.
+//! This holds only if the shifted term is itself an address of shared memory. `tile + 4096 * i` is one if the matrix
+//! begins there. But something may be added behind the shift, such as `256 * j`. Then the sum may lie in `tile`
+//! although `i` is negative. So a moving term may be added only if what is shifted is at least 0 and below 2^18,
+//! whatever its parts are. A constant `c` may be added if `4096 * i + c` is negative for every negative `i`.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +46,7 @@ const LARGEST_ATOM: u32 = 10;
 /// How many values 32 bits have.
 const WORD: u128 = 1 << 32;
 
-/// More bytes than shared memory has: as many as a descriptor can tell apart.
+/// More bytes than shared memory has: as many as the 14 bits of a descriptor can address.
 const SHARED: u128 = 1 << 18;
 
 const CARRIED: &str = "where a matrix begins does not follow from its descriptor";

@@ -1,4 +1,4 @@
-//! Loads and stores of words that warps may hand over to each other by mbarriers: see [`crate::recover::ring_words`].
+//! Loads and stores of words in shared memory that may be ring words: see [`crate::recover::ring_words`].
 
 use super::Path;
 use super::Purpose;
@@ -18,8 +18,8 @@ use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
 
 impl Walker<'_> {
-    /// A load whose results are words that somebody may hand over. `false` if that is not looked for, or if lanes read at
-    /// several places.
+    /// A load whose results may be ring words. `false` if ring words are not looked for, or if lanes read at several
+    /// places.
     #[expect(
         clippy::too_many_arguments,
         reason = "the parts of one operation and its context"
@@ -74,7 +74,7 @@ impl Walker<'_> {
         true
     }
 
-    /// A store to words that somebody may read so.
+    /// A store to what may be ring words.
     pub(super) fn store_ring_word(
         &mut self,
         address: Operand,

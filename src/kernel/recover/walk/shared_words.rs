@@ -1,4 +1,5 @@
-//! Words that warps hand over to each other in shared memory: see [`crate::recover::shared_words`].
+//! Loads and stores of words in shared memory that are ordered by barriers of all threads: see
+//! [`crate::recover::shared_words`].
 
 use super::Path;
 use super::Result;
@@ -269,7 +270,7 @@ impl Walker<'_> {
         Ok(None)
     }
 
-    /// Whether a loop loads from shared memory what matters.
+    /// Whether a loop has a load from shared memory that is in the slice.
     fn loads_words(&self, natural: &Loop) -> bool {
         natural.blocks.iter().any(|block| {
             let at = block.0 as usize;

@@ -1,4 +1,4 @@
-//! What waits and tests of mbarriers look at.
+//! The operands of waits and tests of mbarriers: the mbarrier, and the parity or the state.
 
 use std::collections::BTreeMap;
 
