@@ -1,18 +1,17 @@
-//! Checks that the lanes of a warp, or the warps of a warpgroup, execute together what they have
-//! to.
-//! `shfl.sync`, votes and the like name the lanes that execute them together in a mask.
-//! Instructions that are `.aligned` are for all lanes of the warp, and those of `wgmma` for the
-//! four warps of a warpgroup. If some are missing, the behaviour is undefined, and the others may
-//! wait forever. So such a kernel is refused.
+//! Checks that the lanes of convergent operations are all there.
+//!
+//! A mask of `shfl.sync`, votes and the like names the lanes that have to execute them together. Instructions that
+//! are `.aligned` are for all lanes of the warp, and those of `wgmma` for the four warps of a warpgroup. If some are
+//! missing, the behaviour is undefined, and the others may wait forever. So such a kernel is refused.
 //!
 //! These instructions signal nothing to other warps, so the recovery of events leaves them out.
 //! Here the kernel is walked again, along a slice of what decides whether they are executed, and by
 //! which lanes.
 //!
-//! Values from memory may differ between lanes. It is assumed that lanes take the same path there.
-//! A word that a warp hands over by mbarriers ([`super::ring_words`]) is the same for all warps in the
-//! same iteration, so loops that it controls run equally often. A word that nobody writes
-//! ([`super::read_only_memory`]) is one number for all, as a parameter is.
+//! Values from memory may differ between lanes. It is assumed that lanes take the same path at branches on them. A
+//! ring word ([`super::ring_words`]) is the same for all warps in the same iteration, so loops that it controls have
+//! the same trip count. A word that nobody writes ([`super::read_only_memory`]) is one number for all, as a parameter
+//! is.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -43,7 +42,7 @@ const WARPS: u32 = 4;
 
 const ALIKE: &str = "lanes of a warp that exchange values go the same way where memory decides, and are those of the mask";
 
-/// Refuses a kernel in which lanes or warps may be missing. Returns the assumptions.
+/// Refuses a kernel in which lanes or warps of such an operation may be missing. Returns the assumptions.
 pub fn check_convergence(
     kernel: &Kernel,
     shape: Shape,

@@ -1,4 +1,5 @@
-//! Groups phis of different loops that are one register.
+//! Congruence classes of phis: phis of different loops that are copies of each other, as of one
+//! register of the kernel.
 
 use super::launch::is_launch;
 use crate::meaning::Binary;

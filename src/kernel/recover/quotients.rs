@@ -1,8 +1,8 @@
 //! Inputs that matter only through a quotient: the quotient becomes the input.
 //!
-//! For example, a kernel over `k` runs `(k + 63) / 64` iterations behind a test `k >= 65`. As a
-//! kernel over `q = (k + 63) / 64`, which takes every value from 0 on, it has the test `q >= 2`.
-//! Proofs then need no division.
+//! For example, a loop has `(k + 63) / 64` iterations, and there is a test `k >= 65`. Let `q = (k + 63) / 64`, which
+//! takes every value from 0 on. Over `q`, the loop has `q` iterations, and the test is `q >= 2`. Proofs then need no
+//! division.
 //!
 //! For a divisor `d` and a summand `r` from 0 to `d - 1`, with `q = (k + r) / d` and any `s`:
 //!

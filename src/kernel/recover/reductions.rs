@@ -1,14 +1,17 @@
-//! Barriers with a reduction that meet barriers without one, or with another.
+//! Checks that a barrier with a reduction is not mixed with barriers without one, or with another reduction.
 //!
-//! PTX says that `bar.red` should not be intermixed with `bar.sync` or `bar.arrive` at one active barrier: what happens is undefined.
-//! Most kernels use barrier 0 for both, one after the other, as `__syncthreads()` and `__syncthreads_or()` do. That is well-defined if
-//! every thread of the CTA comes to the same instructions in the same order.
+//! PTX says that `bar.red` should not be intermixed with `bar.sync` or `bar.arrive` at one active barrier: what
+//! happens is undefined. Most kernels use barrier 0 for both, one after the other, as `__syncthreads()` and
+//! `__syncthreads_or()` do. That is well-defined if every thread of the CTA comes to the same instructions in the
+//! same order.
 //!
-//! Threads are shown to do so by their control flow. Up to the last barrier of a number, every branch that may lead to different
-//! barriers of this number depends on nothing that differs between threads: parameters, where the CTA is, and the results of
-//! reductions of all threads. So the n-th barrier of each thread is the same instruction. Each of these barriers takes all threads
-//! that have not ended, and a thread that waits comes to no further one. Its count may be `%ntid.x`. So those that meet are the n-th of each. A thread
-//! that takes a way without further barriers of this number meets nobody there.
+//! Threads are shown to do so by their control flow. Up to the last barrier of a number, every branch that may lead
+//! to different barriers of this number depends only on what all threads have in common: parameters, where the CTA
+//! is, and the results of reductions of all threads. So the n-th barrier of each thread is the same instruction.
+//!
+//! Each of these barriers takes all threads that have not exited (its count may be `%ntid.x`), and a thread that
+//! waits comes to no further one. So the threads in one generation are all at their n-th barrier. A thread that takes
+//! a path without further barriers of this number takes part in no further generation.
 //!
 //! Source: PTX ISA, "bar, barrier".
 
@@ -40,7 +43,7 @@ struct Visit<'k> {
     arrives: bool,
 }
 
-/// Refuses kernels in which a reduction may meet what it must not.
+/// Refuses kernels in which a reduction may be mixed with another operation at the same barrier.
 pub fn refuse_mixed(kernel: &Kernel, graph: &Graph) -> Result<(), Obstacle> {
     let operations = || kernel.blocks.iter().flat_map(|block| &block.operations);
     let visits: Vec<Visit<'_>> = operations().filter_map(visit).collect();
@@ -135,7 +138,8 @@ fn comes_alike(kernel: &Kernel, graph: &Graph, barrier: &Operand) -> bool {
         }
     }
     let last: BTreeSet<BlockId> = work.iter().copied().collect();
-    // What decides about blocks that lead to no end, but to a trap or round and round, is not known.
+    // Control dependence is not known of blocks from which no path leads to the end of the thread, but only to a trap
+    // or into an endless loop.
     if !last.iter().all(|at| graph.leads_to_end(*at)) {
         return false;
     }

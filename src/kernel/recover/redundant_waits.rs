@@ -1,5 +1,5 @@
-//! Waits for multiplications that the warp has waited for before, at the end of a tile that has
-//! none.
+//! Puts waits at the end of a tile under the condition that the tile has multiplications. Otherwise they are
+//! redundant: the warp has waited for the same phase before.
 //!
 //! ```text
 //! for tile in 0..tiles {
@@ -8,9 +8,9 @@
 //! }
 //! ```
 //!
-//! At the end of a tile a warp waits until its multiplications are done
-//! ([`crate::recover::warpgroups`]). If `n` is 0, it waits once more for what it has waited for at
-//! the end of the tile before. That ends at once, so it is written as `if n >= 1 { wait .. }`.
+//! At the end of a tile a warp waits until its multiplications are done ([`crate::recover::warpgroups`]). If `n` is
+//! 0, this is the same wait as at the end of the tile before, and it passes at once. So it is written as `if n >= 1 {
+//! wait .. }`.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -107,21 +107,21 @@ impl Before {
         }
     }
 
-    /// The condition under which a wait of a body is not for what the iteration before has waited
-    /// for.
+    /// The condition under which a wait of a body may be for another phase than in the iteration before. If the
+    /// condition fails, the wait passes at once, as follows.
     ///
-    /// If the condition fails, the wait ends at once, for this reason. The wait stands once in each
-    /// iteration, and variables say what it waits for. These variables move in front of it, in
-    /// loops inside of that loop, and nowhere behind it. The same holds for all arrivals of the
-    /// warp at the ring. If none of those loops runs, the wait is for the same phase of the same
-    /// mbarrier as in the iteration before, and the warp has arrived nowhere since. When it passed
-    /// that wait, it had not yet arrived for the phase behind: there are at least as many mbarriers
-    /// as groups in flight, and the one that is waited for is one of them. That phase takes one
-    /// arrival of each of the four warps. So it is not complete, and the wait for the phase before
-    /// it ends at once.
+    /// The wait is executed once in each iteration, and variables decide for which phase it is. These variables move
+    /// only in front of it, in loops inside of that loop. The same holds for all arrivals of the warp at the ring. If
+    /// none of these loops has an iteration, the wait is for the same phase of the same mbarrier as in the iteration
+    /// before, and the warp has made no arrival since.
     ///
-    /// The first iteration has none before. There the warp must not have arrived at the ring at
-    /// all. The wait has to be for parity 1, which a new mbarrier takes as complete.
+    /// When the warp passed the earlier wait, it had not yet arrived for the next phase of this mbarrier: there are
+    /// at least as many mbarriers as groups in flight, and the group that is waited for is one of these. The next
+    /// phase takes one arrival of each of the four warps. So it is not complete, and the wait for the phase before it
+    /// passes at once.
+    ///
+    /// The first iteration has none before. There the warp must not have arrived at the ring at all. The wait has to
+    /// be for parity 1, which a new mbarrier takes as complete.
     fn needed(
         &self,
         index: u32,

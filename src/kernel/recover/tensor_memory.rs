@@ -1,14 +1,14 @@
-//! Tensor memory: checks that what is allocated is given back, and that nobody allocates after the
-//! CTA's permit to allocate has been given up.
+//! Tensor memory: checks that what is allocated is given back, and that nobody allocates after the CTA's permit to
+//! allocate has been given up.
 //!
-//! Example: a warp that allocates 64 columns and gives 32 back leaves columns behind that no later CTA of the multiprocessor
-//! can have. PTX asks for all of it to be given back before the kernel ends.
+//! For example, a warp allocates 64 columns and gives 32 back. Then no later CTA of the multiprocessor can have the
+//! others. PTX requires that all of them are given back before the kernel ends.
 //!
-//! Each warp is followed line by line. What it holds has to be the same at the end of both sides of
-//! a branch, and at the beginning and the end of an iteration. Then every run allocates and gives
-//! back the same, and the sums over the warps of a CTA say whether everything is given back. One
-//! warp may give back what another has allocated. If what a warp holds depends on its path, it is
-//! assumed, and printed, that everything is given back.
+//! Each warp is followed line by line. The number of columns that it has allocated and not given back has to be the
+//! same at the end of both sides of a branch, and at the beginning and the end of an iteration. Then it is the same
+//! in every run, and the sum over the warps of a CTA says whether everything is given back. One warp may give back
+//! what another has allocated, so the number of a single warp may be negative. If it depends on the path of the warp,
+//! it is assumed, and printed, that everything is given back.
 //!
 //! Source: PTX ISA, "tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit".
 
@@ -25,10 +25,10 @@ use crate::recover::tree::refuse;
 /// The columns of the tensor memory of a multiprocessor.
 const ALL: i128 = 512;
 
-/// Assumed of every allocation, because columns are not followed across CTAs.
+/// The assumption about every allocation, since columns are not followed across CTAs.
 const SUFFICES: &str = "tensor memory suffices: an allocation of it does not block";
 
-/// Assumed if what a warp holds depends on its path.
+/// The assumption if what a warp holds depends on its path.
 const GIVEN_BACK: &str = "tensor memory that is allocated is given back before the kernel ends";
 
 /// How many allocations of each size are open. The number is negative if more were given back than

@@ -1,14 +1,15 @@
-//! How many bytes a phase of an mbarrier may expect: fewer than 2^20. More are undefined.
+//! Checks that no phase of an mbarrier expects 2^20 bytes or more, which is undefined. If that is
+//! certain the kernel is refused, and if it is possible an assumption is printed.
 //!
-//! Bytes are expected by an arrival or before one. A phase has a fixed number `A` of arrivals. This
-//! gives bounds:
+//! A *site* is a place of a program that expects bytes. A phase has a fixed number `A` of arrivals,
+//! and bytes are expected by an arrival or before one. This gives bounds:
 //!
 //! - Each execution of a site `expect b; arrive n` has its arrival in the phase of its bytes or in
 //!   a later one. In the latter case it is the last execution of its warp in the phase. So a phase
 //!   has at most `A * b / n` bytes from the site, and `b` more for each warp.
-//! - Other expectations outside of loops are executed once by each warp. Inside of loops nothing is
-//!   known of them.
-//! - Without loops, a phase expects at most all bytes that there are.
+//! - A site without an arrival behind it is executed once by each warp if it is in no loop. In a
+//!   loop, nothing is known of it.
+//! - If no site is in a loop, a phase expects at most the bytes of all sites.
 //!
 //! Source: PTX ISA, "Contents of the mbarrier object": the range of the tx-count.
 
@@ -28,7 +29,7 @@ use crate::recover::role_ir::Role;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
-/// So many bytes are too many.
+/// The least number of bytes that is undefined.
 const TOO_MANY: i128 = 1 << 20;
 
 const FEWER: &str = "no phase of an mbarrier expects 2^20 bytes or more";
@@ -116,16 +117,17 @@ fn reached<'l>(lines: &'l [Line], of: &dyn Fn(&Object) -> bool) -> Option<&'l Lo
     None
 }
 
-/// What the sites of one role expect at one array. `None` if the number is not known.
+/// How many bytes the sites of one role expect at one array of mbarriers. `None` if that is not
+/// known.
 #[derive(Debug)]
 struct Sites {
-    /// For each arrival in a phase.
+    /// The most for each arrival in a phase.
     each: Option<i128>,
-    /// For each warp, before an arrival in a later phase.
+    /// The most for each warp, in front of an arrival that counts in a later phase.
     open: Option<i128>,
-    /// For each warp, without an arrival behind it.
+    /// For each warp, at sites without an arrival behind them.
     apart: Option<i128>,
-    /// For each warp, all bytes.
+    /// For each warp, at all sites.
     all: Option<i128>,
 }
 

@@ -1,10 +1,9 @@
-//! Recognises the rounds that an unrolled loop leaves over, written as branches on how many there
-//! are.
+//! Recognises the remainder iterations of an unrolled loop, if they are written as nested branches.
 //!
-//! For example, a loop of `4 * (x / 4)` rounds is followed by
-//! `if x % 4 != 0 { round; if x % 4 != 1 { round; .. } }`. Each possible number of such rounds is
-//! tried by itself. With it in place of `x % 4`, the branches are decided. What is left has to be
-//! that many rounds of the loop, with the same variables behind them.
+//! For example, a loop of `4 * (x / 4)` rounds is followed by `if x % 4 != 0 { round; if x % 4 != 1
+//! { round; .. } }`. Each possible value of `x % 4` is put in by itself. Then the branches are
+//! decided. The lines that are executed have to be as many rounds of the loop, with the same values
+//! of variables behind them.
 
 use std::collections::BTreeMap;
 

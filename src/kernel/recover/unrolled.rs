@@ -1,15 +1,18 @@
-//! Undoes loop unrolling. If a body consists of several copies of one body, it becomes that body,
-//! in a loop that runs so many times as often. Iterations that are left over behind the loop become
-//! part of it.
+//! Undoes loop unrolling.
 //!
-//! For example,
-//! `for i in 0..n / 2 { wait b[0] i % 2; wait b[1] i % 2 } if n % 2 != 0 { wait b[0] n / 2 % 2 }`
-//! becomes `for i in 0..n { wait b[i % 2] i / 2 % 2 }`.
+//! ```text
+//! for i in 0..n / 2 { wait b[0] i % 2; wait b[1] i % 2 } if n % 2 != 0 { wait b[0] n / 2 % 2 }
+//! becomes  for i in 0..n { wait b[i % 2] i / 2 % 2 }
+//! ```
 //!
-//! Each number of the new body is a guess. It is put back in for each copy, and has to give the
-//! number that stands there. So both texts are the same program. Variables that count rounds then
-//! move on with each copy. A body that does the same several times, or the same to several
-//! barriers, is left as it is unless iterations are left over: the author wrote it like that.
+//! If a body consists of several copies of one body, the loop gets this body and as many times more
+//! iterations. Remainder iterations behind the loop become part of it.
+//!
+//! Each number of the new body is a guess. With the index of each copy put in, it has to be the
+//! number that stands in this copy. So both texts are the same program. A variable that counts
+//! rounds then moves in each iteration of the new loop. A body may do the same several times, or
+//! the same to several barriers. It is left as it is unless there are remainder iterations: the
+//! author wrote it like that.
 
 use crate::recover::alike::every;
 use crate::recover::alike::listed;

@@ -4,13 +4,13 @@
 //! each of them has issued it. A warp that passes `wgmma.wait_group n` therefore knows that the
 //! other three have issued all groups but the last `n`.
 //!
-//! To say so, the kernel is rewritten, for recovery and interpreter alike. A new register numbers
-//! the groups of a warpgroup as `wgmma.commit_group` closes them. Each group is one phase of an
-//! mbarrier, at which the four warps arrive when they close it. These mbarriers are a ring of at
-//! least as many as there are groups in flight at once. So the group that used the mbarrier before
-//! has been waited for, no phase is missed, and no wait is lapped. Groups are done in order, so
-//! `wgmma.wait_group n` waits for all groups that may be in flight but the last `n`, one after the
-//! other.
+//! The protocol language has no operation for this. So the kernel is rewritten with mbarriers, for recovery and
+//! interpreter alike. A new register numbers the groups of a warpgroup as `wgmma.commit_group`
+//! closes them. Each group is one phase of an mbarrier, at which the four warps arrive when they
+//! close it. These mbarriers are a ring of at least as many as there are groups in flight at once.
+//! So the group that used the mbarrier before has been waited for, no phase is missed, and no wait
+//! is lapped. Groups are done in order. So `wgmma.wait_group n` becomes waits for all groups that
+//! may be in flight but the last `n`, one after the other.
 //!
 //! Source: PTX ISA, "wgmma.mma_async", "wgmma.commit_group", "wgmma.wait_group".
 
@@ -48,7 +48,7 @@ const MOST: u32 = 16;
 /// Bytes of an mbarrier.
 const SIZE: u32 = 8;
 
-/// What may have happened when control comes to a place.
+/// What may have happened to groups of multiplications when control comes to a place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Flight {
     reached: bool,
