@@ -185,7 +185,7 @@ fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
     lines
 }
 
-/// What cuts are told with.
+/// Writes cuts as sentences.
 struct CutWriter<'a> {
     protocol: &'a Protocol,
     classes: &'a [Class],

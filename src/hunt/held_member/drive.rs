@@ -64,7 +64,7 @@ pub(super) struct Plan<'a> {
 pub(super) struct Run<'a> {
     pub(super) state: State,
     pub(super) trace: Vec<Action>,
-    /// What the members have been told, where that is of interest.
+    /// The views of the members, where these are of interest.
     known: Option<Knowledge>,
     stops: &'a [Stop],
     /// What is undefined in this state.

@@ -17,15 +17,15 @@ pub struct Lost {
 }
 
 impl Knowledge {
-    /// Notes what an operation brings to an object, if that is wanted.
+    /// Notes the view that an operation releases to an object, if that is wanted.
     pub(super) fn note_sender(&mut self, cell: usize, from: (usize, u32), view: &View) {
         if self.lost.is_some() {
             self.cells[cell].senders.push((from, view.clone()));
         }
     }
 
-    /// Notes which of the writes that an operation has been told of it does not see, though
-    /// whoever told it did.
+    /// Notes the writes that are now ordered before an operation and that it does not see, although the releasing
+    /// member did.
     pub(super) fn note_lost(
         &mut self,
         to: (usize, u32),
@@ -47,7 +47,7 @@ impl Knowledge {
         }
     }
 
-    /// Where a member lost sight of a write: by itself, or before it was told.
+    /// Where a write was lost from the view of a member: at this member, or before the write was ordered before it.
     pub(super) fn lost_on_the_way(&self, write: usize, member: usize) -> Option<Lost> {
         let mut of_it = self
             .lost

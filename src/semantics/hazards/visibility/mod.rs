@@ -1,12 +1,12 @@
-//! What the members of a run have been told of each other's writes, and what they can see.
+//! The views of the members of a run: which writes are ordered before what a member does next, and
+//! which of these it sees.
 //!
-//! Two things are known of a member at each point: which writes are *ordered* before it, by
-//! whatever synchronization there is, and which of these it *sees*. A write is ordered along
-//! every operation on an object that a later one waited for. It is seen along those of these
-//! edges that also order memory: causality order as PTX has it.
+//! A write is *ordered* before a point of a member if synchronization of any kind orders it. That
+//! is, there is a path of edges from an operation on an object to a later operation that waited for
+//! it. The member *sees* the write if these edges also order memory: causality order as PTX has it.
 //!
 //! - An edge from a release to an acquire orders memory if the scope of each contains the other's
-//!   member. It carries everything the releasing member sees, whatever way that came.
+//!   member. It passes on the whole view of the releasing member.
 //! - Additions, arrivals and what lands are read-modify-write operations: a wait synchronizes
 //!   with every release on its object before it, back to the last time it was set.
 //! - A relaxed operation after a fence that releases is a release of what was seen at the fence,
@@ -21,9 +21,9 @@
 //!   `fence.proxy.async` stands on the way, after the write and before the asynchronous work.
 //!
 //! **Stale.** A read is stale if a write to its slot is ordered before it and not seen by it,
-//! unless another write to the slot is ordered between them. Members do their steps on data as
-//! soon as they have done the operations before: nothing that a read can be told of changes
-//! between these.
+//! unless another write to the slot is ordered between them. Members do their steps on data
+//! directly after the operations before them. That loses nothing, since the view of a member does
+//! not change between these operations and a step.
 
 mod bits;
 mod lost;
@@ -70,9 +70,11 @@ pub struct Visibility<'i> {
 pub struct Knowledge {
     members: Vec<Member>,
     cells: Vec<ReleasedViews>,
-    /// What a commit or copy in flight will bring, by member and operation.
+    /// The view that a commit or copy in flight will release when it lands, by member and
+    /// operation.
     in_flight: BTreeMap<(usize, u32), View>,
-    /// What completed generations of split-phase barriers tell those who have yet to wait.
+    /// The views that completed generations of split-phase barriers have released to members that
+    /// have yet to wait.
     gates: BTreeMap<(usize, usize), ReleasedViews>,
     /// Per write that happened: the writes ordered before it.
     before: Vec<Option<Bits>>,
@@ -87,7 +89,7 @@ struct Member {
     view: View,
     /// Per scope: what it saw at its last fence that releases at least so far.
     fenced: [Option<View>; 4],
-    /// What relaxed waits have been told, for a fence to come.
+    /// The views that relaxed waits have found. A later fence acquires them.
     pending: ReleasedViews,
 }
 
@@ -371,7 +373,7 @@ impl<'i> Visibility<'i> {
         }
     }
 
-    /// Tells a member what an object has been told.
+    /// A member acquires the views that have been released to an object.
     fn acquire(
         &self,
         known: &mut Knowledge,

@@ -1,4 +1,4 @@
-//! Which writes a member knows of, and which writes an object carries from which member.
+//! Views: the writes that a member sees, and those that members have released to an object.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use crate::semantics::data::Proxy;
 
 use super::bits::Bits;
 
-/// Writes that are known of.
+/// A set of writes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct View {
-    /// Those that are ordered before.
+    /// The writes that are ordered before.
     pub(super) ordered: Bits,
     /// Those of them that are seen through the generic proxy.
     pub(super) visible: Bits,
@@ -54,15 +54,15 @@ impl View {
     }
 }
 
-/// What an object has been told.
+/// The views that have been released to an object.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ReleasedViews {
     ordered: Bits,
-    /// By sender and how far it was sent. `ordered` plays no part here.
+    /// By the releasing member and the scope. `ordered` plays no part here.
     sent: BTreeMap<(usize, Scope), View>,
-    /// By member that started it: what asynchronous work that has landed here wrote.
+    /// The writes of asynchronous work that has landed here, by the member that started it.
     landed: BTreeMap<usize, View>,
-    /// What each operation on it brought, where that is wanted.
+    /// The view that each operation has released, if that is wanted.
     pub(super) senders: Vec<((usize, u32), View)>,
 }
 
@@ -89,7 +89,7 @@ impl ReleasedViews {
         all.map(|(starter, view)| (*starter, view)).collect()
     }
 
-    /// What of it reaches somebody.
+    /// The views that reach a member by their scopes.
     pub(super) fn heard(
         &self,
         reaches: impl Fn(usize, Scope) -> bool,
