@@ -2,10 +2,9 @@
 //!
 //! - `if n % 2 == 0 { wait b[0] .. } else { wait b[1] .. }` becomes `wait b[n % 2] ..`.
 //! - `if n == 1 { wait b[0] .. } else { for i in 0..n { wait b[i % 2] .. } }` becomes the side
-//!   behind `else`, which does the same where `n` is 1.
-//! - `if n >= 1 { arrive a  for i in 0..n { .. } }` becomes
-//!   `if n >= 1 { arrive a }  for i in 0..n { .. }`. The loop does not run where the condition
-//!   fails.
+//!   behind `else`, which does the same if `n` is 1.
+//! - `if n >= 1 { arrive a  for i in 0..n { .. } }` becomes `if n >= 1 { arrive a }  for i in 0..n
+//!   { .. }`. If the condition fails, the loop has no iteration.
 //!
 //! Compilers write such branches where they unroll a loop, or peel its first or last iteration.
 
@@ -72,7 +71,7 @@ pub fn straighten(lines: &mut Vec<Line>, ranges: &Ranges) {
     *lines = all;
 }
 
-/// Whether a condition fails only where a loop with this trip count does not run.
+/// Whether a loop with this trip count has no iteration if a condition fails.
 pub fn spares(condition: &Condition, count: &Number) -> bool {
     match condition {
         Condition::AtLeastZero(number) => {
@@ -83,8 +82,8 @@ pub fn spares(condition: &Condition, count: &Number) -> bool {
     }
 }
 
-/// Takes loops out of a branch if they do not run where its condition fails. Returns these loops,
-/// and branches for the lines before and behind them.
+/// Moves loops out of a branch if they have no iteration where its condition fails. Returns these
+/// loops, and branches for the lines before and behind them.
 fn around_loops(line: Line) -> Vec<Line> {
     let Line::If {
         condition,

@@ -1,15 +1,15 @@
-//! How registers that a loop carries change at its entry or at the end of an iteration.
+//! How the variables of a machine ([`crate::recover::recurrence`]) change at the entry of a loop or
+//! at the end of an iteration.
 
 use std::collections::BTreeMap;
 
 use crate::recover::term::TermId;
 
-/// By how many steps a machine moves at one place. [`crate::recover::recurrence`] says what a
-/// machine is.
+/// By how many steps a machine moves at the entry or at the end of the iterations of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Steps {
     By(usize),
-    /// To the state with this number, from any state.
+    /// To the state with this number, from any state, as at a loop that begins anew.
     To(usize),
     /// It depends on a condition outside of the machine.
     If(TermId, Box<Steps>, Box<Steps>),

@@ -6,7 +6,8 @@
 //! `i` the variable is its value before the loop plus `i` times the step. A loop up to a number
 //! below 0 has no iteration, and moves nothing.
 //!
-//! The variable may also move only where `b - k * i >= 0`, for fixed `b` and `k >= 1`:
+//! The variable may also move only in iterations in which `b - k * i >= 0`, for fixed `b` and `k >= 1`. These are the
+//! first ones:
 //!
 //! ```text
 //! var r = 0  for i in 0..n { ..  if n > i + 7 { wait b[r % 3] ..  r = r + 1 } }
@@ -25,8 +26,7 @@ use crate::recover::role_ir::Line;
 use crate::recover::role_ir::assigned;
 use crate::recover::role_ir::returns;
 
-/// Replaces such variables by their values. `ranges` has the ranges of inputs and of the loops
-/// around.
+/// Replaces such variables by their values. `ranges` has the ranges of inputs and of the indices of the loops around.
 pub fn substitute_closed_forms(lines: &mut Vec<Line>, ranges: &Ranges) {
     for line in lines.iter_mut() {
         let mut inner = ranges.clone();

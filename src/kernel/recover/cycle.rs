@@ -1,4 +1,5 @@
-//! Numbers the states of a cycle, and recognises variables that begin again at 0.
+//! Numbers the states of the cycle of a machine ([`crate::recover::recurrence`]), and recognises
+//! variables that begin again at 0.
 
 use crate::recover::number::greatest_divisor;
 use crate::recover::term::Atom;

@@ -1,5 +1,5 @@
-//! Facts about the bits of a term: the lowest bits that are 0, an upper bound, and the rank of the
-//! CTA in an address.
+//! Known bits of a term: the lowest bits that are 0, an upper bound, and the rank of the CTA in an
+//! address.
 
 use rustc_hash::FxHashMap;
 

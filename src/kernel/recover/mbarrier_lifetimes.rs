@@ -1,18 +1,19 @@
-//! The lifetimes of mbarriers: from `mbarrier.init` to `mbarrier.inval`.
+//! Checks the lifetimes of mbarriers, which last from `mbarrier.init` to `mbarrier.inval`.
 //!
-//! It is undefined to initialise an mbarrier that is alive, or to use one after the end of its
-//! lifetime. So each lifetime has to begin once, and to end after all of its uses, in every schedule. That
-//! is so if all threads meet between each use and the end:
+//! It is undefined to initialise an mbarrier within its lifetime, or to use one after the end of its lifetime. So
+//! each lifetime has to begin once, and to end after all of its uses, in every schedule. That is so if a full barrier
+//! stands between each use and the end:
 //!
 //! ```text
 //! warp 0: ..; wait bar 0; sync all; invalidate bar
 //! warp 1: ..; arrive bar; sync all
 //! ```
 //!
-//! If they do not, phases may order a use and the end (see `waits_behind`). Otherwise the kernel is
-//! refused. Second lifetimes of a place have already become mbarriers of their own. For lifetimes in each
-//! iteration of a loop see [`crate::recover::loop_lifetimes`]. Source: PTX ISA, "mbarrier.init",
-//! "mbarrier.inval".
+//! Without a full barrier, phases may order a use and the end (see `waits_behind`). Otherwise the kernel is refused.
+//! Second lifetimes of a place have already become mbarriers of their own. For lifetimes in each iteration of a loop
+//! see [`crate::recover::loop_lifetimes`].
+//!
+//! Source: PTX ISA, "mbarrier.init", "mbarrier.inval".
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -61,8 +62,8 @@ pub(super) struct Use<'a> {
     pub(super) repeated: bool,
 }
 
-/// A full barrier of all threads of the CTA or of the cluster. `before` is the line of the arrival,
-/// `behind` that of the wait.
+/// A full barrier of the CTA or of the cluster in a role. `before` is the line of the arrival, `behind` that of the
+/// wait.
 pub(super) struct FullBarrier {
     /// A barrier, or a loop or branch in which only barriers are left.
     pub(super) bare: Line,
@@ -71,7 +72,7 @@ pub(super) struct FullBarrier {
 }
 
 impl FullBarrier {
-    /// Whether the full barrier certainly takes place.
+    /// Whether the role certainly comes to the full barrier, exactly once.
     pub(super) fn is_certain(&self) -> bool {
         matches!(self.bare, Line::Action { .. })
     }
@@ -108,8 +109,8 @@ pub(super) struct RoleUses<'a> {
     full: FullBarriers,
 }
 
-/// Refuses lifetimes that begin twice or end too early. Removes the marks of their ends, which signal
-/// nothing to anybody. Returns an assumption if one is needed.
+/// Refuses lifetimes that begin twice or end too early. Removes the marks of their ends, since `mbarrier.inval`
+/// signals nothing. Returns an assumption if one is needed.
 pub fn settle(
     roles: &mut Vec<Role>,
     inputs: &Inputs,

@@ -1,12 +1,12 @@
-//! Waits by token: `b.wait(b.arrive())` in C++.
+//! Waits by token, such as `b.wait(b.arrive())` in C++, become waits by number of arrival.
 //!
-//! `mbarrier.arrive` returns a state, the token. `mbarrier.test_wait` and `try_wait` wait for the phase that the token names:
-//! the one in which the arrival counted.
+//! `mbarrier.arrive` returns a state, the token. `mbarrier.test_wait` and `try_wait` wait for the phase that the
+//! token names: the one in which the arrival has counted.
 //!
-//! Here each thread counts its arrivals, and the token becomes the number of the arrival. Arrivals whose addresses are made
-//! of the same variables and the same constant form a *class*. Each class has a counter in a register of its own, and the
-//! token also names the class. That these arrivals belong together is a guess. When all roles are known,
-//! [`crate::recover::own_phases`] compares it with what the class does to mbarriers.
+//! Here each thread counts its arrivals, and the token becomes the number of the arrival. Arrivals whose addresses
+//! are made of the same variables and the same constant form a *class*. Each class has a counter in a register of its
+//! own, and the token also names the class. The classes are a guess: that the arrivals of a class go through the
+//! mbarriers of one ring in turn. When all roles are known, [`crate::recover::own_phases`] checks that.
 //!
 //! The counters are written into the kernel itself, so recovery and interpreter read one text.
 //!
@@ -28,7 +28,7 @@ use crate::ir::Token;
 use crate::ir::VariableId;
 use crate::recover::tree::Obstacle;
 
-/// The bit of a state at which its class begins. The number of the arrival lies below.
+/// The lowest bit of the class in a state. The bits below are the number of the arrival.
 pub const CLASS: u16 = 32;
 
 const FORGED: &str =
@@ -37,7 +37,7 @@ const FORGED: &str =
 /// Where each register is assigned.
 type Definitions<'k> = BTreeMap<RegisterId, Vec<&'k Operation>>;
 
-/// What an address is made of: the variables, a constant, and whether anything else is added.
+/// The parts of an address: variables, a constant, and whether anything else is added.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Root {
     variables: BTreeSet<VariableId>,
@@ -45,7 +45,7 @@ struct Root {
     varies: bool,
 }
 
-/// The kernel with numbers in place of states, or `None` if nobody waits for a state.
+/// The kernel with numbers of arrivals in place of states, or `None` if nobody waits for a state.
 pub fn with_token_numbers(kernel: &Kernel) -> Result<Option<Kernel>, Obstacle> {
     let operations = || kernel.blocks.iter().flat_map(|block| &block.operations);
     let mut definitions: Definitions = BTreeMap::new();
@@ -137,7 +137,7 @@ fn numbered(mut operation: Operation, class: u32, count: RegisterId, out: &mut V
             compute: Compute::Concatenate,
             width: CLASS,
             result,
-            // 0 is no class.
+            // Classes are counted from 1 in states.
             operands: vec![number, Operand::Constant(u128::from(class) + 1)],
         })
     });
@@ -271,7 +271,7 @@ fn root(address: Operand, definitions: &Definitions, asked: &mut BTreeSet<Regist
         })
         .collect();
     asked.remove(&register);
-    // If a loop moves the register, its value before the loop counts.
+    // If a loop moves the register, its value before the loop is the root.
     if let [one] = roots.as_mut_slice() {
         return std::mem::take(one);
     }
@@ -284,8 +284,8 @@ fn root(address: Operand, definitions: &Definitions, asked: &mut BTreeSet<Regist
     }
 }
 
-/// The class of each arrival. If an address walks through an array, the places behind its beginning
-/// belong to the class of the array.
+/// The class of each arrival. If an address varies, it goes through an array. Then fixed places behind the beginning
+/// of the array belong to its class.
 fn classes(roots: &[Root]) -> Vec<u32> {
     let arrays: BTreeSet<&Root> = roots.iter().filter(|root| root.varies).collect();
     let classed = roots.iter().map(|root| {

@@ -1,10 +1,10 @@
-//! Finds values carried by loops that are multiples of powers of two: an address that moves by 8
-//! keeps its three lowest bits.
+//! Finds phis that are multiples of powers of two. For example, an address that begins at a
+//! multiple of 8 and moves by 8 has three lowest bits of 0 in each iteration.
 //!
-//! For each phi, some number of lowest bits is supposed to be 0: at first as many as are 0 before
-//! its loop. If the next value of a phi does not keep them, given what is supposed of all phis,
-//! fewer are supposed, until all keep theirs. By induction over the iterations of all loops at
-//! once, these bits are then 0.
+//! For each phi, some number of lowest bits is supposed to be 0: at first as many as are 0 in its
+//! first value. It is checked that the next value of each phi has them, too, given what is supposed
+//! of all phis. Otherwise fewer bits are supposed, until all next values have theirs. By induction
+//! over the iterations of all loops at once, these bits are then 0.
 
 use crate::recover::simplify::everywhere;
 use crate::recover::term::Atom;

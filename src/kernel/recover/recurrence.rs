@@ -1,9 +1,13 @@
 //! Values that loops carry: counters, and state machines.
 //!
+//! For example, `stage = stage == 2 ? 0 : stage + 1; phase ^= (stage == 0)` has six states of
+//! `stage` and `phase`, which come one after the other and repeat. So both are functions of one
+//! counter, the number of *steps* of this *machine*.
+//!
 //! Phis that are copies of each other along a nest of loops are one *variable* of the role. A
 //! variable is a *counter* if every change adds a number that is fixed at launch. Variables whose
-//! changes depend only on each other, and that begin with constants, are a *machine*. All states of
-//! a machine are enumerated. If every change moves along one cycle of states by a fixed number of
+//! changes depend only on each other, and that begin with constants, are a *machine*. All its
+//! states are enumerated. If every change moves along one cycle of states by a fixed number of
 //! steps, the state is a function of a counter of steps.
 //!
 //! The argument is induction over the changes. The initial state is step 0. A change takes the
@@ -29,10 +33,11 @@ use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 use crate::recover::tree::Phi;
 
-/// A machine with more states is given up.
+/// A machine with more states than this is not followed.
 const MAX_STATES: usize = 4096;
 
-/// A counter is a machine if its steps change only so many of its highest bits.
+/// A counter whose steps change at most this many of its highest bits wraps around soon, and is a
+/// machine.
 const FEW_BITS: u32 = 6;
 
 /// A place where a variable changes: the entry of a loop, or the end of its iterations.
@@ -45,7 +50,7 @@ pub enum Site {
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub variables: Vec<usize>,
-    /// The values of the variables, for each step. The states before `tail` come once, and the
+    /// The values of the variables, for each step. The states before `tail` occur once, and the
     /// others repeat.
     pub states: Vec<Vec<u128>>,
     pub tail: usize,
@@ -321,7 +326,7 @@ impl Recurrences {
                 }
             }
         }
-        // The change that passes all states counts as one step.
+        // The change that goes through all states, one after the other, is one step.
         let mut best: Option<(Vec<Vec<u128>>, usize)> = None;
         for table in moves.values() {
             let mut order: Vec<Vec<u128>> = vec![initial.clone()];
@@ -446,7 +451,7 @@ impl Recurrences {
     }
 
     /// Whether a condition depends only on launch values, counters, and variables that begin again
-    /// behind a number of iterations.
+    /// at 0 behind a number that the launch gives.
     fn is_foreign(&self, condition: TermId, terms: &Terms) -> bool {
         let atoms = terms.atoms(condition);
         !atoms.is_empty()

@@ -35,7 +35,7 @@ pub fn without_redundant_waits(roles: &mut [Role], ring: VariableId, ranges: &Ra
     }
 }
 
-/// What is known in front of a line that is in no loop.
+/// What is known of variables in front of a line that is in no loop.
 #[derive(Default, Clone)]
 struct Before {
     /// Variables with a constant value.

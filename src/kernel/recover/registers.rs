@@ -233,7 +233,7 @@ fn replace(lines: &mut Vec<Line>, with: &mut dyn FnMut(&Location) -> Option<Line
 /// They do if three things hold:
 ///
 /// - no warp gives registers back behind more full barriers than there are before the first take;
-/// - up to its last `setmaxnreg`, a warp does nothing that blocks but `setmaxnreg` and full barriers;
+/// - up to its last `setmaxnreg`, a warp only initialises mbarriers and takes part in full barriers;
 /// - what is given back suffices for everything that is taken.
 ///
 /// Then a warp that takes has passed every full barrier that precedes a give-back. So everybody has come to these

@@ -29,7 +29,7 @@ const OUT_OF_STEP: &str =
 /// waits have the scope of a CTA unless they say more.
 const BEHIND: &str = "an arrival at another CTA's mbarrier is seen by whoever has waited for what its warp does behind it";
 
-/// The assumptions, if there are such arrivals.
+/// The assumptions, if the kernel has such arrivals.
 pub fn assumptions(kernel: &Kernel) -> &'static [&'static str] {
     let any = |found: &dyn Fn(&Synchronization) -> bool| {
         let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);

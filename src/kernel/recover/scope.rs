@@ -1,7 +1,9 @@
-//! Variables that are used behind the block that declares them are declared in front of that block.
+//! Moves declarations of variables to where all of their uses are in scope.
 //!
-//! For example, a loop under a condition declares its trip count. Lines further down, under the
-//! same condition, may use it. On other paths the variable is 0, and nothing reads it.
+//! For example, a branch declares a variable for the trip count of a loop in it. Lines further
+//! down, under the same condition, use the variable. So it is declared as 0 in front of the first
+//! branch, and the declaration in the branch becomes an assignment. On other paths nothing reads
+//! it.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +36,7 @@ pub fn declare(lines: &mut Vec<Line>) -> Result<(), Obstacle> {
     Ok(())
 }
 
-/// The variables that are used where they are not declared.
+/// The variables that are used outside of their scope.
 fn collect(lines: &[Line], scope: &mut BTreeSet<u32>, free: &mut BTreeSet<u32>) {
     for line in lines {
         let mut used = BTreeSet::new();

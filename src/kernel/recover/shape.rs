@@ -1,4 +1,4 @@
-//! How many threads a CTA has, and how many CTAs a cluster.
+//! The shape of a launch: how many threads a CTA has, and how many CTAs a cluster has.
 
 /// The shape of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

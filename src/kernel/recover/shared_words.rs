@@ -4,16 +4,14 @@
 //! warp 0: word = n; sync all         warp 1: sync all; x = word       // x is n
 //! ```
 //!
-//! All warps wait in each generation of such a barrier. So the n-th barrier of a warp is the n-th
-//! generation. Take a load between the n-th and the n+1-th generation. A store that stands before
-//! the n-th barrier of its warp is done by then. A store that stands behind the n+1-th barrier of
-//! its warp has not begun. So the load sees the last store before the n-th generation, if no warp
-//! stores to these bytes between its n-th and n+1-th barrier. Every warp has to wait at the
-//! barrier: with `bar.arrive`, nothing is known of any word.
+//! All warps wait in each generation of such a barrier. So the n-th barrier of a warp is the n-th generation. Take a
+//! load between the n-th and the n+1-th barrier of its warp. A store that stands before the n-th barrier of its warp
+//! is done by then. A store that stands behind the n+1-th barrier of its warp has not begun. So the load sees the
+//! last store before the n-th barrier, if no warp stores to these bytes between its n-th and n+1-th barrier. Every
+//! warp has to wait at the barrier: with `bar.arrive`, nothing is known of any word.
 //!
-//! What warps store may depend on what they load. So all warps are walked repeatedly, each time
-//! with the stores that were found before, until nothing changes (see
-//! [`SharedWords::are_settled`]).
+//! What warps store may depend on what they load. So all warps are walked repeatedly, each time with the stores that
+//! were found before, until nothing changes (see [`SharedWords::are_settled`]).
 //!
 //! [`SharedWords`] says which stores are not followed.
 

@@ -1,4 +1,4 @@
-//! Terms by the two sides of a choice.
+//! Splits a term with a choice (`c ? a : b`) into its two sides.
 
 use crate::recover::term::Node;
 use crate::recover::term::TermId;

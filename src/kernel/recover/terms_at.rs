@@ -1,4 +1,4 @@
-//! What a term is where its atoms and the memory have values.
+//! Evaluates a term: its value, given values of its atoms and of memory.
 
 use std::collections::BTreeMap;
 

@@ -1,14 +1,14 @@
-//! Checks that no phase of an mbarrier expects 2^20 bytes or more, which is undefined. If that is
-//! certain the kernel is refused, and if it is possible an assumption is printed.
+//! Checks that no phase of an mbarrier expects 2^20 bytes or more, which is undefined. If that is certain the kernel
+//! is refused, and if it is possible an assumption is printed.
 //!
-//! A *site* is a place of a program that expects bytes. A phase has a fixed number `A` of arrivals,
-//! and bytes are expected by an arrival or before one. This gives bounds:
+//! A *site* is a place of a program that expects bytes. A phase has a fixed number `A` of arrivals, and bytes are
+//! expected by an arrival or before one. This gives bounds:
 //!
-//! - Each execution of a site `expect b; arrive n` has its arrival in the phase of its bytes or in
-//!   a later one. In the latter case it is the last execution of its warp in the phase. So a phase
-//!   has at most `A * b / n` bytes from the site, and `b` more for each warp.
-//! - A site without an arrival behind it is executed once by each warp if it is in no loop. In a
-//!   loop, nothing is known of it.
+//! - Each execution of a site `expect b; arrive n` has its arrival in the phase of its bytes or in a later one. In
+//!   the latter case it is the last execution of its warp in the phase. So a phase has at most `A * b / n` bytes from
+//!   the site, and `b` more for each warp.
+//! - A site without an arrival behind it is executed at most once by each warp if it is in no loop. In a loop,
+//!   nothing is known of it.
 //! - If no site is in a loop, a phase expects at most the bytes of all sites.
 //!
 //! Source: PTX ISA, "Contents of the mbarrier object": the range of the tx-count.

@@ -1,4 +1,4 @@
-//! The names of inputs, in words of the source if these are known.
+//! The names of inputs, made of names in the source if these are known.
 
 use super::Lowerer;
 use crate::ir::Special;

@@ -1,4 +1,4 @@
-//! Changes of variables that happen at once, written one after the other.
+//! Sequentializes a parallel copy: assignments that happen at once are written one after the other.
 
 use crate::recover::alike::every;
 use crate::recover::number::Atomic;

@@ -1,5 +1,5 @@
-//! How many steps a machine has made: the variable of the role that counts them, and what terms say
-//! about it.
+//! The number of steps that a machine ([`crate::recover::recurrence`]) has made: the variable of
+//! the role that counts them, and the steps at which terms over the machine's phis are.
 
 use std::collections::VecDeque;
 
@@ -59,7 +59,7 @@ impl Lowerer<'_> {
         lines: &mut Vec<Line>,
     ) -> Result<()> {
         let place = Location::default();
-        // The variable already stands at the next value of a loop that was left.
+        // At the exit of a loop, the variable already has the step of the next iteration.
         let behind = self.with_left(term);
         if behind != term && matches!(self.arena.terms.node(behind), Node::Atom(_)) {
             return self.advance(behind, machine, variable, &Steps::By(0), lines);

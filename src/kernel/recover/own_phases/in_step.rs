@@ -5,9 +5,9 @@ use crate::recover::number::Number;
 use crate::recover::role_ir::Action;
 use crate::recover::role_ir::Line;
 
-/// Removes the marks of rounds. Several arrivals of a warp in one round become a single one, at the
-/// place of the last of them: the phase is not complete before. Before its arrival, a warp that
-/// might get out of step waits for the phase before.
+/// Removes the marks of rounds. The arrivals of several lanes of a warp in one round become a single one, at the
+/// place of the last of them: the phase is not complete before. Before its arrival, a warp that might get out of step
+/// waits for the phase before.
 pub fn in_step(lines: &mut Vec<Line>) {
     for block in lines.iter_mut().flat_map(Line::blocks_mut) {
         in_step(block);

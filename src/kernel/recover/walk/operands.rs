@@ -1,5 +1,5 @@
-//! Operands that PTX does not allow: addresses of another CTA, and sizes that are no multiple of 16
-//! bytes.
+//! Refuses operands that PTX does not allow: addresses in another CTA, and sizes that are no
+//! multiple of 16 bytes.
 
 use super::Path;
 use super::Result;
