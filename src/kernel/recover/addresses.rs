@@ -59,8 +59,7 @@ impl<'a> Addresses<'a> {
         })
     }
 
-    /// Whether a value comes from constants and from operations that `of` accepts. For these it gives the operands that are
-    /// followed further back.
+    /// Whether a value is computed from constants, by operations that `of` accepts only.
     pub fn is_made_of(&self, operand: Operand, of: Accepts<'_>) -> bool {
         self.is_made_in(operand, of, MOST_STEPS)
     }

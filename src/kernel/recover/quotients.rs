@@ -10,8 +10,8 @@
 //! - `k + d*s + c >= 0` if and only if `q + s + (c - r)/d >= 0`, where `d` divides `c - r`;
 //! - `-k + d*s + c >= 0` if and only if `-q + s + (c + r + 1)/d - 1 >= 0`, where `d` divides `c + r + 1`.
 //!
-//! The first two are `(k + c) / d = q + (c - r)/d`. The third is the negation of the second. An equation between quotients
-//! may be written with `k % d`. An input that occurs in any other way stays what it is.
+//! The first two are `(k + c) / d = q + (c - r)/d`. The third is the negation of the second. An equation between
+//! quotients may be written with `k % d`. An input that occurs in any other way stays what it is.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;

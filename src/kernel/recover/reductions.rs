@@ -109,8 +109,8 @@ fn may_be_one(a: &Operand, b: &Operand) -> bool {
     }
 }
 
-/// Whether all threads come to the barriers of a number by the same instructions in the same order, and each of them waits there for
-/// all that have not ended.
+/// Whether all threads come to the barriers of a number by the same instructions in the same order, and each of them
+/// waits there for all threads that have not exited.
 fn comes_alike(kernel: &Kernel, graph: &Graph, barrier: &Operand) -> bool {
     let bounds = &kernel.bounds;
     let most = bounds.required_threads.or(bounds.max_threads);
@@ -173,7 +173,8 @@ fn counts_all(kernel: &Kernel, register: RegisterId) -> bool {
     matches!(most, Some([_, 1, 1])) && all.peek().is_some() && all.all(reads)
 }
 
-/// What may differ between the threads of a CTA that are still in some blocks: registers, and whether blocks are executed.
+/// What may differ between those threads of a CTA that have not yet left some blocks: registers, and whether blocks
+/// are executed.
 struct Differing {
     registers: BTreeSet<RegisterId>,
     blocks: BTreeSet<BlockId>,
@@ -239,7 +240,8 @@ impl Differing {
         !is_function || read.any(|one| self.registers.contains(&one))
     }
 
-    /// Whether each reduction at a barrier of a number is one of all threads: all of them come there by the same instruction.
+    /// Whether each reduction at a barrier of a number is over all threads: all of them come there by the same
+    /// instruction.
     fn reduces_all(&self, kernel: &Kernel, among: &BTreeSet<BlockId>, barrier: &Operand) -> bool {
         among.iter().all(|at| {
             let operations = kernel.blocks[at.0 as usize].operations.iter();

@@ -216,8 +216,8 @@ mod tests {
         }
     }
 
-    /// A loop of tiles with so many multiplications each, the first tile beginning with group `first`; what is done besides in each
-    /// tile. Whether the wait at the end of a tile gets a condition.
+    /// A loop of tiles with so many multiplications each, the first tile beginning with group `first`; what is done
+    /// besides in each tile. Whether the wait at the end of a tile gets a condition.
     fn gets_condition(first: i128, count: Number, besides: Option<Action>) -> bool {
         let groups = Number::of(Atomic::Variable(0));
         let next = groups.plus(&Number::constant(1)).unwrap();

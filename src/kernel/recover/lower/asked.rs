@@ -1,5 +1,5 @@
-//! Conditions on words of memory, on what loops count and on what the launch gives, where nobody writes the words while the kernel
-//! runs.
+//! Lowers conditions on words of memory that nobody writes while the kernel runs, on numbers that loops count, and on
+//! what the launch gives. They become entries of patterns.
 //!
 //! ```text
 //! if (2 * blocks[row + i / 2] + i % 2 < last) { wait(..); .. }

@@ -95,11 +95,11 @@ impl Lowerer<'_> {
         if zero { Some(zeros) } else { zeros.negated() }
     }
 
-    /// Another condition on a word of memory that the rounds of loops decide about, and on nothing else.
+    /// Another condition on a word of memory, and on nothing else. The iterations of loops decide which word it is.
     ///
-    /// The word is replaced by a name in the term. What is left has to be a condition on that name alone: then it is a function of the word,
-    /// and the same for all words of which it is asked, whoever asks. Nothing is known of it but that some word passes and some word does
-    /// not, so its entries are any truth values.
+    /// The word is replaced by a name in the term. The result has to be a condition on that name alone. So it is a
+    /// function of the word, and the same for all words that are tested with it, in whichever warp. Nothing is known
+    /// of this function but that some word passes and some word does not, so its entries are any truth values.
     pub(super) fn entry_that_passes(&mut self, term: TermId) -> Option<Condition> {
         let terms = &mut self.arena.terms;
         if self.arena.unwritten.loads.is_empty() || terms.width_of(term) != 1 {

@@ -124,7 +124,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Whether a relation holds, or fails, up to some iteration of a loop and in none from there on, if nothing wraps around.
+    /// Whether a relation holds, or fails, up to some iteration of a loop and in none from there on, if nothing wraps
+    /// around.
     fn ends_once(&self, (relation, holds): Guard, id: LoopId) -> bool {
         let terms = &self.arena.terms;
         let Node::Relation(Relation::LessSigned, a, b) = *terms.node(relation) else {

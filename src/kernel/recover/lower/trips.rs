@@ -104,7 +104,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A loop that goes on while cluster launch control answers yes: on the answer of this iteration, or of the one before.
+    /// The trip count of a loop that goes on while cluster launch control grants a cluster: by the response of this
+    /// iteration, or by that of the one before.
     fn by_responses(&mut self, goes_on: TermId, id: LoopId) -> Option<Number> {
         let is_answer = |lowerer: &Self, term: TermId| {
             matches!(

@@ -49,7 +49,8 @@ impl Lowerer<'_> {
         self.fits(number, width)
     }
 
-    /// An integer that is equal to a term modulo 2^w. Unlike a number it may lie anywhere, so that sums may wrap around.
+    /// An integer that is equal to a term modulo 2^w. Unlike a number it may lie anywhere, so that sums may wrap
+    /// around.
     pub(super) fn congruent(&mut self, term: TermId) -> Option<Number> {
         self.number(term).or_else(|| self.around(term))
     }

@@ -3,15 +3,15 @@
 //! For example, `cp.async.wait_group 1` waits for all groups of the executing lane but the last one. Each lane has
 //! its own groups, but a role has one list of groups. That makes no difference in two cases:
 //!
-//! - for bulk copies, if one lane starts all of them and takes part in each commit and each wait.
-//!   The other lanes have no groups, so they wait for nothing;
-//! - for `cp.async`, if all lanes take part in each commit and each wait. Each lane then knows only
-//!   of its own copies.
+//! - for bulk copies, if one lane starts all of them and takes part in each commit and each wait. The other lanes
+//!   have no groups, so they wait for nothing;
+//! - for `cp.async`, if all lanes take part in each commit and each wait. Each lane then knows only of its own
+//!   copies.
 //!
-//! Everything else is refused. Two kinds of groups under way at once are also refused, because a
-//! statement of the language covers all of them. Behind a wait for all groups of one kind, another
-//! may begin. Copies that signal an mbarrier themselves are in no group.
-//! Source: PTX ISA, "cp.async.commit_group", "cp.async.wait_group", "cp.async.bulk.commit_group", "cp.async.mbarrier.arrive".
+//! Everything else is refused. Two kinds of groups under way at once are also refused, because a statement of the
+//! language covers all of them. Behind a wait for all groups of one kind, another may begin. Copies that signal an
+//! mbarrier themselves are in no group. Source: PTX ISA, "cp.async.commit_group", "cp.async.wait_group",
+//! "cp.async.bulk.commit_group", "cp.async.mbarrier.arrive".
 
 use super::Path;
 use super::Result;

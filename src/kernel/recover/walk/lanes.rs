@@ -69,7 +69,8 @@ impl Walker<'_> {
         let OperationKind::Synchronization(synchronization) = &operation.kind else {
             return;
         };
-        // Those of `wgmma` and of tensor memory are `.sync.aligned`: each lane waits there until all of its warp have come.
+        // Those of `wgmma` and of tensor memory are `.sync.aligned`: each lane waits there until all of its warp have
+        // come.
         let all = match mask_of(synchronization) {
             None if synchronization.is_for_all_lanes() => true,
             Some(Operand::Constant(lanes)) => {
@@ -183,7 +184,8 @@ pub fn differs(arena: &Arena) -> Option<Location> {
     found.next().map(|(_, location)| location.clone())
 }
 
-/// Whether every lane that is here is in its own mask, and all lanes of a mask that have not ended are here with the same one.
+/// Whether every lane that is here is in its own mask, and all lanes of a mask that have not ended are here with the
+/// same one.
 fn complete(masks: &[Option<u32>; 32], alive: u32) -> bool {
     let here = masks.iter().enumerate();
     here.filter_map(|(lane, mask)| Some((lane, (*mask)?)))

@@ -325,7 +325,8 @@ impl Walker<'_> {
         }
     }
 
-    /// What may be added behind the shift of an address, see [`Fields::room`]. `None` if what is shifted may be no address.
+    /// What may be added behind the shift of an address, see [`Fields::room`]. `None` if the shifted term may be no
+    /// address of shared memory.
     fn room(&self, constant: u128, parts: &[(TermId, u128)]) -> Option<Option<u64>> {
         let is_base = |part: &TermId| matches!(self.terms.node(*part), Node::Atom(Atom::Shared { rank, .. }) if *rank == self.place.rank);
         let moving = || {
@@ -382,15 +383,16 @@ impl Walker<'_> {
     }
 }
 
-/// A descriptor: the bits above the place, and the place in bytes as a constant and a sum of terms. All of it modulo 2^18, as the
-/// place has 14 bits of 16 bytes. Nothing is carried from the place into the bits above it, since it is a place of shared memory.
+/// A descriptor: the bits above the place, and the place in bytes as a constant and a sum of terms. All of it modulo
+/// 2^18, as the place has 14 bits of 16 bytes. Nothing is carried from the place into the bits above it, since it is
+/// a place of shared memory.
 #[derive(Debug, Clone)]
 struct Fields {
     bits: u64,
     place: u64,
     parts: Vec<(TermId, u128)>,
-    /// Where an address has been shifted that is in shared memory only because the matrix begins there: what has to be added
-    /// at least so that a place outside becomes one inside.
+    /// Where an address has been shifted that is in shared memory only because the matrix begins there: what has to
+    /// be added at least so that a place outside becomes one inside.
     room: Option<u64>,
 }
 
