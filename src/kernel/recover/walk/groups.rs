@@ -10,8 +10,10 @@
 //!
 //! Everything else is refused. Two kinds of groups under way at once are also refused, because a statement of the
 //! language covers all of them. Behind a wait for all groups of one kind, another may begin. Copies that signal an
-//! mbarrier themselves are in no group. Source: PTX ISA, "cp.async.commit_group", "cp.async.wait_group",
-//! "cp.async.bulk.commit_group", "cp.async.mbarrier.arrive".
+//! mbarrier themselves are in no group.
+//!
+//! Source: PTX ISA, "cp.async.commit_group", "cp.async.wait_group", "cp.async.bulk.commit_group",
+//! "cp.async.mbarrier.arrive".
 
 use super::Path;
 use super::Result;
