@@ -6,9 +6,10 @@
 //! ```
 //!
 //! It is assumed, and printed, that the copies of a phase deliver what the phase expects. What a
-//! block of lines expects at an mbarrier is divided among the copies to it in that block. A copy
-//! may go to the mbarrier of another CTA of the cluster. That CTA has to expect the bytes in the
-//! same block of its own program: in the same loops and branches, for the same mbarrier.
+//! block of lines expects at an mbarrier is divided among the copies to it in that block. CTAs may
+//! also copy to the mbarrier of another CTA of the cluster. That CTA has to expect the bytes in the
+//! same block of its own program: in the same loops and branches, for the same mbarrier. Then the
+//! copies of all these CTAs share the bytes.
 //!
 //! A block may have several phases, for example in an unrolled loop. A phase begins where bytes are
 //! expected after a copy. Each phase needs copies, all of them before the warp waits again. If the

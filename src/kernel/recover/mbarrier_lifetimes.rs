@@ -72,7 +72,7 @@ pub(super) struct FullBarrier {
 }
 
 impl FullBarrier {
-    /// Whether the role certainly comes to the full barrier, exactly once.
+    /// Whether the role certainly comes to the full barrier.
     pub(super) fn is_certain(&self) -> bool {
         matches!(self.bare, Line::Action { .. })
     }

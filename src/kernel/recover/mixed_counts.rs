@@ -9,10 +9,10 @@
 //! The recovered role writes the arrivals of several lanes as one arrival. In the kernel, other arrivals may come
 //! between those of the first lane and of the last lane.
 //!
-//! If all arrivals at the mbarrier have the same count, that makes no difference: the number of pending arrivals is
-//! always a multiple of that count. If counts differ, an arrival between two lanes may count more than is pending.
-//! Before the first lane or behind the last one, the same arrival may be defined. So the text would not show it, and
-//! such mbarriers are refused.
+//! If all arrivals at the mbarrier have the same count, that makes no difference: until the phase is complete, the
+//! number of pending arrivals is always a multiple of that count. If counts differ, an arrival between two lanes may
+//! count more than is pending. Before the first lane or behind the last one, the same arrival may be defined. So the
+//! text would not show it, and such mbarriers are refused.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -3,7 +3,7 @@
 //! it, and some behind it:
 //!
 //! ```text
-//! if K >= 1 { arrive bar[0] }                                       // round 0
+//! if K >= 1 { arrive bar[0] }                                          // round 0
 //! for i in 0..K { wait ..; if K > i + 1 { arrive bar[(i + 1) % 2] } }  // rounds 1 to K - 1
 //! ```
 //!
