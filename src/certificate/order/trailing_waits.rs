@@ -11,7 +11,7 @@
 //!
 //! - `total - size <= j < total`, for the total number of arrivals of each member that arrives at
 //!   the ring;
-//! - bytes are delivered for arrival `j` (`unfilled.rs` is about arrivals that lack theirs).
+//! - arrival `j` is not one that lacks the bytes that are expected with it (`unfilled.rs`).
 //!
 //! Then each of these members has made exactly `j div size + 1` arrivals at the element of `j`, and
 //! exactly as many generations are complete there. The wait has the parity of the last of them, so

@@ -281,7 +281,7 @@ fn words_of_other_rounds() {
     let half = [FULL, "ld.shared.u16 %r11, [%r5];", TOGETHER, RELEASE];
     let text = tiles("2", FREE, STORE, &half).unwrap();
     assert!(text.contains("handed_over_2"), "{text}");
-    // A life that ends.
+    // A lifetime that ends.
     let ends = format!("{STORE}\n@%p1 mbarrier.inval.shared.b64 [%r4];");
     assert!(tiles("2", FREE, &ends, &READ).is_err());
 }

@@ -1,4 +1,5 @@
-//! Words that warps hand over in shared memory, second lives of mbarriers, and waits that barriers make superfluous.
+//! Words that warps hand over in shared memory, second lifetimes of mbarriers, and waits that barriers make
+//! superfluous.
 
 use super::tests::entry;
 
@@ -214,7 +215,7 @@ fn a_warp_that_does_not_wait_at_a_barrier_hands_nothing_over() {
     );
 }
 
-/// A life of `memory` of one phase: its beginning, its use, and its end.
+/// A lifetime of `memory` of one phase: its beginning, its use, and its end.
 const LIFE: &str = "@%p1 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;\n@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n\
      WLABEL:\nmbarrier.try_wait.parity.shared.b64 %p6, [%r2], 0;\n@!%p6 bra WLABEL;\nMEET\n\
      @%p1 mbarrier.inval.shared.b64 [%r2];\n";
@@ -236,7 +237,7 @@ fn a_second_life_is_an_mbarrier_of_its_own() {
         text.contains("    wait memory_0 0") && text.contains("    wait memory_0_life2 0"),
         "{text}"
     );
-    // Without the barrier the second warp may still wait in the first life.
+    // Without the barrier the second warp may still wait in the first lifetime.
     assert!(lives("").is_err());
 }
 
@@ -324,7 +325,7 @@ fn the_place_of_an_mbarrier_that_has_ended_is_for_data_though_another_one_beside
     // It is used again after the store.
     let again = "st.shared.u32 [%r4], 0;\n@%p1 mbarrier.arrive.shared.b64 _, [%r4];";
     assert_eq!(one_of_two_ends(again), refused);
-    // So it may be by a computed place, and a use after the end of a life is refused.
+    // So it may be by a computed place, and a use after the end of a lifetime is refused.
     let computed = "and.b32 %r5, %r3, 1;\nshl.b32 %r5, %r5, 3;\nadd.u32 %r6, %r4, %r5;\nst.shared.u32 [%r4], 0;\n@%p1 mbarrier.arrive.shared.b64 _, [%r6];";
     assert!(one_of_two_ends(computed).is_err());
     // At a computed place it may begin again before the store.

@@ -337,7 +337,7 @@ fn fixed(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId> {
     terms.value(constant).map(|_| constant)
 }
 
-/// A term in which the values of a launch replace parameters, positions in the grid and memory.
+/// A term in which the values of a launch replace parameters, special registers and memory.
 fn at_launch(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId> {
     let mut known: BTreeMap<Atom, TermId> = BTreeMap::new();
     for atom in terms.atoms(term).iter() {

@@ -102,9 +102,10 @@ pub fn mapped(line: &Line) -> Option<(&Object, Access)> {
 }
 
 /// Divides the expected bytes among copies that fill an mbarrier together. `rooms` has the room of
-/// each copy. `None` if the rooms do not add up to what is expected.
+/// each copy. `None` if nothing is expected, or if the rooms of several copies do not add up to what is.
 pub fn shares(expected: i128, rooms: &[Option<i128>]) -> Option<Vec<i128>> {
-    // A single copy delivers everything that is expected, whatever its room.
+    // A single copy delivers everything that is expected here, whatever its room. If that is nothing, its bytes are
+    // expected elsewhere, and how many they are is not known.
     if let [_] = rooms {
         return (expected > 0).then(|| vec![expected]);
     }

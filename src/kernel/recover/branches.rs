@@ -3,8 +3,9 @@
 //! - `if n % 2 == 0 { wait b[0] .. } else { wait b[1] .. }` becomes `wait b[n % 2] ..`.
 //! - `if n == 1 { wait b[0] .. } else { for i in 0..n { wait b[i % 2] .. } }` becomes the side
 //!   behind `else`, which does the same if `n` is 1.
-//! - `if n >= 1 { arrive a  for i in 0..n { .. } }` becomes `if n >= 1 { arrive a }  for i in 0..n
-//!   { .. }`. If the condition fails, the loop has no iteration.
+//! - `if n >= 1 { arrive a  for i in 0..n { .. } }` becomes
+//!   `if n >= 1 { arrive a }  for i in 0..n { .. }`. If the condition fails, the loop has no
+//!   iteration.
 //!
 //! Compilers write such branches where they unroll a loop, or peel its first or last iteration.
 

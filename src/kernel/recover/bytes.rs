@@ -134,8 +134,9 @@ struct Course {
     /// For each statement that expects bytes: how many copies stand between the one before and it,
     /// and how many bytes it expects.
     runs: Vec<(i128, Option<i128>)>,
-    /// Whether copies cannot take each other's place: the bytes of one are known, it matters which
-    /// bytes it writes, or it stands inside a loop or branch of the block.
+    /// Whether copies cannot take each other's place: the bytes of one are known, or it matters which
+    /// bytes it writes. Also whether a copy, a delivery or an expectation at this mbarrier stands
+    /// inside a loop or branch of the block.
     unlike: bool,
 }
 

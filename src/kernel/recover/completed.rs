@@ -144,8 +144,8 @@ fn group_without_completed(
     }
 }
 
-/// If a wait for an mbarrier is kept, all waits for it before are kept, too. So the warp still
-/// waits for every phase, from the first on.
+/// If a wait for an mbarrier is kept, all waits for it before are kept, too. So the phases that the
+/// warp still waits for are the first ones, and none of these is left out.
 fn keep_before(objects: &[Object], open: &mut [bool]) {
     for at in (0..objects.len()).rev() {
         let (before, rest) = open.split_at_mut(at);

@@ -63,8 +63,8 @@ fn in_block(lines: &mut [Line], delivered: &[Object]) {
     }
 }
 
-/// How many lines stand in front of the next expectation at an mbarrier. None of them may block,
-/// depend on copies, or arrive at this mbarrier.
+/// How many lines stand in front of the next arrival that expects bytes at an mbarrier. None of them
+/// may block, depend on copies, or arrive at what may be this mbarrier.
 ///
 /// For example, in `copy; arrive; expect` the arrival may complete the phase from which the bytes
 /// are subtracted, and the expectation counts in the next one. Such a copy stays where it is.

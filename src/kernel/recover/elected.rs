@@ -1,10 +1,10 @@
 //! Whether it matters which lane `elect.sync` elects. PTX says only that it is a lane of the mask. The recovery
 //! supposes that it is the lowest one.
 //!
-//! That matters only where something depends on the election and on the number of a lane, as in `if (elected && lane
-//! == 0)`. Then the verdict states the assumption. To find such places, values that depend on the outcome, and values
-//! that depend on the number of the lane, are followed through registers and branches. The number of a warp, such as
-//! `tid >> 5`, does not depend on the lane.
+//! That matters only where something depends on the election and on the number of a lane, as in
+//! `if (elected && lane == 0)`. Then the verdict states the assumption. To find such places, values that depend on the
+//! outcome, and values that depend on the number of the lane, are followed through registers and branches. The number
+//! of a warp, such as `tid >> 5`, does not depend on the lane.
 //!
 //! Source: PTX ISA, "elect.sync".
 

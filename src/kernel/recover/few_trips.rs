@@ -1,17 +1,17 @@
-//! An upper bound for the iterations of a loop, if its bound is a constant.
+//! An upper bound for how often a loop returns to its header, if its bound is a constant.
 //!
 //! For example, `for (i = 0; i < min(n, 1); i++)` has at most one iteration that returns to the
 //! header. A software pipeline issues its first groups of multiplications in such a loop, before it
 //! waits for any of them. The conditions are these.
 //!
-//! - Each iteration executes a block that leaves the loop unless `i < high`. Here `high` is a
-//!   constant, or the minimum of a constant and something else.
-//! - Each iteration adds one positive constant, the step, to `i` once. No other operation of the
-//!   loop writes `i`.
+//! - Each iteration that returns to the header executes a block that leaves the loop unless
+//!   `i < high`. Here `high` is a constant, or the minimum of a constant and something else.
+//! - Each such iteration adds one positive constant, the step, to `i` once. No other operation of
+//!   the loop writes `i`.
 //! - Outside the loop, `i` is only set to constants. It is set before each entry into the loop, by
-//!   a block that dominates the loop and is in no other loop than those around it. Loops have one
-//!   entry each. So every path back to this loop passes the header of the loop around it, and then
-//!   this block.
+//!   a block that dominates the loop and whose innermost loop is the one around it. (If there is no
+//!   loop around it, the block is in none.) Loops have one entry each. So every path back to this
+//!   loop passes the header of the loop around it, and then this block.
 //!
 //! So at the k-th return to the header, `i` was at least its least initial value plus k - 1 steps,
 //! and below `high`. So there are at most `(high - begin) / step` returns, rounded up. It is

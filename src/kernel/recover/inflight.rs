@@ -56,9 +56,9 @@ pub fn is_unnoticed(kernel: &Kernel) -> Result<Option<bool>, Obstacle> {
 
 /// The kernel with multiplications that read at once, and without their groups.
 ///
-/// [`super::warpgroups`] may have added mbarriers to the kernel before, by which a warp waits until
-/// all four have come to a multiplication. In the given kernel the warp goes on from there when the
-/// multiplication is over.
+/// [`super::warpgroups`] may have added waits at mbarriers to the kernel before, by which a warp knows
+/// that all four have committed the group of a multiplication. These waits stay. In the given kernel
+/// `wgmma.wait_group` stands behind them, so a warp goes on from there when the multiplication is over.
 pub fn read_at_once(kernel: &Kernel) -> Kernel {
     let mut changed = kernel.clone();
     for block in &mut changed.blocks {

@@ -8,8 +8,9 @@
 //! lifetime goes through `K` rounds of the ring. Then round `n` of lifetime `i` is round `i * K + n` of the ring. The
 //! conditions are these.
 //!
-//! - Two full barriers stand between the beginning and the end of a lifetime, and the mbarriers are used only between
-//!   these. There every warp is in the same iteration.
+//! - The warp that initialises and invalidates the mbarriers uses them only in between. Other warps use them only
+//!   between the first full barrier behind the beginning of the lifetime and the last one before its end. There every
+//!   warp is in the same iteration.
 //! - The arrivals and bytes of a lifetime are exactly those of `K` phases, so that nothing is left over for the next
 //!   lifetime ([`super::ring_rounds`]).
 //! - Some warp waits for all of these phases, one after the other, before the end. It cannot pass a wait too early,
@@ -250,7 +251,7 @@ fn ring(
                 true => begin < at && at < end,
                 false => *met.get(first)? < at && at < *met.get(last)?,
             };
-            // Another role that does so would do it to an mbarrier that is alive. That is not followed.
+            // Only the owner may begin and end the lifetime. Another role would do so within it: that is not followed.
             if number == owner
                 && [begun(line), ended(line)]
                     .iter()

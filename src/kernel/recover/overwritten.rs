@@ -271,9 +271,9 @@ impl Words {
         }
     }
 
-    /// The same for an operation that neither begins nor ends a life. If the place of the write is
-    /// known, an operation at a computed place does not count as a use of that mbarrier. It would
-    /// be a use behind the end of its life, and such kernels are refused
+    /// The same for an operation that neither begins nor ends a lifetime. If the place of the write
+    /// is known, an operation at a computed place does not count as a use of that mbarrier. It would
+    /// be a use behind the end of its lifetime, and such kernels are refused
     /// ([`crate::recover::mbarrier_lifetimes`]).
     fn may_be_used(self, addresses: &Addresses<'_>, address: Operand) -> bool {
         match self.place {

@@ -137,7 +137,7 @@ fn numbered(mut operation: Operation, class: u32, count: RegisterId, out: &mut V
             compute: Compute::Concatenate,
             width: CLASS,
             result,
-            // Classes are counted from 1 in states.
+            // Classes are counted from 1 in states: 0 is no class.
             operands: vec![number, Operand::Constant(u128::from(class) + 1)],
         })
     });

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! At the end of a tile a warp waits until its multiplications are done ([`crate::recover::warpgroups`]). If `n` is
-//! 0, this is the same wait as at the end of the tile before, and it passes at once. So it is written as `if n >= 1 {
-//! wait .. }`.
+//! 0, this is the same wait as at the end of the tile before, and it passes at once. So it is written as
+//! `if n >= 1 { wait .. }`.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ pub fn without_redundant_waits(roles: &mut [Role], ring: VariableId, ranges: &Ra
     }
 }
 
-/// What is known of variables in front of a line that is in no loop.
+/// What is known of a role in front of a line that is in no loop.
 #[derive(Default, Clone)]
 struct Before {
     /// Variables with a constant value.

@@ -30,7 +30,7 @@ const WARPS: u32 = 4;
 /// Registers are given in steps of 8.
 const STEP: u32 = 8;
 
-/// How the text has `setmaxnreg`.
+/// What becomes of `setmaxnreg` in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registers {
     /// How registers that are taken and given back are counted.
@@ -230,10 +230,13 @@ fn replace(lines: &mut Vec<Line>, with: &mut dyn FnMut(&Location) -> Option<Line
 
 /// Whether waits for registers in a CTA certainly end.
 ///
-/// They do if three things hold:
+/// They do if all of this holds:
 ///
 /// - no warp gives registers back behind more full barriers than there are before the first take;
-/// - up to its last `setmaxnreg`, a warp only initialises mbarriers and takes part in full barriers;
+/// - up to its last `setmaxnreg` that changes its number, a warp does nothing but initialise mbarriers, take part in
+///   full barriers and execute `setmaxnreg`, under no condition and in no loop;
+/// - these full barriers are alike in all warps: the n-th one is of the CTA in all of them, or of the cluster in all;
+/// - no warp gives registers back after it has taken some;
 /// - what is given back suffices for everything that is taken.
 ///
 /// Then a warp that takes has passed every full barrier that precedes a give-back. So everybody has come to these

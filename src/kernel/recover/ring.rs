@@ -228,7 +228,7 @@ impl<'a> RingUses<'a> {
                 self.awaited.push(piece);
             }
             _ => {
-                // A single mbarrier is the ring in every round, so the index of the loop may count
+                // A ring of one mbarrier has it in every round, so the index of the loop may count
                 // rounds.
                 let round = match self.around.first().filter(|_| self.ring.size == 1) {
                     Some((index, _)) => Number::of(Atomic::Index(*index)),

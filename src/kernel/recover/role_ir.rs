@@ -63,7 +63,7 @@ pub enum Action {
         object: Object,
         count: i128,
     },
-    /// A mark: the life of the mbarrier ends. It is taken out when all roles are known.
+    /// A mark: the lifetime of the mbarrier ends. It is taken out when all roles are known.
     Invalidate {
         object: Object,
     },
@@ -275,7 +275,7 @@ impl Line {
     }
 }
 
-/// Bytes between the places of one life of an mbarrier and those of the next one: more than shared memory has.
+/// Bytes between the places of one lifetime of an mbarrier and those of the next one: more than shared memory has.
 pub const LIFE: i128 = 1 << 24;
 
 /// Calls `with` for every line, the outer ones first.

@@ -40,7 +40,8 @@ pub struct Slice {
     /// Per block: whether it has an event itself.
     pub events: Vec<bool>,
     /// Shared variables of a known size with writes that are not followed, or not as a whole: stores
-    /// at computed places or of more than [`MOST_BYTES`], and copies at any place.
+    /// at computed places, of more than [`MOST_BYTES`] or of bytes that are not contiguous, and copies
+    /// at any place.
     pub scattered: BTreeSet<VariableId>,
     /// Loops without events that may wait for memory, and where they do so: see [`memory_decides`].
     pub memory_waits: BTreeMap<LoopId, Location>,
@@ -50,7 +51,7 @@ pub struct Slice {
     pub accesses: Vec<Vec<bool>>,
 }
 
-/// The most bytes of a write that is followed as one to a fixed place. A larger one also counts as a
+/// A write to a fixed place is followed for at most so many bytes. A larger one also counts as a
 /// write to a computed place.
 pub const MOST_BYTES: u64 = 256;
 

@@ -4,11 +4,11 @@
 //! For example, a warp allocates 64 columns and gives 32 back. Then no later CTA of the multiprocessor can have the
 //! others. PTX requires that all of them are given back before the kernel ends.
 //!
-//! Each warp is followed line by line. The number of columns that it has allocated and not given back has to be the
-//! same at the end of both sides of a branch, and at the beginning and the end of an iteration. Then it is the same
-//! in every run, and the sum over the warps of a CTA says whether everything is given back. One warp may give back
-//! what another has allocated, so the number of a single warp may be negative. If it depends on the path of the warp,
-//! it is assumed, and printed, that everything is given back.
+//! Each warp is followed line by line. What it holds, the number of open allocations of each size, has to be the same
+//! at the end of both sides of a branch, and at the beginning and the end of an iteration. Then it is the same in
+//! every run, and the sums over the warps of a CTA say whether everything is given back. One warp may give back what
+//! another has allocated, so a number of a single warp may be negative. If what a warp holds depends on its path, it
+//! is assumed, and printed, that everything is given back.
 //!
 //! Source: PTX ISA, "tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit".
 

@@ -215,7 +215,7 @@ impl<'k> Iteration<'k> {
         }
     }
 
-    /// Whether the loop reads one word in each iteration that others may write meanwhile. Such a
+    /// Whether the loop reads the same word again and again, which others may write meanwhile. Such a
     /// loop needs no assumption here: either the protocol has it as a wait, or the kernel is refused.
     fn looks_at_one_word(&self) -> bool {
         let blocks = self.natural.blocks.iter();

@@ -1,5 +1,5 @@
-//! Checks that no phase of an mbarrier expects 2^20 bytes or more, which is undefined. If that is certain the kernel
-//! is refused, and if it is possible an assumption is printed.
+//! Checks that no phase of an mbarrier expects 2^20 bytes or more, which is undefined. If one certainly does, the
+//! kernel is refused. If one may, the assumption that none does is printed.
 //!
 //! A *site* is a place of a program that expects bytes. A phase has a fixed number `A` of arrivals, and bytes are
 //! expected by an arrival or before one. This gives bounds:

@@ -159,9 +159,10 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// Refuses copies for properties that are not shown of them. Copies that are looked at in order may
-    /// share data. Of copies that share objects, it is not known yet what gets the room of data that they
-    /// free, and when they exit.
+    /// Refuses copies for properties that are not shown of them. Copies that go in order (`ordered.rs`) may
+    /// share data, so only freedom from deadlock and generations are shown of them. Of copies that share
+    /// objects (`sharing.rs`), nothing is shown yet about the data that they give room to, or about when
+    /// they exit.
     pub(super) fn shown_of_copies(&self) -> Result<(), Unsupported> {
         let fits = match self.shows {
             Shows::Nothing | Shows::Generations => true,

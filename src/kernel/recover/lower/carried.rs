@@ -37,7 +37,7 @@ pub(super) struct Left {
 }
 
 impl Lowerer<'_> {
-    /// At the entry of a loop: gives its phis their meanings.
+    /// At the entry of a loop: gives its phis their values.
     pub(super) fn begin(&mut self, own: &[u32], lines: &mut Vec<Line>) -> Result<()> {
         let mut assigned: BTreeMap<usize, ()> = BTreeMap::new();
         // Machines that begin with an unknown state.

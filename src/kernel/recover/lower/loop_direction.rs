@@ -6,9 +6,9 @@
 //! holds in it. A condition `i != n` may hold again after it has failed. It only says when its own
 //! loop is left. And `i > n` has the wrong direction: it holds in no iteration, or in all.
 //!
-//! With a step of 0 the loop goes on forever. If a step may be 0, it is assumed not to be. The step
-//! `ctaid.x` is 0 in one CTA of every launch. So no launch satisfies the assumption, and such a
-//! loop is not followed.
+//! With a step of 0 the loop goes on forever. If a step may be 0, it is assumed not to be. A step
+//! such as `ctaid.x` is 0 in some CTA of every launch. So no launch satisfies the assumption, and
+//! such a loop is not followed.
 
 use super::Lowerer;
 use crate::ir::Special;

@@ -39,7 +39,7 @@ struct Entry {
     ways: Vec<Vec<Decided>>,
 }
 
-/// The meanings of phis.
+/// The known values of phis.
 #[derive(Debug, Clone, Default)]
 pub struct PhiValues {
     of: BTreeMap<u32, Entry>,
@@ -81,7 +81,7 @@ impl PhiValues {
         });
     }
 
-    /// The meanings of phis behind a branch, from their meanings at the ends of its sides.
+    /// The values of phis behind a branch, from their values at the ends of its sides.
     pub fn joined(then: Self, mut otherwise: Self, yes: &Decided, no: Option<&Decided>) -> Self {
         let mut of = BTreeMap::new();
         let under = |ways: Vec<Vec<Decided>>, decided: &Decided| -> Vec<Vec<Decided>> {

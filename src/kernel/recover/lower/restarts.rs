@@ -7,7 +7,7 @@
 //! around.
 //!
 //! If the first value is the one after some steps from 0, the register is that many steps ahead. A
-//! register that gets the value of such a register at the end of each iteration is one step behind.
+//! register whose value is that of such a register in the iteration before is one step behind it.
 
 use super::Lowerer;
 use crate::meaning::Domain;

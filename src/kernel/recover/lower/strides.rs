@@ -25,9 +25,8 @@ const ANY: u32 = u32::MAX;
 
 impl Lowerer<'_> {
     /// For a relation with a phi whose step the launch fixes and is no constant: the phi, how many
-    /// steps the relation looks ahead, and the relation at the first value of the phi.
-    ///
-    /// For example, `i + nctaid < n` looks ahead by one step. Without the looking ahead it is `i < n`.
+    /// steps the relation looks ahead, and the relation without these steps, at the first value of the
+    /// phi. For example, `i + nctaid < n` looks ahead by one step, and without it is `i < n`.
     pub(super) fn trip_key(&mut self, relation: TermId) -> Option<(u32, i128, TermId)> {
         let inner = match self.arena.terms.node(relation) {
             Node::Not(inner) => *inner,

@@ -147,7 +147,7 @@ fn rings(roles: &[Role], inputs: &Inputs) -> Vec<Ring> {
 }
 
 /// Checks who stays in step at a ring. Returns that, and how many warps arrive in a round. Refuses rings for which
-/// nothing of the following is known.
+/// neither of the following is known.
 ///
 /// *Everybody waits.* A thread that waits after each of its arrivals makes at most one of them in each phase. If
 /// everybody who arrives waits so, and together they make no more arrivals in a round than a phase takes, phase `k`

@@ -47,7 +47,8 @@ impl Knowledge {
         }
     }
 
-    /// Where a write was lost from the view of a member: at this member, or before the write was ordered before it.
+    /// Where a write was lost on the way to the view of a member: at an operation of this member, or else of another
+    /// one.
     pub(super) fn lost_on_the_way(&self, write: usize, member: usize) -> Option<Lost> {
         let mut of_it = self
             .lost

@@ -1,12 +1,13 @@
 //! The views of the members of a run: which writes are ordered before what a member does next, and
 //! which of these it sees.
 //!
-//! A write is *ordered* before a point of a member if synchronization of any kind orders it. That
-//! is, there is a path of edges from an operation on an object to a later operation that waited for
-//! it. The member *sees* the write if these edges also order memory: causality order as PTX has it.
+//! A write is *ordered* before a point of a member if there is a path to it from the write, through
+//! the programs of members and along edges. An edge leads from an operation on an object to a later
+//! operation that waited for it, by whatever synchronization. The member *sees* the write if all
+//! edges of such a path also order memory: causality order as PTX has it.
 //!
 //! - An edge from a release to an acquire orders memory if the scope of each contains the other's
-//!   member. It passes on the whole view of the releasing member.
+//!   member. It passes on everything that the releasing member sees, whatever way that came.
 //! - Additions, arrivals and what lands are read-modify-write operations: a wait synchronizes
 //!   with every release on its object before it, back to the last time it was set.
 //! - A relaxed operation after a fence that releases is a release of what was seen at the fence,

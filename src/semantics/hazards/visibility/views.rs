@@ -7,10 +7,10 @@ use crate::semantics::data::Proxy;
 
 use super::bits::Bits;
 
-/// A set of writes.
+/// The writes that are ordered before something, and which of these are seen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct View {
-    /// The writes that are ordered before.
+    /// Those that are ordered before.
     pub(super) ordered: Bits,
     /// Those of them that are seen through the generic proxy.
     pub(super) visible: Bits,
