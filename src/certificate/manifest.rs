@@ -30,6 +30,7 @@ use super::exhaustive;
 use super::exhaustive::Exhaustive;
 use super::grid::Residency;
 use super::in_step;
+use super::in_turn;
 use super::known::Known;
 use super::normal;
 use super::obligation::Obligation;
@@ -487,6 +488,9 @@ pub fn assumptions(protocol: &Protocol, property: Property, argument: &Argument)
     let mut all = super::environment(protocol, property);
     if in_step::is_in_step(protocol, property, argument) {
         all.retain(|assumption| !assumption.starts_with(in_step::OUT_OF_STEP));
+    }
+    if in_turn::is_in_turn(protocol, argument) {
+        all.retain(|assumption| !assumption.starts_with(in_turn::OUT_OF_TURN));
     }
     let grid = protocol.roles.iter().any(|role| role.launch.is_some());
     if let Argument::Exhaustive(_) = argument {

@@ -24,6 +24,7 @@ pub mod exhaustive;
 pub mod grid;
 mod ground;
 mod in_step;
+pub mod in_turn;
 pub mod known;
 mod linear;
 pub mod manifest;

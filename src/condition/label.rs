@@ -10,8 +10,11 @@ use crate::hunt::Hunter;
 use crate::protocol::Protocol;
 use crate::semantics::explore;
 use crate::semantics::explore::SearchEnd;
+use crate::semantics::input::Input;
 use crate::semantics::inputs::Bounds;
+use crate::semantics::step::Action;
 use crate::semantics::unfold::Limits;
+use crate::verdict::ahead;
 
 /// States explored at one point, and time for it.
 const STATES: u64 = 150_000;
@@ -29,9 +32,9 @@ const LARGEST: Limits = Limits {
 const LARGEST_START: i64 = hunt::LARGEST_START;
 
 /// Whether a run at these values hangs: a run of the reference semantics that does, or every run of every input, none of which does. Nothing
-/// where neither can be found out.
+/// where neither can be found out. If the protocol is not `whole`, its runs may be none of its kernel, and there may be others.
 pub(super) fn label(
-    tight: &Protocol,
+    (tight, whole): (&Protocol, bool),
     params: &[i64],
     cancel: &AtomicBool,
     end: Instant,
@@ -45,8 +48,9 @@ pub(super) fn label(
     let mut hunter = Hunter::new(tight, order, cancel, &quiet);
     hunter.hurried(true);
     let watch = hunter.watch(time);
-    if hunter.point(params, &watch).ok()?.is_some() {
-        return Some(true);
+    let hangs = |input: &Input, run: &[Action]| whole || ahead::hangs(tight, input, run);
+    if let Some(hang) = hunter.point(params, &watch).ok()? {
+        return hangs(&hang.input, &hang.schedule).then_some(true);
     }
     let options = explore::Options {
         max_states: STATES,
@@ -59,9 +63,9 @@ pub(super) fn label(
         limits: LARGEST,
     };
     let found = explore::explore_all(tight, params, &bounds, &options).ok()?;
-    if found.stuck.is_some() {
-        return Some(true);
+    if let Some((input, run)) = &found.stuck {
+        return hangs(input, run).then_some(true);
     }
-    let all = found.end == SearchEnd::Exhausted && found.violation.is_none();
+    let all = whole && found.end == SearchEnd::Exhausted && found.violation.is_none();
     (all && !tight.has_open_starts()).then_some(false)
 }

@@ -40,6 +40,8 @@ use crate::protocol::Protocol;
 use crate::text;
 use crate::text::Narrowing;
 use crate::verdict;
+use crate::verdict::Shared;
+use crate::verdict::ahead;
 use crate::verdict::deadlock::Internal;
 use crate::verdict::deadlock::Settings;
 use crate::verdict::decision::Decision;
@@ -159,8 +161,14 @@ pub fn condition(
 ) -> Result<Outcome, Internal> {
     let tight = protocol.tightened();
     let radius = radius(&tight);
+    let once = Settings {
+        timeout: settings.timeout / REST,
+        ..settings.clone()
+    };
+    let whole = ahead::open(protocol, narrowing, &once, &Shared::default()).is_none();
     let mut search = Search {
         protocol,
+        whole,
         narrowing,
         settings,
         tight: &tight,
@@ -186,6 +194,8 @@ fn radius(tight: &Protocol) -> i64 {
 
 struct Search<'a> {
     protocol: &'a Protocol,
+    /// Whether its runs are those of its kernel.
+    whole: bool,
     narrowing: &'a Narrowing,
     settings: &'a Settings<'a>,
     tight: &'a Protocol,
@@ -502,6 +512,9 @@ impl Search<'_> {
 
     /// The shape that a pattern has to have for a hang.
     fn shaped(&self, space: &Space, best: Option<&Candidate>) -> Result<Option<Shaped>, Internal> {
+        if !self.whole {
+            return Ok(None);
+        }
         let holds = |at: &[i64]| best.is_none_or(|best| best.formula.holds(&space.at(at)));
         let settings = Settings {
             timeout: self.left(),

@@ -36,7 +36,7 @@ const NEAR_SHARE: u32 = 12;
 impl Search<'_> {
     /// Finds out about a point of the box.
     pub(super) fn sample(&mut self, params: Vec<i64>, end: Instant) {
-        let found = label::label(self.tight, &params, self.settings.cancel, end);
+        let found = label::label((self.tight, self.whole), &params, self.settings.cancel, end);
         match found {
             Some(hangs) => self.samples.push((params, hangs)),
             None => self.open.push(params),
@@ -52,7 +52,7 @@ impl Search<'_> {
         if self.samples.iter().any(|(known, _)| *known == params) || self.open.contains(&params) {
             return None;
         }
-        let found = label::label(self.tight, &params, self.settings.cancel, end);
+        let found = label::label((self.tight, self.whole), &params, self.settings.cancel, end);
         self.samples.extend(found.map(|hangs| (params, hangs)));
         found
     }
@@ -117,7 +117,7 @@ impl Search<'_> {
             if known || !formula.holds(&space.at(&params)) {
                 continue;
             }
-            match label::label(tight, &params, self.settings.cancel, end) {
+            match label::label((tight, self.whole), &params, self.settings.cancel, end) {
                 Some(hangs) => {
                     self.open.retain(|at| *at != params);
                     self.samples.push((params, hangs));

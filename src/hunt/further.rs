@@ -40,9 +40,15 @@ pub struct Further {
 }
 
 impl Hunter<'_> {
-    /// Up to so many counterexamples in which other statements of other roles wait than in
+    /// Up to so many counterexamples that count, in which other statements of other roles wait than in
     /// `known` and in each other. Parameters are enumerated as in a box.
-    pub fn further(&mut self, known: &Hang, wanted: usize, watch: &Watch<'_>) -> Further {
+    pub fn further(
+        &mut self,
+        known: &Hang,
+        wanted: usize,
+        counts: &dyn Fn(&Hang) -> bool,
+        watch: &Watch<'_>,
+    ) -> Further {
         let mut seen: BTreeSet<Blocked> = blocked(self.protocol, known).into_iter().collect();
         let mut found: Vec<Hang> = Vec::new();
         (self.tell)("looking for further counterexamples");
@@ -56,7 +62,7 @@ impl Hunter<'_> {
                 for schedule in schedules::every(&instance, WORK, RUNS, watch) {
                     let input = input.clone();
                     let hang = Hang::of(input, schedule);
-                    let places = blocked(self.protocol, &hang);
+                    let places = blocked(self.protocol, &hang).filter(|_| counts(&hang));
                     if found.len() < wanted && places.is_some_and(|places| seen.insert(places)) {
                         found.push(hang);
                     }

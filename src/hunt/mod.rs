@@ -18,6 +18,7 @@ mod least;
 pub mod observed;
 pub mod schedules;
 mod shorten;
+pub mod spared;
 #[cfg(test)]
 mod tests;
 mod text_constants;

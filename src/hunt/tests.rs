@@ -270,7 +270,7 @@ fn counterexamples_that_differ() {
     let hang = hunter.boxes(0..=3, &watch).expect("well defined");
     let hang = hang.expect("a hang");
     assert_eq!(hang.input.params, [1]);
-    let found = hunter.further(&hang, 5, &watch);
+    let found = hunter.further(&hang, 5, &|_| true, &watch);
     let limits = found.limits.expect("no more than these");
     assert!(limits.contains("for N in 1..=4 "), "{limits}");
     let further = found.hangs;

@@ -158,6 +158,11 @@ pub fn report(
                 "no run leads there: every schedule of every input was explored".to_owned();
             other
         }
+        Answer::Open { reason } => {
+            report.outcome = Outcome::Unknown;
+            report.summary = (*reason).to_owned();
+            &None
+        }
         Answer::NotFound {
             within,
             other,

@@ -22,6 +22,7 @@ use crate::witness;
 use crate::witness::Witness;
 
 use super::INPUTS;
+use super::ahead;
 use super::checked;
 use super::checked::Checked;
 use super::deadlock;
@@ -100,7 +101,7 @@ impl Kept {
         }
         let started = Instant::now();
         let end = deadline::after(settings.timeout);
-        let (verdict, engine, assumptions, notes) = deadline::until(end, || match self {
+        let found = deadline::until(end, || match self {
             Kept::Proved { argument, notes } => {
                 // As where a proof is found: it says nothing where there may be no input.
                 if Inputs::of(protocol, INPUTS) != Inputs::Some {
@@ -138,8 +139,9 @@ impl Kept {
                 let verdict = Verdict::Refuted(Box::new(refutation));
                 Some((verdict, ENGINE, assumptions, notes))
             }
-        })?;
-        Some(Decision {
+        });
+        let (verdict, engine, assumptions, notes) = found?;
+        let mut decision = Decision {
             property,
             verdict,
             undefined: false,
@@ -148,7 +150,11 @@ impl Kept {
             elapsed: started.elapsed(),
             assumptions,
             notes,
-        })
+        };
+        deadline::until(end, || {
+            ahead::doubt(protocol, narrowing, settings, shared, &mut decision);
+        });
+        Some(decision)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::semantics::instance::Instance;
 use crate::witness;
 use crate::witness::Witness;
 
+use super::ahead;
 use super::deadlock::Internal;
 use super::deadlock::Settings;
 use super::deadlock::order;
@@ -59,7 +60,8 @@ pub fn further(
     let mut witnesses = Vec::new();
     let note = if property == Property::Deadlock {
         let known = Hang::of(known, refutation.schedule.clone());
-        let found = hunter.further(&known, wanted, &watch);
+        let of_kernel = |hang: &Hang| ahead::hangs(protocol, &hang.input, &hang.schedule);
+        let found = hunter.further(&known, wanted, &of_kernel, &watch);
         for hang in found.hangs {
             let witness = witness::record(protocol, &hang.input, &hang.schedule);
             witnesses.push(witness.map_err(replayed)?);

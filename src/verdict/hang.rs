@@ -4,6 +4,8 @@ use std::time::Duration;
 use std::time::Instant;
 
 use super::Internal;
+use super::Shared;
+use super::ahead;
 use super::deadlock::Settings;
 use super::decision::Decision;
 use super::decision::Refutation;
@@ -43,6 +45,11 @@ pub enum Answer {
         /// Why freedom from deadlock is not proved either, where no hang is known.
         reason: Option<String>,
     },
+    /// Whether the runs of the protocol are runs of the kernel is not known.
+    Open {
+        /// Why.
+        reason: &'static str,
+    },
 }
 
 /// As a divisor of the time: what the first search gets, and what the proof gets.
@@ -81,6 +88,8 @@ pub fn decide(
         settings.tell,
         &mut found,
     );
+    let of_kernel = |hang: &Hang| ahead::hangs(protocol, &hang.input, &hang.schedule);
+    found.other = found.other.filter(of_kernel);
     let mut reason = None;
     if found.reached.is_none() && found.other.is_none() && !found.complete {
         let settings = Settings {
@@ -112,7 +121,12 @@ pub fn decide(
             &mut found,
         );
     }
+    found.other = found.other.filter(of_kernel);
     if let Some(hang) = &found.reached {
+        if !of_kernel(hang) {
+            let reason = ahead::SPARED;
+            return Ok(Answer::Open { reason });
+        }
         let first = match found.radius {
             Some(_) => format!(
                 "parameters are tried from their least values on; none was found {}",
@@ -132,6 +146,13 @@ pub fn decide(
         }
     };
     if found.complete {
+        let settings = Settings {
+            timeout: settings.timeout.saturating_sub(started.elapsed()),
+            ..settings.clone()
+        };
+        if let Some(reason) = ahead::open(protocol, narrowing, &settings, &Shared::default()) {
+            return Ok(Answer::Open { reason });
+        }
         return Ok(Answer::Explored { other });
     }
     Ok(Answer::NotFound {

@@ -1,5 +1,6 @@
 //! Verdicts: the decision about a property, and the evidence for it.
 
+pub mod ahead;
 pub mod cached_decision;
 mod checked;
 pub mod deadlock;
@@ -100,6 +101,7 @@ pub fn decide_sharing(
         if let (Verdict::Proved(_), Some(reason)) = (&decision.verdict, inputs.reason()) {
             decision.verdict = unknown(reason);
         }
+        ahead::doubt(protocol, narrowing, settings, shared, &mut decision);
         Ok(decision)
     })
 }

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod ahead;
 mod annotations;
 mod binaries;
 mod browser;

@@ -5,6 +5,7 @@ mod support;
 
 mod aborts;
 mod again;
+mod ahead;
 mod believed;
 mod calls;
 mod carried;

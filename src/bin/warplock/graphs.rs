@@ -110,23 +110,15 @@ pub fn with_accesses(
     Ok(found.map(|(lifted, _)| lifted))
 }
 
-/// Assumptions of a protocol from the graph that recovery along the path does not need.
-struct Granted {
-    /// That no phase is overtaken between a test and the wait that is skipped because of the test.
-    looks_ahead: bool,
-    /// See [`Lift::leaves_open`].
-    leaves_open: bool,
-}
-
 /// Recovers a kernel of some shape, unless the time is over.
 type Lifts = fn(&Kernel, Shape, fn() -> bool) -> Result<Lift, Obstacle>;
 
-/// The protocol of a kernel, and its assumptions.
+/// The protocol of a kernel, and whether more is taken for granted than where instructions are followed: see [`Lift::leaves_open`].
 fn recovered(
     kernel: &Kernel,
     options: &Kernels,
     lift: Lifts,
-) -> Result<Result<(Lifted, Granted), String>, Failure> {
+) -> Result<Result<(Lifted, bool), String>, Failure> {
     let bounds = &kernel.bounds;
     let Some(threads) = bounds
         .required_threads
@@ -153,7 +145,6 @@ fn recovered(
         lines,
         exact,
         launches,
-        looks_ahead,
         leaves_open,
         by_warp,
         ..
@@ -196,11 +187,7 @@ fn recovered(
         other.exact = false;
         Box::new(other)
     });
-    let granted = Granted {
-        looks_ahead,
-        leaves_open,
-    };
-    Ok(Ok((lifted, granted)))
+    Ok(Ok((lifted, leaves_open)))
 }
 
 /// Takes for granted that as many threads are launched as may be, where nothing says how many are.
@@ -274,15 +261,8 @@ pub fn one_way(kernel: &Kernel, options: &Kernels) -> Option<(Lifted, bool)> {
     if asks_for_work {
         return None;
     }
-    let (lifted, granted) = recovered(kernel, options, lift).ok()?.ok()?;
-    // The path checks whether a test may be out of date. The graph would assume that it is not.
-    if granted.looks_ahead {
-        return None;
-    }
-    Some((
-        lifted,
-        !granted.leaves_open && !lies_unknown(kernel, options),
-    ))
+    let (lifted, leaves_open) = recovered(kernel, options, lift).ok()?.ok()?;
+    Some((lifted, !leaves_open && !lies_unknown(kernel, options)))
 }
 
 /// Whether a kernel looks at how its threads lie, and nothing says it: launch bounds of 512 threads are those of 512 x 1 x 1 and

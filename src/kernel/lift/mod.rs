@@ -65,9 +65,7 @@ pub struct Lift {
     /// Launches whose counterexamples are those of the protocol at these values of its parameters, the smallest values
     /// first.
     pub launches: Vec<Launched>,
-    /// Whether it is assumed that no phase is overtaken between a test and the wait that is skipped because of the test.
-    pub looks_ahead: bool,
-    /// Whether it is assumed that `setmaxnreg` finds the registers that it asks for, that lanes which initialise an
+    /// Whether it is taken for granted that `setmaxnreg` finds the registers that it asks for, that lanes which initialise an
     /// mbarrier at once do so once, or that all CTAs are resident. Whoever follows instructions may know better.
     pub leaves_open: bool,
     /// How far it was compared with the kernel.
@@ -170,7 +168,6 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         by_warp,
         exact,
         launches,
-        looks_ahead: arena.looked_ahead,
         leaves_open,
         validation,
     })
@@ -277,7 +274,6 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
         by_warp: None,
         exact,
         launches,
-        looks_ahead: arena.looked_ahead,
         leaves_open: inputs.assumptions.contains(INITIALISED_TOGETHER),
         validation,
     })

@@ -246,7 +246,9 @@ fn a_test_that_spares_a_later_wait_is_an_assumption() {
         )
         .unwrap();
         assert!(found.text.contains("wait memory_bar 0"), "{}", found.text);
-        found.text.contains("is not overtaken")
+        found
+            .text
+            .contains("where waits at an mbarrier may be out of turn")
     };
     assert!(!taken(""));
     assert!(taken("bar.sync 0;\n"));

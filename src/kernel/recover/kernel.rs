@@ -53,6 +53,8 @@ use crate::recover::simplify::simplify;
 use crate::recover::slice::Slice;
 use crate::recover::tensor_memory::TensorMemory;
 use crate::recover::termination;
+use crate::recover::tested::are_initialised_once;
+use crate::recover::tested::come_last;
 use crate::recover::tree::Arena;
 use crate::recover::tree::FROM_MEMORY;
 use crate::recover::tree::Obstacle;
@@ -77,9 +79,14 @@ pub struct Roles {
 const MOST_TURNS: usize = 8;
 
 /// Assumed because a wait that a test makes unnecessary is written where the wait would stand. That
-/// is later than the test.
+/// is later than the test. It has not been shown that the warp does not wait at the mbarrier in
+/// between.
 const OVERTAKEN: &str =
     "a phase that a test has found complete is not overtaken before the wait that the test spares";
+
+/// The same where it has been shown. The certificate of a proof in which waits are in turn does not
+/// rest on it: see `tested.rs`.
+const IN_TURN: &str = "where waits at an mbarrier may be out of turn, a test that spares a wait has found the phase of that wait";
 
 /// Assumed of branches through tables that decide nothing. Others are followed only if their index
 /// is known.
@@ -315,15 +322,21 @@ fn roles_with(
     let mut responses = Responses::default();
     let mut columns = TensorMemory::default();
     let mut programs = Vec::new();
+    let mut as_lowered = Vec::new();
     for (rank, warp, statements) in &trees {
         in_time(over)?;
         let mut lines = lower(kernel, &mut arena, &mut inputs, shape, statements)?;
+        as_lowered.push(lines.clone());
         ptx_preconditions::refuse_remote_waits(&lines, *rank)?;
         ptx_preconditions::refuse_mixed_completion(&lines)?;
         responses.settle(&mut lines)?;
         columns.settle(*rank, *warp, &mut lines)?;
         programs.push((*rank, *warp, lines));
     }
+    let come_last = !arena.spared.is_empty()
+        && come_last(&arena.spared, &arena.noted, &as_lowered, kernel, &inputs)
+        && are_initialised_once(as_lowered.iter(), kernel, &inputs);
+    drop(as_lowered);
     if ring_words::check(&programs, &inputs)? {
         let assumptions = ring_words::ASSUMPTIONS.map(str::to_owned);
         inputs.assumptions.extend(assumptions);
@@ -377,8 +390,9 @@ fn roles_with(
     split_lifetimes(&mut roles, &inputs, shape)?;
     let last_uses = mbarrier_lifetimes::settle(&mut roles, &inputs, shape)?;
     inputs.assumptions.extend(last_uses.map(str::to_owned));
-    if arena.looked_ahead {
-        inputs.assumptions.insert(OVERTAKEN.to_owned());
+    if !arena.spared.is_empty() {
+        let assumption = if come_last { IN_TURN } else { OVERTAKEN };
+        inputs.assumptions.insert(assumption.to_owned());
     }
     split_trip_counts(&mut roles, &mut inputs);
     quotients(&mut roles, &mut inputs);

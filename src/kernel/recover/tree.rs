@@ -7,6 +7,8 @@ use std::rc::Rc;
 use crate::interpret::Access;
 use crate::ir::Location;
 use crate::ir::Synchronization;
+use crate::recover::noted::Noted;
+use crate::recover::noted::Spares;
 use crate::recover::read_only_memory::ReadOnlyMemory;
 use crate::recover::ring_words::RingWords;
 use crate::recover::role_ir::Passes;
@@ -351,7 +353,7 @@ impl Awaited {
 pub struct Test {
     pub awaited: Awaited,
     pub location: Location,
-    /// How many events came before it, and how often lanes had met.
+    /// How many events there were before it, how many loops had begun, and how often lanes had met.
     pub events: u64,
 }
 
@@ -372,8 +374,10 @@ pub struct Arena {
     pub responses: u32,
     /// How many events there were.
     pub events: u64,
-    /// Whether a test spares a wait that stands behind other events.
-    pub looked_ahead: bool,
+    /// Branches at which a test spares a wait that comes behind other events.
+    pub spared: Spares,
+    /// In which order things are done.
+    pub noted: Noted,
     /// Terms that waits use as a parity and that may be other than 0 and 1.
     pub parities: Vec<(TermId, Location)>,
     /// Terms that are assumed to be one number in all lanes of a warp, and where.

@@ -8,6 +8,7 @@
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::recover::graph::Graph;
+use crate::recover::noted::note;
 use crate::recover::shape::Shape;
 use crate::recover::shared_words::SharedWords;
 use crate::recover::slice::Slice;
@@ -95,12 +96,15 @@ fn by_cases(
     let holds = case(true, arena)?;
     let parities = std::mem::take(&mut arena.parities);
     let alike = std::mem::take(&mut arena.alike);
-    let (looked_ahead, trusts_memory) = (arena.looked_ahead, arena.trusts_memory);
+    let spared = std::mem::take(&mut arena.spared);
+    let trusts_memory = arena.trusts_memory;
     let answered = std::mem::take(&mut arena.shared_words.answered);
     let fails = case(false, arena)?;
     arena.parities.extend(parities);
     arena.alike.extend(alike);
-    arena.looked_ahead |= looked_ahead;
+    for (one, between) in spared {
+        note(&mut arena.spared, one, between);
+    }
     arena.trusts_memory |= trusts_memory;
     arena.shared_words.answered.extend(answered);
     let both = holds.into_iter().zip(fails);
@@ -178,8 +182,7 @@ impl Arena {
     fn begin_walk(&mut self) {
         self.parities.clear();
         self.alike.clear();
-        self.looked_ahead = false;
-        self.events = 0;
+        self.spared.clear();
         self.trusts_memory = false;
     }
 }

@@ -106,6 +106,21 @@ pub fn decide(
     strategy.run()
 }
 
+/// A proof of a property, if one is found in the time there is. Nothing is tried that might violate it.
+pub(super) fn proof(
+    protocol: &Protocol,
+    narrowing: &Narrowing,
+    property: Property,
+    settings: &Settings<'_>,
+    shared: &Shared,
+) -> Option<Box<Proof>> {
+    let time = settings.timeout;
+    match prove::prove(protocol, narrowing, property, time, settings, shared) {
+        prove::Attempt::Proved { proof, .. } => Some(proof),
+        prove::Attempt::Nothing { .. } => None,
+    }
+}
+
 struct Strategy<'a> {
     protocol: &'a Protocol,
     narrowing: &'a Narrowing,

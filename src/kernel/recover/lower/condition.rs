@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 
 use super::Lowerer;
 use super::Origin;
+use crate::ir::Location;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
 use crate::recover::launch::is_launch;
+use crate::recover::noted::note;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -334,6 +336,7 @@ impl Lowerer<'_> {
         term: TermId,
         then: &[Statement],
         otherwise: &[Statement],
+        location: &Location,
     ) -> Option<Vec<Statement>> {
         for (skips, waits, holds) in [(then, otherwise, true), (otherwise, then, false)] {
             let [Statement::Event(event), rest @ ..] = waits else {
@@ -350,8 +353,11 @@ impl Lowerer<'_> {
             } else {
                 self.arena.terms.not(&term)
             };
-            if self.has_passed_here(condition, object, parity) {
-                self.arena.looked_ahead = true;
+            if let Some(tests) = self.has_passed_here(condition, object, parity) {
+                let spared = (location.clone(), event.location.clone());
+                let inside: Vec<LoopId> = self.inside.iter().map(|(id, _)| *id).collect();
+                let between = tests.between(location, &inside, &self.arena.noted);
+                note(&mut self.arena.spared, spared, between);
                 return Some(waits.to_vec());
             }
         }

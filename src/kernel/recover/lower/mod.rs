@@ -431,7 +431,7 @@ impl Lowerer<'_> {
         location: &Location,
         lines: &mut Vec<Line>,
     ) -> Result<()> {
-        if let Some(rest) = self.look_ahead(term, then, otherwise) {
+        if let Some(rest) = self.look_ahead(term, then, otherwise, location) {
             let mut rest = self.block(&rest)?;
             lines.append(&mut rest);
             return Ok(());

@@ -11,6 +11,10 @@ use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
 use crate::recover::launch::is_launch;
+use crate::recover::noted::Facts;
+use crate::recover::noted::Made;
+use crate::recover::noted::Step;
+use crate::recover::noted::Tests;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::term::Atom;
@@ -19,6 +23,7 @@ use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Phi;
+use crate::recover::tree::Test;
 
 /// How many questions about phis are asked for one condition.
 const MOST_ASKED: usize = 64;
@@ -33,6 +38,10 @@ struct Asked {
     /// below that one.
     granted: BTreeSet<Question>,
     count: usize,
+    /// The tests that were met, and how what is asked now was come to.
+    tests: Tests,
+    steps: Vec<Step>,
+    facts: Facts,
 }
 
 /// How many relations are decided either way, one behind the other.
@@ -42,6 +51,8 @@ impl Lowerer<'_> {
     /// Whether a condition that is looked at here holds only where a test of this mbarrier for this parity has passed. What holds
     /// here decides relations in it, as behind a loop that `n` is odd, so that its last iteration has not been that of `n - 1`.
     ///
+    /// Gives these tests.
+    ///
     /// Sound: the condition, the mbarrier and the parity are values at this point, and so are the relations in them. Each of these
     /// holds here or does not. Where both may be, the condition has to do in both cases, each with what holds in it.
     pub(super) fn has_passed_here(
@@ -49,8 +60,15 @@ impl Lowerer<'_> {
         condition: TermId,
         object: TermId,
         parity: TermId,
-    ) -> bool {
-        self.has_passed_within(condition, object, parity, MOST_SPLIT)
+    ) -> Option<Tests> {
+        let mut tests = Tests::default();
+        let mut facts = Facts::new();
+        for held in self.held.clone() {
+            facts = self.with_fact(facts, held, true);
+        }
+        let decided = (MOST_SPLIT, facts);
+        self.has_passed_within(condition, object, parity, decided, &mut tests)
+            .then_some(tests)
     }
 
     fn has_passed_within(
@@ -58,9 +76,16 @@ impl Lowerer<'_> {
         condition: TermId,
         object: TermId,
         parity: TermId,
-        splits: u32,
+        (splits, facts): (u32, Facts),
+        tests: &mut Tests,
     ) -> bool {
-        if self.has_passed(condition, object, parity, &mut Asked::default()) {
+        let mut asked = Asked {
+            facts: facts.clone(),
+            ..Asked::default()
+        };
+        if self.has_passed(condition, object, parity, &mut asked) {
+            tests.all.extend(asked.tests.all);
+            tests.older |= asked.tests.older;
             return true;
         }
         let atoms = self.arena.terms.atoms(condition);
@@ -87,8 +112,15 @@ impl Lowerer<'_> {
                     let constant = terms.constant(u128::from(truth), 1);
                     let decided = [condition, object, parity]
                         .map(|term| terms.replaced(term, relation, constant));
+                    let facts = self.with_fact(facts, relation, truth);
                     return decided[0] != condition
-                        && self.has_passed_within(decided[0], decided[1], decided[2], splits);
+                        && self.has_passed_within(
+                            decided[0],
+                            decided[1],
+                            decided[2],
+                            (splits, facts),
+                            tests,
+                        );
                 }
                 None => open = open.or(Some((relation, holds))),
             }
@@ -104,10 +136,35 @@ impl Lowerer<'_> {
             let constant = terms.constant(u128::from(truth), 1);
             let [condition, object, parity] =
                 [condition, object, parity].map(|term| terms.replaced(term, relation, constant));
+            let decided = (splits, self.with_fact(facts.clone(), relation, truth));
             self.under(held, holds.as_ref(), |lowerer| {
-                lowerer.has_passed_within(condition, object, parity, splits)
+                lowerer.has_passed_within(condition, object, parity, decided, tests)
             })
         })
+    }
+
+    /// Conditions that hold, with one more if only the launch decides it.
+    fn with_fact(&mut self, mut facts: Facts, condition: TermId, truth: bool) -> Facts {
+        if is_launch(condition, &self.arena.terms) {
+            let not = self.arena.terms.not(&condition);
+            facts.extend([(condition, truth), (not, !truth)]);
+        }
+        facts
+    }
+
+    /// The same where a condition holds or fails.
+    fn has_passed_if(
+        &mut self,
+        (condition, truth): (TermId, bool),
+        token: TermId,
+        (object, parity): (TermId, TermId),
+        asked: &mut Asked,
+    ) -> bool {
+        let facts = self.with_fact(asked.facts.clone(), condition, truth);
+        let before = std::mem::replace(&mut asked.facts, facts);
+        let passed = self.has_passed(token, object, parity, asked);
+        asked.facts = before;
+        passed
     }
 
     /// Whether a loop runs once at most.
@@ -135,27 +192,39 @@ impl Lowerer<'_> {
         }
         match self.arena.terms.node(condition).clone() {
             Node::Atom(Atom::Test(test)) => {
-                let awaited = self.arena.tests[test as usize].awaited;
+                let Test {
+                    awaited, events, ..
+                } = self.arena.tests[test as usize];
+                asked.tests.all.insert(Made {
+                    at: events,
+                    steps: asked.steps.clone(),
+                    facts: asked.facts.clone(),
+                });
                 let own = [awaited.object, awaited.phase].map(|term| self.at_such_launches(term));
                 let asked = [object, parity].map(|term| self.at_such_launches(term));
                 awaited.class.is_none() && own == asked
             }
             Node::Binary(Binary::And, a, b) => {
-                self.has_passed(a, object, parity, asked)
-                    || self.has_passed(b, object, parity, asked)
+                // One of them is enough, and only its tests matter.
+                let before = asked.tests.clone();
+                self.has_passed_if((b, true), a, (object, parity), asked) || {
+                    asked.tests = before;
+                    self.has_passed_if((a, true), b, (object, parity), asked)
+                }
             }
             Node::Binary(Binary::Or, a, b) => {
                 self.has_passed(a, object, parity, asked)
                     && self.has_passed(b, object, parity, asked)
             }
-            Node::Select(_, a, b) => {
-                self.has_passed(a, object, parity, asked)
-                    && self.has_passed(b, object, parity, asked)
+            Node::Select(choice, a, b) => {
+                self.has_passed_if((choice, true), a, (object, parity), asked)
+                    && self.has_passed_if((choice, false), b, (object, parity), asked)
             }
             Node::Atom(Atom::Phi(phi)) => {
                 let (held, around) = (self.held.clone(), self.inside.len());
                 let question = (condition, object, parity, held, around);
                 if asked.granted.contains(&question) {
+                    asked.tests.older = true;
                     return true;
                 }
                 let before = asked.granted.clone();
@@ -282,12 +351,16 @@ impl Lowerer<'_> {
         let inside = self.inside.clone();
         let [token, object, parity] = first;
         self.inside.truncate(place.unwrap_or(inside.len()));
+        asked.steps.push(Step::Before(in_loop));
         let at_first = self.has_passed(token, object, parity, asked);
+        asked.steps.pop();
         self.inside = inside.clone();
         let [token, object, parity] = next;
         self.inside.truncate(around);
         let held = std::mem::replace(&mut self.held, going);
+        asked.steps.push(Step::Round(in_loop));
         let before = at_first && (once || stay) && self.has_passed(token, object, parity, asked);
+        asked.steps.pop();
         (self.held, self.inside) = (held, inside);
         before
     }

@@ -16,6 +16,7 @@ use crate::ir::Operand;
 use crate::ir::RegisterId;
 use crate::ir::Synchronization;
 use crate::meaning::Domain;
+use crate::recover::noted::Meeting;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 use crate::recover::tree::Event;
@@ -460,10 +461,33 @@ impl Walker<'_> {
         out: &mut Vec<Statement>,
     ) {
         *self.events += 1;
+        self.note(&kind, location);
         out.push(Statement::Event(Event {
             kind,
             lanes,
             location: location.clone(),
         }));
+    }
+
+    /// Notes what an event does to the order of things.
+    fn note(&mut self, kind: &EventKind, location: &Location) {
+        let number = *self.events;
+        let meeting = match kind {
+            EventKind::Wait { .. } | EventKind::Init { .. } | EventKind::Invalidate { .. } => {
+                return self.noted.site(number, location);
+            }
+            EventKind::BarrierSync { barrier, threads } => Meeting::Barrier {
+                id: self.terms.value(*barrier),
+                waits: threads.is_none(),
+            },
+            EventKind::BarrierArrive { barrier, .. } => Meeting::Barrier {
+                id: self.terms.value(*barrier),
+                waits: false,
+            },
+            EventKind::ClusterArrive => Meeting::Arrive,
+            EventKind::ClusterWait => Meeting::Wait,
+            _ => return,
+        };
+        self.noted.meeting(number, meeting);
     }
 }

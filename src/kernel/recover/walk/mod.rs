@@ -9,6 +9,7 @@
 //! Sound because every step is exact for all values of the atoms, or gives an atom of which nothing is known,
 //! or is refused.
 
+mod choice;
 mod counters;
 mod events;
 mod exchanges;
@@ -50,6 +51,9 @@ use crate::meaning::result_of;
 use crate::meaning::result_width;
 use crate::recover::graph::Graph;
 use crate::recover::launch::is_launch;
+use crate::recover::noted::Left;
+use crate::recover::noted::Noted;
+use crate::recover::noted::Spares;
 use crate::recover::read_only_memory::ReadOnlyMemory;
 use crate::recover::ring_words::RingWords;
 use crate::recover::shared_words::Position;
@@ -71,7 +75,6 @@ use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 use crate::recover::tree::Test;
 use crate::recover::tree::in_time;
-use crate::recover::tree::not_known;
 use crate::recover::tree::refuse;
 
 /// Why lanes that several others need may be missing.
@@ -154,6 +157,8 @@ struct Frame {
     follow: Option<BlockId>,
     continues: Vec<Path>,
     breaks: Vec<Path>,
+    /// Where it is left.
+    left: Vec<Left>,
 }
 
 struct Walker<'a> {
@@ -167,11 +172,12 @@ struct Walker<'a> {
     opaque: &'a mut u32,
     loaded: &'a mut BTreeMap<u32, Location>,
     responses: &'a mut u32,
-    /// How many events there were, and how often lanes that had gone different ways met. Whether a test spares a wait that comes
+    /// How many events there were, how many loops have begun, and how often lanes that had gone different ways met. Whether a test spares a wait that comes
     /// behind others.
     events: &'a mut u64,
     decided_by: &'a mut BTreeSet<TermId>,
-    looked_ahead: &'a mut bool,
+    spared: &'a mut Spares,
+    noted: &'a mut Noted,
     over: Option<fn() -> bool>,
     parities: &'a mut Vec<(TermId, Location)>,
     alike: &'a mut Vec<(TermId, Location)>,
@@ -229,7 +235,8 @@ pub fn walk(
         loaded: &mut arena.loaded,
         responses: &mut arena.responses,
         events: &mut arena.events,
-        looked_ahead: &mut arena.looked_ahead,
+        spared: &mut arena.spared,
+        noted: &mut arena.noted,
         over: arena.over,
         parities: &mut arena.parities,
         alike: &mut arena.alike,
@@ -265,9 +272,12 @@ pub fn walk(
         order: Order::default(),
     };
     let mut statements = Vec::new();
+    *walker.events += 1;
+    let events = *walker.events;
     if !kernel.blocks.is_empty() {
         walker.region(BlockId(0), None, path, &mut statements, 0)?;
     }
+    walker.noted.warp((events, *walker.events));
     Ok(statements)
 }
 
@@ -307,6 +317,7 @@ impl Walker<'_> {
                 }
                 if Some(at) == frame.follow {
                     frame.breaks.push(path);
+                    frame.left.push(self.noted.here(*self.events));
                     out.push(Statement::Break);
                     return Ok(None);
                 }
@@ -321,7 +332,10 @@ impl Walker<'_> {
             }
             let graph = self.graph;
             if !begins && let Some((_, natural)) = graph.headed_by(at) {
-                match self.enter(natural, path, out, depth)? {
+                let events = *self.events;
+                let entered = self.enter(natural, path, out, depth);
+                self.noted.repeats((events, *self.events));
+                match entered? {
                     Some((to, next)) => {
                         at = to;
                         path = next;
@@ -586,7 +600,9 @@ impl Walker<'_> {
             .last()
             .map(|frame| (frame.continues.len(), frame.breaks.len()));
         let before = path.state.clone();
+        let events = *self.events;
         let one = self.region(then, join, path, &mut first, depth + 1)?;
+        let between = *self.events;
         other.exited |= taken & !one.as_ref().map_or(0, |path| path.mask);
         // What is done on this side is written behind what is done on the other one.
         if let Some(one) = &one {
@@ -596,6 +612,7 @@ impl Walker<'_> {
             other.order.reads_of(&one.order);
         }
         let two = self.region(otherwise, join, other, &mut second, depth + 1)?;
+        self.noted.apart(events, between, *self.events);
         if frames
             != self
                 .frames
@@ -718,187 +735,6 @@ impl Walker<'_> {
         let natural = self.innermost()?;
         let meets = natural.contains(join) && !self.graph.comes_round(natural, at, Some(join));
         meets.then_some(join)
-    }
-
-    /// A branch that all lanes take alike, as a term says.
-    #[allow(clippy::too_many_arguments)]
-    fn choice(
-        &mut self,
-        term: TermId,
-        then: BlockId,
-        otherwise: BlockId,
-        join: Option<BlockId>,
-        path: Path,
-        out: &mut Vec<Statement>,
-        depth: u32,
-        location: &Location,
-    ) -> Result<Option<(BlockId, Path)>> {
-        // What has been decided since the loop began is not asked again.
-        match self.decided(term, path.condition) {
-            Some(true) => return Ok(Some((then, path))),
-            Some(false) => return Ok(Some((otherwise, path))),
-            None => {}
-        }
-        let events = *self.events;
-        let (merged, [first, second]) =
-            self.both_answers(term, path, |walker, answer, side, out| {
-                let to = if answer { then } else { otherwise };
-                walker.region(to, join, side, out, depth + 1)
-            })?;
-        // Lanes may take such a branch differently, so that both sides doing the same is not the same.
-        if self.purpose == Purpose::Together {
-            *self.trusts_memory |= self.is_opaque(term);
-        } else if self.looking.is_some() && !first.iter().chain(&second).any(acts) {
-            // What a look has found may end the loop around it.
-        } else if self.is_opaque(term) && !(first.is_empty() && second.is_empty()) {
-            let what = not_known(term, self.terms, self.loaded);
-            return refuse(format!("whether this is done depends on {what}"), location);
-        }
-        if first == second && first.iter().any(acts) {
-            self.assume_alike(term, location);
-        }
-        self.decide(term, first, second, events, out, location)?;
-        let (Some(path), Some(join)) = (merged, join) else {
-            return Ok(None);
-        };
-        Ok(Some((join, path)))
-    }
-
-    /// What comes of a path where a term holds and where it does not, and what is done on the two sides.
-    fn both_answers(
-        &mut self,
-        term: TermId,
-        path: Path,
-        mut side: impl FnMut(&mut Self, bool, Path, &mut Vec<Statement>) -> Result<Option<Path>>,
-    ) -> Result<(Option<Path>, [Vec<Statement>; 2])> {
-        let condition = path.condition;
-        let perhaps = path.position.perhaps;
-        let mut path = path;
-        path.position.perhaps = true;
-        let not = self.terms.not(&term);
-        let mut yes = path.clone();
-        yes.condition = self.terms.binary(Binary::And, &condition, &term);
-        let mut no = path;
-        no.condition = self.terms.binary(Binary::And, &condition, &not);
-        let (mut first, mut second) = (Vec::new(), Vec::new());
-        let one = side(self, true, yes, &mut first)?;
-        let two = side(self, false, no, &mut second)?;
-        let merged = match (one, two) {
-            (Some(one), Some(two)) => {
-                let mut path = self.chosen(term, one, two);
-                path.condition = condition;
-                path.position.perhaps = perhaps;
-                Some(path)
-            }
-            (one, two) => one.or(two),
-        };
-        Ok((merged, [first, second]))
-    }
-
-    /// A branch whose lanes ask for several things, each of them the same for every lane that asks: once for each answer.
-    fn by_cases(
-        &mut self,
-        case: TermId,
-        (at, condition, then, otherwise): (BlockId, Operand, BlockId, BlockId),
-        path: Path,
-        out: &mut Vec<Statement>,
-        depth: u32,
-        location: &Location,
-    ) -> Result<Option<(BlockId, Path)>> {
-        let join = self.join(at);
-        let events = *self.events;
-        let mut behind = BTreeSet::new();
-        let (merged, [first, second]) = self.both_answers(case, path, |walker, _, side, out| {
-            let to = walker.branch(at, condition, then, otherwise, side, out, depth + 1)?;
-            let Some((to, side)) = to else {
-                return Ok(None);
-            };
-            let end = walker.region(to, join, side, out, depth + 1)?;
-            behind.extend(end.iter().map(|end| (end.mask, end.exited)));
-            Ok(end)
-        })?;
-        if behind.len() > 1 {
-            return refuse(
-                "which lanes come behind a branch depends on the launch",
-                location,
-            );
-        }
-        self.decide(case, first, second, events, out, location)?;
-        Ok(merged.and_then(|path| join.map(|join| (join, path))))
-    }
-
-    /// Writes an `if`, or a wait where the condition is the outcome of a test. `events` is how many events there were before
-    /// the branch.
-    fn decide(
-        &mut self,
-        term: TermId,
-        first: Vec<Statement>,
-        second: Vec<Statement>,
-        events: u64,
-        out: &mut Vec<Statement>,
-        location: &Location,
-    ) -> Result<()> {
-        if first == second {
-            self.decided_by.insert(term);
-            out.extend(first);
-            return Ok(());
-        }
-        // A side that only aborts the kernel is never taken.
-        let (test, passed, failed) = match self.terms.node(term) {
-            Node::Atom(Atom::Test(test)) => (Some(*test), &first, &second),
-            Node::Not(inner) => match self.terms.node(*inner) {
-                Node::Atom(Atom::Test(test)) => (Some(*test), &second, &first),
-                _ => (None, &first, &second),
-            },
-            _ => (None, &first, &second),
-        };
-        if let Some(test) = test.filter(|_| self.purpose == Purpose::Events) {
-            let Test {
-                awaited,
-                events: then,
-                ..
-            } = self.tests[test as usize].clone();
-            if let [Statement::Event(event), rest @ ..] = failed.as_slice()
-                && event.kind == awaited.event()
-                && rest == passed.as_slice()
-            {
-                *self.looked_ahead |= then != events;
-                out.extend(failed.clone());
-                return Ok(());
-            }
-            return refuse(
-                "what is done depends on whether a test of an mbarrier passes",
-                location,
-            );
-        }
-        out.push(Statement::If {
-            condition: term,
-            then: first,
-            otherwise: second,
-            location: location.clone(),
-        });
-        Ok(())
-    }
-
-    /// Whether a path condition decides a term.
-    fn decided(&self, term: TermId, condition: TermId) -> Option<bool> {
-        let mut work = vec![condition];
-        while let Some(part) = work.pop() {
-            if part == term {
-                return Some(true);
-            }
-            match self.terms.node(part) {
-                Node::Not(inner) if *inner == term => return Some(false),
-                Node::Binary(Binary::And, a, b) => work.extend([*a, *b]),
-                _ => {}
-            }
-            if let Node::Not(inner) = self.terms.node(term)
-                && *inner == part
-            {
-                return Some(false);
-            }
-        }
-        None
     }
 
     fn chosen(&mut self, term: TermId, one: Path, two: Path) -> Path {
@@ -1179,6 +1015,7 @@ impl Walker<'_> {
             follow: Some(follow),
             continues: Vec::new(),
             breaks: Vec::new(),
+            left: Vec::new(),
         });
         let mut done = Vec::new();
         let mut path = start.clone();
@@ -1216,8 +1053,9 @@ impl Walker<'_> {
         for _ in 0..12 {
             let id = *self.loops;
             *self.loops += 1;
-            // A test in front of the loop is not made in its rounds: what it found may be out of date from the second one on.
+            // A test before the loop is none of this round.
             *self.events += 1;
+            let events = *self.events;
             let mut start = path.clone();
             start.condition = self.terms.constant(1, 1);
             start.waited = waited;
@@ -1266,6 +1104,7 @@ impl Walker<'_> {
                 follow,
                 continues: Vec::new(),
                 breaks: Vec::new(),
+                left: Vec::new(),
             });
             let mut body = Vec::new();
             let walked = self.region(header, None, start.clone(), &mut body, depth + 1);
@@ -1320,6 +1159,7 @@ impl Walker<'_> {
                 }
             }
             if again {
+                self.noted.forget(events);
                 continue;
             }
             if self.ends_when_repeated(&body, &phis)
@@ -1330,6 +1170,9 @@ impl Walker<'_> {
             let ends = frame.breaks.iter().chain([&end]);
             let position = path.position.behind_loop(ends.map(|path| &path.position));
             let left = self.gathered(frame.breaks);
+            self.noted.looped(id, (events, *self.events), &frame.left);
+            // What comes behind the loop is not in it.
+            *self.events += 1;
             out.push(Statement::Loop {
                 id,
                 body,

@@ -107,6 +107,7 @@ impl Walker<'_> {
             follow,
             continues: Vec::new(),
             breaks: Vec::new(),
+            left: Vec::new(),
         });
         let mask = start.mask;
         let walked = self.region(natural.header, None, start, body, depth + 1);
