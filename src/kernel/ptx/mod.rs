@@ -14,6 +14,7 @@ mod expression;
 mod form;
 mod instructions;
 mod lexer;
+mod local_variables;
 mod lower;
 mod number;
 mod parse;
@@ -83,7 +84,9 @@ pub fn read(text: &str) -> Result<Module, Vec<ReadError>> {
         let whole = call::inlined(&bodies, body, &mut chains);
         let pieces = slot::pieces(&whole);
         let lowering = Lowering::new(&tree, &whole, declared(function), pieces);
-        kernels.push(control::kernel(&whole, &chains.places, lowering));
+        let mut kernel = control::kernel(&whole, &chains.places, lowering);
+        local_variables::promote(&mut kernel);
+        kernels.push(kernel);
     }
     Ok(Module {
         version: tree.version.to_owned(),

@@ -106,7 +106,7 @@ fn calls_are_written_out() {
       t1 = &own
       Store:32 Shared[t1] Weak Cta = %r1#4
       t2 = &stack
-      Store:32 Local[t2] Weak Cta = 1
+      stack+0#19 = Copy:32 1
       %r2#5 = Add:32 %r1#4, 1
       t3 = Copy:32 %r2#5
       -> b3
@@ -122,7 +122,7 @@ fn calls_are_written_out() {
       t5 = &own
       Store:32 Shared[t5] Weak Cta = %r1#7
       t6 = &stack
-      Store:32 Local[t6] Weak Cta = 1
+      stack+0#20 = Copy:32 1
       %r2#8 = Add:32 %r1#7, 1
       t7 = Copy:32 %r2#8
       -> b6

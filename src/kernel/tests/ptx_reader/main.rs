@@ -2,6 +2,7 @@
 //! what is wrong with a text, and the kernels of the repository.
 
 mod control;
+mod local_variables;
 mod meaning;
 mod texts;
 
