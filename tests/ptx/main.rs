@@ -45,6 +45,7 @@ mod some_lanes;
 mod spins;
 mod states;
 mod stored;
+mod strided_conditions;
 mod tensor_bytes;
 mod tensor_cores;
 mod together;

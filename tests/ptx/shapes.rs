@@ -657,19 +657,19 @@ fn tiles_that_are_loaded_one_ahead() {
     insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead"), @r"
     exit 0
     --- stdout
-    persistent.ptx: deadlock: PROVED for every param_1_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
+    persistent.ptx: deadlock: PROVED for every tiles in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_no_first"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 1: nobody arrives at full_bar[0], for which warp0 waits (persistent.cu:29, line 398): no statement arrives there
+    persistent.ptx: deadlock: REFUTED at tiles = 1: nobody arrives at full_bar[0], for which warp0 waits (persistent.cu:29, line 398): no statement arrives there
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_late_phase"), @r"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 2: warp0 first waits for full_bar[1] with parity 1 (persistent.cu:29, line 645). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (persistent.cu:21, line 609). A first wait for a completion uses parity 0
+    persistent.ptx: deadlock: REFUTED at tiles = 2: warp0 first waits for full_bar[1] with parity 1 (persistent.cu:29, line 645). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (persistent.cu:21, line 609). A first wait for a completion uses parity 0
     --- stderr
     ");
 }
@@ -679,13 +679,13 @@ fn rows_that_are_handed_on() {
     insta::assert_snapshot!(check("persistent.ptx", "rows_handed_on"), @r"
     exit 0
     --- stdout
-    persistent.ptx: deadlock: PROVED for every param_2_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
+    persistent.ptx: deadlock: PROVED for every tiles in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "rows_handed_on_one_more"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_2_per_cta = 0: cta_bar[6] takes 160 threads, 128 came (warps0_3[0..4]), and nobody else comes (persistent.cu:49, line 1137): warp4 never comes, because `for i in 0..param_2_per_cta` (persistent.cu:52, line 1155) makes no trip
+    persistent.ptx: deadlock: REFUTED at tiles = 0: cta_bar[6] takes 160 threads, 128 came (warps0_3[0..4]), and nobody else comes (persistent.cu:49, line 1137): warp4 never comes, because `for i in 0..tiles` (persistent.cu:125, line 1162) makes no trip
     --- stderr
     ");
 }

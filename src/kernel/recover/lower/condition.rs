@@ -65,6 +65,7 @@ impl Lowerer<'_> {
                 .entry_is_zero(relation, a, b)
                 .or_else(|| self.entry_that_passes(term))
                 .or_else(|| self.related(relation, a, b))
+                .or_else(|| self.in_iteration(relation, a, b))
                 .or_else(|| self.tabled_condition(term))
                 .or_else(|| self.chosen_by_launch(term))
                 .or_else(|| self.condition_by_choice(term)),
@@ -264,8 +265,11 @@ impl Lowerer<'_> {
             Node::Not(inner) => (false, *inner),
             _ => (true, term),
         };
-        let condition = self.by_trips_of(inner, positive, own)?;
-        Some(condition)
+        if let Some(condition) = self.by_trips_of(inner, positive, own) {
+            return Some(condition);
+        }
+        let twin = self.with_other_sign(inner)?;
+        self.by_trips_of(twin, positive, own)
     }
 
     fn by_trips_of(

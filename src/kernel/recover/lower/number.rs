@@ -213,7 +213,7 @@ impl Lowerer<'_> {
                 let is_size = self.arena.wide_sizes.contains(&place);
                 is_size.then(|| self.input_within(term, (0, MOST)))
             }
-            Node::Binary(Binary::Xor, ..) => self.exclusive(term),
+            Node::Binary(Binary::Xor, ..) => self.exclusive(term).or_else(|| self.flipped(term)),
             Node::Binary(Binary::RemainderUnsigned, a, b)
                 if self.goes_around && value(self, b).is_none() =>
             {

@@ -76,7 +76,7 @@ impl Parity {
 }
 
 /// The number inside of a remainder by 2, if there is one.
-fn unreduced(number: Number) -> Number {
+pub(super) fn unreduced(number: Number) -> Number {
     match number.parts.first_key_value() {
         Some((Atomic::Remainder(inner, 2), 1))
             if number == Number::of(Atomic::Remainder(inner.clone(), 2)) =>
