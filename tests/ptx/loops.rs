@@ -48,7 +48,7 @@ fn loops_that_end_in_other_ways() {
     exits.ptx:breaks_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
     exits.ptx:breaks_later: deadlock: REFUTED at param_2 = 2, param_3 = 0: nobody arrives at full_bar[1], for which warps1_2[0] waits (exits.cu:27, line 517): warp0 never arrives, only at full_bar[0]
     exits.ptx:returns_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    exits.ptx:returns_later: deadlock: REFUTED at param_2 = 1, param_3 = 0: nobody arrives at full_bar[0], for which warps1_2[0] waits (exits.cu:27, line 1073): warp0 never arrives, because `if 0 < param_2 && !(param_3 == 0)` (exits.cu:138, line 958) does not hold for it
+    exits.ptx:returns_later: deadlock: REFUTED at param_2 = 1, param_3 = 0: nobody arrives at full_bar[0], for which warps1_2[0] waits (exits.cu:27, line 1073): warp0 never arrives, because `if param_2 >= 1 && param_3 != 0` (exits.cu:138, line 958) does not hold for it
     exits.ptx:least_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
     exits.ptx:least_or_most: deadlock: REFUTED at param_2 = 0, param_3 = 1: nobody arrives at full_bar[0], for which warps1_2[0] waits (exits.cu:27, line 1602): warp0 never arrives, because `if param_2 >= 1 && param_3 >= 1` (exits.cu:140, line 1494) does not hold for it
     exits.ptx:down_: deadlock: PROVED for every param_3 in 0..=1073741823, pattern at_param_0 and schedule: all obligations of [rule] hold

@@ -53,3 +53,4 @@ mod tokens;
 mod trips;
 mod words;
 mod written;
+mod written_out;

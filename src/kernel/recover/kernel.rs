@@ -18,6 +18,7 @@ use crate::recover::elements::lay_out;
 use crate::recover::graph::Graph;
 use crate::recover::init_visibility::refuse_invisible_inits;
 use crate::recover::inputs::refuse_both;
+use crate::recover::known_rounds;
 use crate::recover::late_reads;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::counter;
@@ -284,6 +285,7 @@ fn roles_with(
         .map(|(_, _, statements)| statements)
         .collect();
     simplify(&mut arena, &mut all);
+    known_rounds::write_out(&mut arena, &mut all);
     let mut inputs = Inputs::default();
     let (mut factors, mut places) = (BTreeSet::new(), counter::Places::new());
     for (_, _, statements) in &trees {

@@ -41,6 +41,7 @@ mod init_visibility;
 mod inputs;
 mod kernel;
 mod known_bits;
+mod known_rounds;
 mod late_reads;
 mod launch;
 mod launchable;

@@ -227,7 +227,7 @@ pub fn everywhere(
     }
 }
 
-fn rewrite(statement: &mut Statement, with: &mut dyn FnMut(TermId) -> TermId) {
+pub fn rewrite(statement: &mut Statement, with: &mut dyn FnMut(TermId) -> TermId) {
     match statement {
         Statement::Event(event) => {
             for term in event.kind.terms_mut() {

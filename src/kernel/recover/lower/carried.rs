@@ -30,10 +30,10 @@ pub(super) const MAX_CHOICES: u32 = 8;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Left {
     /// The next value, as a term over the phis of the last iteration.
-    next: TermId,
+    pub next: TermId,
     /// The phi that stands for it behind the loop, or a bit of that phi.
-    named: TermId,
-    name: u32,
+    pub named: TermId,
+    pub name: u32,
 }
 
 impl Lowerer<'_> {

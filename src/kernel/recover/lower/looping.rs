@@ -16,14 +16,15 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Statement;
+use std::borrow::Cow;
 
 /// A loop's body: what comes before the exit, on it, and behind it.
-struct Shape<'a> {
-    before: &'a [Statement],
+pub(super) struct Shape<'a> {
+    pub before: Cow<'a, [Statement]>,
     /// The condition under which the loop goes on.
-    goes_on: TermId,
-    leaving: &'a [Statement],
-    behind: &'a [Statement],
+    pub goes_on: TermId,
+    pub leaving: Cow<'a, [Statement]>,
+    pub behind: Cow<'a, [Statement]>,
 }
 
 impl Lowerer<'_> {
@@ -72,6 +73,7 @@ impl Lowerer<'_> {
             self.learn(&left);
         }
         self.index_alone(&own);
+        self.delay_states(&own, id);
         self.check_guards(id, location)?;
         let began = self.began.len();
         if top {
@@ -84,9 +86,9 @@ impl Lowerer<'_> {
             true => self.save_states(&own, id),
             false => Vec::new(),
         };
-        inner.append(&mut self.block(shape.before)?);
+        inner.append(&mut self.block(&shape.before)?);
         if !bottom {
-            inner.append(&mut self.block(shape.behind)?);
+            inner.append(&mut self.block(&shape.behind)?);
         }
         self.end(&own, id, &mut inner, location)?;
         self.inside.pop();
@@ -113,10 +115,10 @@ impl Lowerer<'_> {
         let moved = assigned(&lines[start..]);
         self.phi_values.keep(&outside, &own, &moved);
         if !top && !bottom {
-            let mut rest = self.block(shape.before)?;
+            let mut rest = self.block(&shape.before)?;
             lines.append(&mut rest);
         }
-        let mut rest = self.block(shape.leaving)?;
+        let mut rest = self.block(&shape.leaving)?;
         lines.append(&mut rest);
         Ok(())
     }
@@ -135,6 +137,14 @@ impl Lowerer<'_> {
     }
 
     fn shape<'a>(&mut self, body: &'a [Statement]) -> Option<Shape<'a>> {
+        match self.left_at_the_end(body) {
+            Some(shape) => Some(shape),
+            None => self.with_one_exit(body),
+        }
+    }
+
+    /// A loop whose only exit is in the last statement of its body.
+    fn left_at_the_end<'a>(&mut self, body: &'a [Statement]) -> Option<Shape<'a>> {
         let (last, before) = body.split_last()?;
         if before.iter().any(leaves) {
             return None;
@@ -159,10 +169,10 @@ impl Lowerer<'_> {
             return None;
         }
         Some(Shape {
-            before,
+            before: Cow::Borrowed(before),
             goes_on,
-            leaving,
-            behind,
+            leaving: Cow::Borrowed(leaving),
+            behind: Cow::Borrowed(behind),
         })
     }
 
@@ -290,7 +300,7 @@ impl Lowerer<'_> {
 }
 
 /// Whether a statement leaves the innermost loop or the program.
-fn leaves(statement: &Statement) -> bool {
+pub fn leaves(statement: &Statement) -> bool {
     match statement {
         Statement::Break | Statement::Return => true,
         Statement::If {

@@ -54,6 +54,17 @@ impl PhiValues {
         self.of.insert(phi, entry);
     }
 
+    /// The same where a condition was decided so.
+    pub fn insert_under(&mut self, phi: u32, meaning: PhiValue, decided: Decided) {
+        let ways = vec![vec![decided]];
+        self.of.insert(phi, Entry { meaning, ways });
+    }
+
+    /// Whether a phi has a meaning, under some conditions at least.
+    pub fn is_known(&self, phi: u32) -> bool {
+        self.of.contains_key(&phi)
+    }
+
     pub fn remove(&mut self, phi: u32) {
         self.of.remove(&phi);
     }
