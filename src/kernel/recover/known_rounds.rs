@@ -89,10 +89,10 @@ fn block(arena: &mut Arena, statements: Vec<Statement>, left: &mut Vec<Values>) 
 
 /// The rounds of a loop one after the other, and the values of its registers in the last one.
 fn rounds(arena: &mut Arena, id: LoopId, body: &[Statement]) -> Option<(Vec<Statement>, Values)> {
-    if !is_followed(arena, body) || counts_evenly(arena, id, body) {
+    let own = phis_of(arena, id);
+    if !is_followed(arena, body, &own) || counts_evenly(arena, id, body) {
         return None;
     }
-    let own = phis_of(arena, id);
     let mut values = Values::new();
     for phi in &own {
         let first = arena.phis[*phi as usize].first;
@@ -256,9 +256,10 @@ fn counts_evenly(arena: &mut Arena, id: LoopId, body: &[Statement]) -> bool {
 }
 
 /// Whether all that a body does can be copied: it asks nothing whose answer is kept.
-fn is_followed(arena: &Arena, body: &[Statement]) -> bool {
+fn is_followed(arena: &Arena, body: &[Statement], own: &[u32]) -> bool {
     let mut terms = Vec::new();
     terms_of(body, &mut terms);
+    terms.extend(own.iter().map(|phi| arena.phis[*phi as usize].next));
     let kept = |atom: &Atom| matches!(atom, Atom::Test(_) | Atom::Response(_) | Atom::RingWord(_));
     let asks = |term: &TermId| arena.terms.atoms(*term).iter().any(kept);
     !terms.iter().any(asks) && body.iter().all(is_plain)
