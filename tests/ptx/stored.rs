@@ -284,3 +284,56 @@ fn words_with_several_values_have_one_order() {
     let assumed = "semaphore operations are atomic and seen in one order by everyone";
     assert!(shown.contains(assumed), "{shown}");
 }
+
+/// A barrier of all CTAs three times, where a register has the number that is awaited. It changes in
+/// the first loop, and only thread 0 executes that.
+fn three_barriers(first: &str, before_second: &str) -> String {
+    let meet = "red.release.gpu.global.add.u32 [%rd1], 1;";
+    let look = "ld.acquire.gpu.global.s32 %r5, [%rd1];";
+    check(&format!(
+        "mov.u32 %r6, 0;\n{meet}\nA:\n{look}\nsetp.lt.s32 %p2, %r5, %r4;\nmov.u32 %r6, %r4;\n@%p2 bra A;\n\
+         {before_second}\nadd.u32 %r6, %r6, %r4;\n{meet}\nB:\n{look}\nsetp.lt.s32 %p2, %r5, %r6;\n@%p2 bra B;\n\
+         THIRD:\nadd.u32 %r6, %r6, {first};\n{meet}\nC:\n{look}\nsetp.lt.s32 %p2, %r5, %r6;\n@%p2 bra C;"
+    ))
+}
+
+#[test]
+fn barriers_one_after_the_other() {
+    let shown = three_barriers("%r4", "");
+    assert!(is_proved(&shown), "{shown}");
+    assert!(
+        shown.contains("assuming R >= nctaid_x, 3 * nctaid_x <= 2147483647"),
+        "{shown}"
+    );
+    // CTA 0 leaves out the second barrier. It then waits for fewer CTAs than the others do.
+    let shown = three_barriers("%r4", "setp.eq.u32 %p1, %r2, 0;\n@%p1 bra THIRD;");
+    assert!(
+        shown.contains("deadlock: REFUTED at nctaid_x = 2"),
+        "{shown}"
+    );
+    // One CTA more than there are is awaited.
+    let shown = three_barriers("%r1", "");
+    assert!(!is_proved(&shown), "{shown}");
+}
+
+/// A word gets one more at 0 than at other places.
+#[test]
+fn what_is_added_depends_on_the_iteration() {
+    let turns = |more: &str, test: &str| {
+        check(&format!(
+            "mov.u32 %r6, 0;\nsetp.lt.s32 %p1, %r1, 1;\n@%p1 bra END;\n\
+             ROUND:\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd5, %rd1, %rd4;\n\
+             LOOK:\nld.acquire.gpu.global.u32 %r5, [%rd5];\nsetp.{test}.u32 %p2, %r5, %r2;\n@%p2 bra LOOK;\n\
+             setp.eq.u32 %p3, %r6, 0;\nselp.b32 %r7, {more}, 1, %p3;\nred.release.gpu.global.add.u32 [%rd5], %r7;\n\
+             add.u32 %r6, %r6, 1;\nsetp.lt.s32 %p4, %r6, %r1;\n@%p4 bra ROUND;"
+        ))
+    };
+    let shown = turns("2", "lt");
+    assert!(is_proved(&shown), "{shown}");
+    // The number of the third CTA is left out.
+    let shown = turns("2", "ne");
+    assert!(shown.contains("deadlock: REFUTED"), "{shown}");
+    // Less than one for each CTA.
+    let shown = turns("0", "lt");
+    assert!(shown.contains("deadlock: REFUTED"), "{shown}");
+}

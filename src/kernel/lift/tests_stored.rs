@@ -471,7 +471,7 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         param nctaid_x in 1..=1073741823
         param R in 1..
         assume R >= nctaid_x  // all CTAs are resident at once
-        assume n * nctaid_x <= 2147483647  // awaited and stored products do not wrap around
+        assume n * nctaid_x <= 2147483647  // awaited and stored numbers do not wrap around
 
         semaphore at_word[1] = 0  // taken to be cleared before the launch
 
@@ -495,7 +495,7 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
         //! Assumed: lanes of a warp that take different ways meet again behind them
-        assume n * nctaid_x <= 2147483647  // awaited and stored products do not wrap around
+        assume n * nctaid_x <= 2147483647  // awaited and stored numbers do not wrap around
         semaphore at_word[1] = 0  // taken to be cleared before the launch
         role warp0[ctaid_x in 0..nctaid_x] warp {
         at_word[0] += 1  // line 20
@@ -508,7 +508,7 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
         //! Assumed: lanes of a warp that take different ways meet again behind them
-        assume n * nctaid_x + 1 <= 2147483647  // awaited and stored products do not wrap around
+        assume n * nctaid_x + 1 <= 2147483647  // awaited and stored numbers do not wrap around
         semaphore at_word[1] = 0  // taken to be cleared before the launch
         role warp0[ctaid_x in 0..nctaid_x] warp {
         at_word[0] += 1  // line 20

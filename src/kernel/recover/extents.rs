@@ -18,6 +18,7 @@ use crate::recover::role_ir::Role;
 use crate::recover::role_ir::Word;
 use crate::recover::role_ir::counts;
 use crate::recover::role_ir::every_line;
+use crate::recover::stored::RangeOf;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 
@@ -85,18 +86,27 @@ pub fn arrays(
     Ok(arrays)
 }
 
-/// The greatest values of the awaited and stored numbers that have products in them.
-pub fn limits(roles: &[Role], turn: Option<u32>) -> Result<BTreeSet<Number>, Obstacle> {
+/// The greatest values of the awaited and stored numbers that may be too great for words of their
+/// width, or have products in them.
+pub fn limits(
+    roles: &[Role],
+    turn: Option<u32>,
+    range: &RangeOf<'_>,
+) -> Result<BTreeSet<Number>, Obstacle> {
     let mut limits = BTreeSet::new();
     for role in roles {
         let counts = counts(&role.lines);
         let mut failure = None;
         each(&role.lines, &mut |action, location| {
-            let (Action::CounterWait { value, .. } | Action::CounterSet { value, .. }) = action
+            let (Action::CounterWait { word, value, .. } | Action::CounterSet { word, value, .. }) =
+                action
             else {
                 return;
             };
-            if has_products(value) {
+            let ends = value.range(&|atomic| range(atomic, &counts));
+            let most = (1 << (word.width - 1)) - 1;
+            let wraps = ends.is_some_and(|(_, greatest)| greatest > most);
+            if wraps || has_products(value) {
                 match at_last(value, turn).and_then(|value| greatest(&value, &counts, turn)) {
                     Some(most) => {
                         limits.insert(most);

@@ -58,7 +58,8 @@ pub struct Grid {
     /// The input that is how many there are.
     pub total: Option<u32>,
     pub arrays: Vec<Array>,
-    /// Numbers that are assumed to be at most 2^31 - 1, so that no product wraps around.
+    /// Numbers that are assumed to be at most 2^31 - 1, so that what is awaited or stored does not
+    /// wrap around.
     pub limits: BTreeSet<Number>,
     /// Whether each number of CTAs is that of some launch, and each launch is like one of them.
     pub exact: bool,
@@ -237,7 +238,9 @@ pub fn shared(
         };
         words.settle(roles)?;
     }
-    let limits = limits(roles, turn)?;
+    let limits = limits(roles, turn, &|atomic, counts| {
+        inputs.range_of(atomic, counts)
+    })?;
     // CTAs that belong together at one array may not do so at another.
     if arrays.len() > 1 && words.iter().any(|(word, _)| in_base(word.base)) {
         return refuse(APART, &first);

@@ -46,7 +46,7 @@ pub fn parameters(grid: &Grid, names: &dyn Names) -> String {
     for limit in &grid.limits {
         let limit = written(limit, names, false);
         text.push_str(&format!(
-            "assume {limit} <= {}  // awaited and stored products do not wrap around\n",
+            "assume {limit} <= {}  // awaited and stored numbers do not wrap around\n",
             i32::MAX
         ));
     }

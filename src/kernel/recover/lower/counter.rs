@@ -205,18 +205,21 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A sum of products of numbers that are not below 0. The term may wrap around where the sum
-    /// does not. The text assumes that it does not ([`crate::recover::grid`]).
-    fn with_products(&mut self, term: TermId) -> Option<Number> {
-        if self.number_or_state(term).is_some() {
+    /// A sum of numbers and of products of numbers that are not below 0. The term may wrap around
+    /// where the sum does not. The text assumes that it does not ([`crate::recover::grid`]).
+    pub(super) fn with_products(&mut self, term: TermId) -> Option<Number> {
+        let known = self.number_or_state(term);
+        if known.is_some_and(|number| !self.is_computed(&number)) {
             return None;
         }
+        // A product of what the launch gives is one number of the launch.
+        let of_launch = is_launch(term, &self.arena.terms);
         let width = self.arena.terms.width_of(term);
         let (constant, parts) = self.arena.terms.linear(term);
         let mut sum = Number::constant(Bits::new(constant, width).signed());
         for (part, factor) in parts {
             let number = match *self.arena.terms.node(part) {
-                Node::Binary(Binary::Multiply, a, b) => {
+                Node::Binary(Binary::Multiply, a, b) if !of_launch => {
                     let (a, b) = (self.number_or_state(a)?, self.number_or_state(b)?);
                     let simple = |number: &Number| {
                         let mut parts = number.parts.iter();
@@ -233,7 +236,9 @@ impl Lowerer<'_> {
             };
             sum = sum.plus(&number.times(Bits::new(factor, width).signed())?)?;
         }
-        self.is_natural(&sum).then_some(sum)
+        // What has no product is assumed not to wrap around only if its range is known.
+        let is_limited = has_products(&sum) || self.range(&sum).is_some();
+        (is_limited && self.is_natural(&sum)).then_some(sum)
     }
 
     /// A number that is stored to a word: a constant, or one that is not below 0.
@@ -345,8 +350,8 @@ fn pointer_of(parts: &[(TermId, u128)], terms: &Terms) -> Option<u32> {
     found.next().is_none().then_some(only)
 }
 
-/// Whether a part of an address has other values in other CTAs of the launch.
-fn differs_between_ctas(part: TermId, terms: &Terms) -> bool {
+/// Whether a number of the launch has other values in other CTAs.
+pub(super) fn differs_between_ctas(part: TermId, terms: &Terms) -> bool {
     let of_cta = |atom: &Atom| {
         matches!(
             atom,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::Lowerer;
 use super::Result;
+use super::counter::differs_between_ctas;
 use super::phi_values::PhiValue;
 use super::refuse;
 use crate::ir::Location;
@@ -139,16 +140,23 @@ impl Lowerer<'_> {
     /// A condition in an operand that has no form: one of the launch if there is one, or else one
     /// of counters.
     pub(super) fn choice_in(&mut self, kind: &EventKind) -> Option<TermId> {
-        // A counter needs no choice: whichever of several numbers a CTA waits for is one number of
-        // the CTA.
-        if let EventKind::CounterWait { .. }
-        | EventKind::CounterAdd { .. }
-        | EventKind::CounterSet { .. } = kind
-        {
-            return None;
-        }
-        for term in kind.terms() {
-            if self.has_form(term) {
+        // A word of memory needs no choice by the launch: whichever of several numbers a CTA waits
+        // for is one number of the CTA.
+        let of_word = matches!(
+            kind,
+            EventKind::CounterWait { .. }
+                | EventKind::CounterAdd { .. }
+                | EventKind::CounterSet { .. }
+        );
+        let terms = match of_word {
+            true => numbers_of_word(kind),
+            false => kind.terms(),
+        };
+        for term in terms {
+            if of_word && let Some(choice) = self.choice_by_cta(term) {
+                return Some(choice);
+            }
+            if self.has_form(term) || of_word && self.with_products(term).is_some() {
                 continue;
             }
             let parts: Vec<TermId> = self
@@ -166,7 +174,7 @@ impl Lowerer<'_> {
                 .into_iter()
                 .partition(|part| is_launch(*part, &self.arena.terms));
             for part in launch {
-                if self.condition(part).is_some() {
+                if !of_word && self.condition(part).is_some() {
                     return Some(part);
                 }
             }
@@ -177,6 +185,26 @@ impl Lowerer<'_> {
             }
         }
         None
+    }
+
+    /// A condition that depends on the index of the CTA, if the term depends on that index in no
+    /// other way. Then the term has two values in all CTAs, and no number of the CTA is one.
+    fn choice_by_cta(&mut self, term: TermId) -> Option<TermId> {
+        if !differs_between_ctas(term, &self.arena.terms) {
+            return None;
+        }
+        let parts = self.arena.terms.parts(term);
+        parts.into_iter().find(|part| {
+            let choice = *part;
+            self.arena.terms.width_of(choice) == 1
+                && differs_between_ctas(choice, &self.arena.terms)
+                && [0, 1].into_iter().all(|truth| {
+                    let constant = self.arena.terms.constant(truth, 1);
+                    let chosen = self.arena.terms.replaced(term, choice, constant);
+                    !differs_between_ctas(chosen, &self.arena.terms)
+                })
+                && self.condition(choice).is_some()
+        })
     }
 
     /// Whether a term depends on the state of a machine.
@@ -512,5 +540,16 @@ impl Lowerer<'_> {
                 refuse(format!("an operand of this depends on {what}"), location)
             }
         }
+    }
+}
+
+/// The numbers that an event waits for, adds or stores at a word of memory.
+fn numbers_of_word(kind: &EventKind) -> Vec<TermId> {
+    match *kind {
+        EventKind::CounterWait {
+            value, compared, ..
+        } => [value].into_iter().chain(compared).collect(),
+        EventKind::CounterAdd { value, .. } | EventKind::CounterSet { value, .. } => vec![value],
+        _ => Vec::new(),
     }
 }

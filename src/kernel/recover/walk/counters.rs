@@ -21,6 +21,7 @@ use super::Value;
 use super::Walker;
 use super::acts;
 use super::lane_of;
+use super::packed;
 use super::refuse;
 use crate::cfg::Loop;
 use crate::ir::BlockId;
@@ -235,7 +236,7 @@ impl Walker<'_> {
                     if condition != later {
                         return refuse(SEVERAL, &location);
                     }
-                    self.either_way(early, &left)
+                    self.either_way(early, &left, path.mask)
                 } else {
                     if self.is_opaque(condition) {
                         let what = not_known(condition, self.terms, self.loaded);
@@ -265,6 +266,17 @@ impl Walker<'_> {
             }),
         }
         let mut left = left;
+        for (now, before) in left.state.iter_mut().zip(&path.state) {
+            // Other lanes do not execute the loop.
+            if let (Some(here), Some(before)) = (&*now, before)
+                && here != before
+            {
+                *now = Some(packed(std::array::from_fn(|lane| {
+                    let executes = path.mask >> lane & 1 == 1;
+                    lane_of(if executes { here } else { before }, lane)
+                })));
+            }
+        }
         left.mask = path.mask;
         left.condition = path.condition;
         left.position = path.position.clone();
@@ -489,10 +501,11 @@ impl Walker<'_> {
         self.terms.atoms(term).contains(atom)
     }
 
-    /// Joins two exits of a loop. Where they differ, nothing is known.
-    fn either_way(&mut self, mut one: Path, other: &Path) -> Path {
+    /// Joins two exits of a loop. Where they differ in these lanes, nothing is known.
+    fn either_way(&mut self, mut one: Path, other: &Path, mask: u32) -> Path {
         for register in 0..one.state.len() {
-            if one.state[register] != other.state[register] {
+            let (now, then) = (one.state[register].as_ref(), other.state[register].as_ref());
+            if !alike(now, then, mask) {
                 self.give_up(&mut one, register);
             }
         }
