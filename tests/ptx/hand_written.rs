@@ -854,25 +854,25 @@ fn a_thread_count_that_the_launch_says() {
     insta::assert_snapshot!(counted("mov.u32 %r5, %r4;", &[]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: cta_bar[1] takes 96 threads, 64 came (warp0 and warp1), and nobody else comes (line 18)
+    kernel.ptx: deadlock: REFUTED at n = 2: cta_bar[1] takes 96 threads, 64 came (warp0 and warp1), and nobody else comes (line 18)
     --- stderr
     ");
-    insta::assert_snapshot!(counted("mov.u32 %r5, %r4;", &["--assume", "p_n == 1"]), @"
+    insta::assert_snapshot!(counted("mov.u32 %r5, %r4;", &["--assume", "n == 1"]), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule, assuming 32 * p_n < 4294967264, p_n == 1: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n in 0..=67108862 and schedule, assuming n == 1: all obligations of [rule] hold
     --- stderr
     ");
-    insta::assert_snapshot!(counted("add.u32 %r5, %r4, 32;", &["--assume", "p_n == 0"]), @"
+    insta::assert_snapshot!(counted("add.u32 %r5, %r4, 32;", &["--recovery", "path", "--assume", "p_n == 0"]), @"
     exit 1
     --- stdout
     kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 18): warp1 never comes, because `if 0 < 32 * p_n` (line 16) does not hold for it
     --- stderr
     ");
-    insta::assert_snapshot!(counted("mov.u32 %r5, 64;", &["--assume", "p_n <= 1"]), @"
+    insta::assert_snapshot!(counted("mov.u32 %r5, 64;", &["--assume", "n <= 1"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 18): warp1 never comes, because `if 0 < 32 * p_n` (line 16) does not hold for it
+    kernel.ptx: deadlock: REFUTED at n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 18): warp1 never comes, because `if n >= 1` (line 16) does not hold for it
     --- stderr
     ");
     // No whole warps, or none.

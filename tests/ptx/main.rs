@@ -48,6 +48,7 @@ mod stored;
 mod strided_conditions;
 mod tensor_bytes;
 mod tensor_cores;
+mod thresholds;
 mod together;
 mod tokens;
 mod trips;

@@ -91,7 +91,7 @@ fn descriptors_are_followed_whole() {
 #[test]
 fn rows_of_matrices_are_those_of_all_lanes() {
     insta::assert_snapshot!(verdict("rows_of_other_lanes"), @"UNKNOWN line 55: this signals that the warp is done, but other lanes of it have read or written: put `bar.warp.sync` between their accesses and this");
-    insta::assert_snapshot!(verdict("rows_of_ended_lanes"), @"UNKNOWN line 34: some lanes of the warp are missing here");
+    insta::assert_snapshot!(verdict("rows_of_ended_lanes"), @"UNKNOWN line 34: a part of a warp comes to ldmatrix.sync.aligned.m8n8.x1.shared.b16, while other lanes go on: this is undefined");
 }
 
 /// Copies that were not committed are waited for by nobody.

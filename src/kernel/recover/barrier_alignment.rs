@@ -154,5 +154,22 @@ pub fn full_barriers(lines: &[Line], which: &dyn Fn(&Action) -> bool) -> Vec<Lin
         }
         Line::Let { .. } | Line::Assign { .. } | Line::Return => {}
     });
-    left
+    undivided(left)
+}
+
+/// The lines without branches whose sides are the same.
+fn undivided(lines: Vec<Line>) -> Vec<Line> {
+    let mut all = Vec::new();
+    for mut line in lines {
+        for block in line.blocks_mut() {
+            *block = undivided(std::mem::take(block));
+        }
+        match line {
+            Line::If {
+                then, otherwise, ..
+            } if then == otherwise => all.extend(then),
+            line => all.push(line),
+        }
+    }
+    all
 }

@@ -13,6 +13,8 @@
 //! and exit before that one comes. If others wait there for all threads, without a number, the
 //! kernel is refused.
 
+use std::collections::BTreeMap;
+
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::ir::Operand;
@@ -22,6 +24,7 @@ use crate::recover::alike::only;
 use crate::recover::barrier_alignment::full_barriers;
 use crate::recover::barrier_alignment::is_full_barrier;
 use crate::recover::barrier_alignment::uncounted;
+use crate::recover::exits_of_sides::complete_sides;
 use crate::recover::number::Number;
 use crate::recover::role_ir::Action;
 use crate::recover::role_ir::Line;
@@ -52,7 +55,7 @@ pub const ASSUMPTION: &str = "a barrier of all threads does not wait for warps t
 pub fn complete_full_barriers(
     kernel: &Kernel,
     shape: Shape,
-    roles: &mut [Role],
+    roles: &mut Vec<Role>,
 ) -> Result<bool, Obstacle> {
     refuse_unwaited_effects(roles)?;
     if let Some(location) = arrives_for_all(kernel, roles) {
@@ -65,9 +68,33 @@ pub fn complete_full_barriers(
         return Ok(false);
     }
     let which = is_full_barrier(shape.warps());
+    if !come_alike(roles, &which) {
+        let mut completed = roles.clone();
+        if complete_sides(&mut completed, &which) {
+            complete_ends(&mut completed, &which)?;
+            if come_alike(&completed, &which) {
+                *roles = completed;
+                return Ok(true);
+            }
+        }
+    }
+    complete_ends(roles, &which)
+}
+
+/// Whether all warps of each CTA come alike to these barriers.
+fn come_alike(roles: &[Role], which: &dyn Fn(&Action) -> bool) -> bool {
+    let mut met: BTreeMap<u32, Vec<Line>> = BTreeMap::new();
+    roles.iter().all(|role| {
+        let mine = full_barriers(&role.lines, which);
+        *met.entry(role.rank).or_insert_with(|| mine.clone()) == mine
+    })
+}
+
+/// Adds to roles what they lack of the barriers of the one that comes to most.
+fn complete_ends(roles: &mut [Role], which: &dyn Fn(&Action) -> bool) -> Result<bool, Obstacle> {
     let met: Vec<Vec<Line>> = roles
         .iter()
-        .map(|role| full_barriers(&role.lines, &which))
+        .map(|role| full_barriers(&role.lines, which))
         .collect();
     let of_cta = |line: &Line| {
         let action = match line {

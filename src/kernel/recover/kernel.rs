@@ -21,6 +21,7 @@ use crate::recover::inputs::refuse_both;
 use crate::recover::known_rounds;
 use crate::recover::late_reads;
 use crate::recover::lower::Inputs;
+use crate::recover::lower::check_orders;
 use crate::recover::lower::counter;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
@@ -321,6 +322,7 @@ fn roles_with(
         let assumption = shared_words::ASSUMPTION.to_owned();
         inputs.assumptions.insert(assumption);
     }
+    check_orders(kernel, &mut arena, &mut inputs)?;
     let mut responses = Responses::default();
     let mut columns = TensorMemory::default();
     let mut programs = Vec::new();

@@ -29,6 +29,7 @@ mod early_exits;
 mod elected;
 mod elements;
 pub mod entry;
+mod exits_of_sides;
 mod extents;
 mod family;
 mod few_trips;

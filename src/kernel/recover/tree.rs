@@ -16,6 +16,7 @@ use crate::recover::shared_words::SharedWords;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
+use crate::recover::walk::Ordered;
 
 /// Why a kernel is not recovered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -408,6 +409,8 @@ pub struct Arena {
     pub wider: bool,
     /// Whether dynamic shared memory is assumed to begin at a multiple of 1024 bytes.
     pub levels: bool,
+    /// Terms in whose order lanes were taken to part, and where.
+    pub orders: BTreeMap<Ordered, Location>,
     /// A condition that is supposed to hold, or to fail.
     pub given: Option<(TermId, bool)>,
 }

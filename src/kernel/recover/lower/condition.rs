@@ -90,7 +90,8 @@ impl Lowerer<'_> {
         // If only the launch decides a condition and it has no form, it becomes one choice, and not
         // two inputs. A bound of a loop is an input already.
         let plain = |lowerer: &mut Self, term: TermId| {
-            let bound = lowerer.inputs.bounds.contains(&term);
+            let inputs = &lowerer.inputs;
+            let bound = inputs.bounds.contains(&term) || inputs.ordered.contains(&term);
             lowerer.number_or_state(term).filter(|number| {
                 bound || !lowerer.is_computed(number) || !is_launch(term, &lowerer.arena.terms)
             })

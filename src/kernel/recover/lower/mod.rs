@@ -21,6 +21,7 @@ mod loop_direction;
 pub mod looping;
 mod number;
 mod object;
+mod orders;
 mod parallel_copy;
 mod phi_values;
 mod reciprocal;
@@ -72,6 +73,7 @@ use crate::recover::tree::not_known;
 use crate::recover::tree::refuse;
 use carried::Left;
 use guarded::Guard;
+pub use orders::check_orders;
 use phi_values::PhiValues;
 
 /// What is not known of a word that a warp hands over.
@@ -90,6 +92,8 @@ pub struct Inputs {
     trips: Vec<Tripped>,
     /// Values of the launch that loops run up to.
     bounds: BTreeSet<TermId>,
+    /// Values of the launch by whose order lanes part.
+    ordered: BTreeSet<TermId>,
     /// Values of the launch that branches compare.
     compared: BTreeSet<TermId>,
     /// For bounds that may be negative, the inputs `max(0, bound)`.

@@ -104,10 +104,11 @@ impl Walker<'_> {
         Ok((merged, [first, second]))
     }
 
-    /// A branch whose lanes ask for several things, each of them the same for every lane that asks: once for each answer.
+    /// A branch whose lanes ask for several things, each of them the same for every lane that asks: once for each answer. With
+    /// `asks`, the answer is kept for the branches below.
     pub(super) fn by_cases(
         &mut self,
-        case: TermId,
+        (case, asks): (TermId, bool),
         (at, condition, then, otherwise): (BlockId, Operand, BlockId, BlockId),
         path: Path,
         out: &mut Vec<Statement>,
@@ -117,15 +118,18 @@ impl Walker<'_> {
         let join = self.join(at);
         let events = *self.events;
         let mut behind = BTreeSet::new();
-        let (merged, [first, second]) = self.both_answers(case, path, |walker, _, side, out| {
-            let to = walker.branch(at, condition, then, otherwise, side, out, depth + 1)?;
-            let Some((to, side)) = to else {
-                return Ok(None);
-            };
-            let end = walker.region(to, join, side, out, depth + 1)?;
-            behind.extend(end.iter().map(|end| (end.mask, end.exited)));
-            Ok(end)
-        })?;
+        let (merged, [first, second]) =
+            self.both_answers(case, path, |walker, answer, side, out| {
+                let known = walker.answers.len();
+                if asks {
+                    walker.answers.push((case, answer));
+                }
+                let end = walker.side(join, (at, condition, then, otherwise), side, out, depth);
+                walker.answers.truncate(known);
+                let end = end?;
+                behind.extend(end.iter().map(|end| (end.mask, end.exited)));
+                Ok(end)
+            })?;
         if behind.len() > 1 {
             return refuse(
                 "which lanes come behind a branch depends on the launch",
@@ -134,6 +138,29 @@ impl Walker<'_> {
         }
         self.decide(case, first, second, events, out, location)?;
         Ok(merged.and_then(|path| join.map(|join| (join, path))))
+    }
+
+    /// What comes of a branch in one case.
+    fn side(
+        &mut self,
+        join: Option<BlockId>,
+        (at, condition, then, otherwise): (BlockId, Operand, BlockId, BlockId),
+        path: Path,
+        out: &mut Vec<Statement>,
+        depth: u32,
+    ) -> Result<Option<Path>> {
+        let to = self.branch(at, condition, then, otherwise, path, out, depth + 1)?;
+        let Some((to, path)) = to else {
+            return Ok(None);
+        };
+        let end = self.region(to, join, path, out, depth + 1)?;
+        match (join, end) {
+            // Which lanes come to the end differs between the cases, and does not matter.
+            (Some(join), Some(end)) if self.ends(join, Some(join)) => {
+                self.region(join, None, end, out, depth + 1)
+            }
+            (_, end) => Ok(end),
+        }
     }
 
     /// Writes an `if`, or a wait where the condition is the outcome of a test. `events` is how many events there were before

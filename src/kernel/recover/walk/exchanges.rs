@@ -59,8 +59,9 @@ impl Walker<'_> {
         let offset = self.operand(lane, 32, &path.state);
         let clamp = self.operand(clamp, 32, &path.state);
         // If all lanes have the same value, it does not matter which one is read. Unknown values
-        // may differ.
+        // may differ. What lanes had that have ended is not kept, so it must not be read.
         let known = valid.is_none()
+            && path.exited == 0
             && matches!(value, Value::Uniform(term) if self.assume_alike(term, location));
         let mut results = [TermId::default(); 32];
         let mut valids = [TermId::default(); 32];

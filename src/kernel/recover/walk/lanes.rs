@@ -47,7 +47,16 @@ impl Walker<'_> {
         what: &str,
         location: &Location,
     ) -> Result<()> {
-        if mask | path.exited == self.full {
+        match mask | path.exited == self.full {
+            true => Ok(()),
+            false => self.unparted(mask, what, location),
+        }
+    }
+
+    /// Refuses what a warp computes as a whole if a lane is missing, also one that has ended: only barriers are said not to
+    /// need it.
+    pub(super) fn unparted(&self, mask: u32, what: &str, location: &Location) -> Result<()> {
+        if mask == self.full {
             return Ok(());
         }
         refuse(

@@ -21,6 +21,7 @@ mod once;
 mod operands;
 mod ring_words;
 mod shared_words;
+mod thresholds;
 mod touches;
 mod waits;
 
@@ -30,6 +31,7 @@ use std::rc::Rc;
 
 use groups::Groups;
 pub use lanes::differs;
+pub use thresholds::Ordered;
 use touches::Order;
 
 use crate::cfg::Loop;
@@ -189,6 +191,9 @@ struct Walker<'a> {
     levels: &'a mut bool,
     branches: &'a mut Vec<(TermId, Location)>,
     given: Option<(TermId, bool)>,
+    orders: &'a mut BTreeMap<Ordered, Location>,
+    /// The comparisons of the launch by which lanes have parted around here, and what they gave.
+    answers: Vec<(TermId, bool)>,
     /// The block that is walked, and which of its operations.
     here: (BlockId, u32),
     purpose: Purpose,
@@ -249,6 +254,8 @@ pub fn walk(
         branches: &mut arena.branches,
         decided_by: &mut arena.decided_by,
         given: arena.given,
+        orders: &mut arena.orders,
+        answers: Vec::new(),
         here: (BlockId(0), 0),
         purpose,
         place,
@@ -545,7 +552,8 @@ impl Walker<'_> {
                     for lane in 0..32 {
                         if path.mask >> lane & 1 == 1 {
                             let truth = self.terms.truth(lanes[lane]);
-                            match truth.or_else(|| self.decided(lanes[lane], path.condition)) {
+                            let truth = truth.or_else(|| self.decided(lanes[lane], path.condition));
+                            match truth.or_else(|| self.answered(lanes[lane], &location)) {
                                 Some(true) => taken |= 1 << lane,
                                 Some(false) => {}
                                 None => {
@@ -558,11 +566,21 @@ impl Walker<'_> {
                         if let Some(on) = self.beside_the_ended(then, otherwise) {
                             return Ok(Some((on, path)));
                         }
+                        let branch = (at, condition, then, otherwise);
+                        let many = open.len() > MAX_CASES || !self.answers.is_empty();
+                        if many
+                            && self.purpose == Purpose::Events
+                            && !self.is_silent(at, self.join(at))
+                            && let Some(case) = self.comparison(&open, &location)
+                        {
+                            let case = (case, true);
+                            return self.by_cases(case, branch, path, out, depth, &location);
+                        }
                         if open.len() > MAX_CASES || open.iter().any(|term| self.is_opaque(*term)) {
                             return self.by_launch(at, path, &value, &location);
                         }
-                        let branch = (at, condition, then, otherwise);
-                        return self.by_cases(*case, branch, path, out, depth, &location);
+                        let case = (*case, false);
+                        return self.by_cases(case, branch, path, out, depth, &location);
                     }
                     (None, taken)
                 }
@@ -571,7 +589,10 @@ impl Walker<'_> {
         // Inside a loop, ways out are walked to where they leave it.
         let join = self.join(at);
         if let Some(term) = term {
-            if let Some(truth) = self.is_given(term) {
+            if let Some(truth) = self
+                .is_given(term)
+                .or_else(|| self.answered(term, &location))
+            {
                 return Ok(Some((if truth { then } else { otherwise }, path)));
             }
             self.branches.push((term, location.clone()));
@@ -591,8 +612,12 @@ impl Walker<'_> {
         let mut other = path.clone();
         other.mask &= !taken;
         path.mask = taken;
-        if self.ends(otherwise) {
+        let meeting = self.graph.join(at);
+        if self.ends(otherwise, meeting) {
             path.exited |= other.mask;
+        }
+        if self.ends(then, meeting) {
+            other.exited |= taken;
         }
         let (mut first, mut second) = (Vec::new(), Vec::new());
         let frames = self
@@ -703,7 +728,7 @@ impl Walker<'_> {
         if self.purpose == Purpose::Events {
             return None;
         }
-        let ended = [self.ends(then), self.ends(otherwise)];
+        let ended = [self.ends(then, None), self.ends(otherwise, None)];
         match ended {
             [true, false] => Some(otherwise),
             [false, true] => Some(then),
@@ -803,10 +828,16 @@ impl Walker<'_> {
         path
     }
 
-    /// Whether a block does nothing but end the thread: nothing that matters, and nothing before which it may wait.
-    fn ends(&self, mut at: BlockId) -> bool {
+    /// Whether a block does nothing but end the thread: nothing that matters, and nothing before which it may wait. From where
+    /// lanes meet others, they may wait for them before they do anything at all, such as a store.
+    fn ends(&self, mut at: BlockId, meeting: Option<BlockId>) -> bool {
+        let mut met = false;
         for _ in 0..8 {
             let block = &self.kernel.blocks[at.0 as usize];
+            met |= Some(at) == meeting;
+            if met && !block.operations.iter().all(only_computes) {
+                return false;
+            }
             let waits = |operation: &Operation| is_event(operation) || ties_lanes(operation);
             if self.slice.operations[at.0 as usize].contains(&true)
                 || self.accesses(at)
@@ -1238,9 +1269,11 @@ impl Walker<'_> {
                 packed(std::array::from_fn(|lane| self.fitted(lanes[lane], width)))
             }
         };
+        // Nobody reads what lanes have in registers that have ended.
+        let written = mask | path.exited & !path.mask;
         let slot = &mut path.state[register.0 as usize];
         *slot = match slot.take() {
-            Some(old) if mask != self.full => Some(packed(std::array::from_fn(|lane| {
+            Some(old) if written != self.full => Some(packed(std::array::from_fn(|lane| {
                 lane_of(if mask >> lane & 1 == 1 { &value } else { &old }, lane)
             }))),
             _ => Some(value),
@@ -1256,7 +1289,7 @@ impl Walker<'_> {
             self.here = (at, index);
             self.meet(operation, path);
             if let (Some(name), None) = (operation.kind.of_whole_warp(), &operation.guard) {
-                self.whole(path.mask, path, name, &operation.location)?;
+                self.unparted(path.mask, name, &operation.location)?;
             }
             if !relevant && !self.touches() {
                 continue;
@@ -1659,6 +1692,23 @@ impl Walker<'_> {
             }
         }
     }
+}
+
+/// Whether an operation does nothing but compute.
+fn only_computes(operation: &Operation) -> bool {
+    matches!(
+        operation.kind,
+        OperationKind::Compute { .. }
+            | OperationKind::Special { .. }
+            | OperationKind::AddressOf { .. }
+            | OperationKind::ConvertAddress { .. }
+            | OperationKind::MapAddress { .. }
+            | OperationKind::CtaRank { .. }
+            | OperationKind::Load {
+                space: Space::Parameter,
+                ..
+            }
+    )
 }
 
 /// Whether a statement can block its warp.
