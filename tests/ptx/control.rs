@@ -186,6 +186,14 @@ fn lanes_with_mbarriers_of_their_own() {
     lanes.ptx:lanes_tell_one_cta: deadlock: REFUTED at param_0 = 1: nobody arrives at met_bar_cta1, for which cta1_warp0 waits (lanes.cu:43, line 1065): no statement arrives there
     --- stderr
     ");
+    // The graph, too, initialises those of the array that the kernel initialises.
+    let too_few = ["--entry", "lanes_initialise_too_few", "--recovery", "graph"];
+    insta::assert_snapshot!(check_with("lanes.ptx", &too_few), @"
+    exit 1
+    --- stdout
+    lanes.ptx: deadlock: REFUTED at param_0 = 4: nobody initialises full_bar[3], for which warp1 waits (lanes.cu:19, line 490)
+    --- stderr
+    ");
 }
 
 #[test]

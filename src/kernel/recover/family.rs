@@ -223,17 +223,19 @@ pub fn families(
         }
         let last = offsets.last().copied().unwrap_or(base);
         let mut counts = BTreeSet::new();
+        let mut explicit = false;
         for place in &group {
             match (inits.get(place), declared(place.1)) {
                 (Some(found), None) => counts.extend(found.iter().copied()),
                 (_, Some(arrivals)) => counts.extend([i128::from(arrivals)]),
-                (None, None) => {
-                    return Err(refuse(
-                        "an mbarrier is used that is never initialised",
-                        &location,
-                    ));
-                }
+                (None, None) => explicit = true,
             }
+        }
+        if counts.is_empty() {
+            return Err(refuse(
+                "an mbarrier is used that is never initialised",
+                &location,
+            ));
         }
         let (Some(arrivals), 1) = (counts.first(), counts.len()) else {
             return Err(refuse(
@@ -253,7 +255,7 @@ pub fn families(
             elements: (last - base) / stride + 1,
             arrivals: *arrivals,
             unit: 1,
-            explicit: false,
+            explicit,
         });
     }
     Ok(families)

@@ -111,10 +111,12 @@ pub fn text(
         let variable = kernel.variables.get(variable.0 as usize);
         variable.and_then(|variable| variable.arrivals)
     };
-    let early = inits_precede_uses(&roles, inputs, shape, &declared);
     let mut families = families(&roles, &declared, &|role, atomic| {
         inputs.range_of(atomic, &all[role])
     })?;
+    // Where an element of an array is not initialised, the text says so of those that are.
+    let early = families.all.iter().all(|family| !family.explicit)
+        && inits_precede_uses(&roles, inputs, shape, &declared);
     count_in_units(&mut families, &roles, &|role, atomic| {
         inputs.range_of(atomic, &all[role])
     });
