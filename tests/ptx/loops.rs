@@ -385,19 +385,19 @@ fn a_wait_where_another_loop_begins() {
     insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", ""), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", "nanosleep.u32 20;"), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(turns("bar.sync 0;", ""), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 waits for bar_bar with parity 0 twice in a row (line 29), and bar_bar has completed 2 times by then, so this wait needs another completion: only warp0 itself would, after that wait
+    kernel.ptx: deadlock: REFUTED at n = 2: warp0 waits for bar with parity 0 twice in a row (line 29), and bar has completed 2 times by then, so this wait needs another completion: only warp0 itself would, after that wait
     --- stderr
     ");
 }

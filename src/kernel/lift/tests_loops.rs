@@ -133,3 +133,54 @@ fn what_is_left_over_may_come_before_the_loop() {
     let text = entry(1, &code("2")).map_or_else(|reason| reason, |lift| lift.text);
     insta::assert_snapshot!(text, @"how often a loop runs depends on a computation that cannot be written in the protocol language");
 }
+
+/// A wait may be the first thing in a loop. Then both loops begin at one block.
+#[test]
+fn a_wait_may_begin_where_the_loop_around_it_begins() {
+    let recovered = |inner: &str| {
+        let code = format!(
+            "@!%p1 bra ready;\nmbarrier.init.shared.b64 [%r2], 64;\nready:\nbar.sync 0;\nmov.u32 %r4, 0;\nmov.u32 %r5, 0;\n\
+             mbarrier.arrive.shared.b64 %rd2, [%r2];\nhead:\n{inner}\nmbarrier.arrive.shared.b64 %rd2, [%r2];\n\
+             xor.b32 %r5, %r5, 1;\nadd.u32 %r4, %r4, 1;\nsetp.le.u32 %p3, %r4, %r3;\n@%p3 bra head;"
+        );
+        entry(1, &code).map(|lift| lift.text)
+    };
+    let lines = |inner: &str| {
+        let text = recovered(inner).unwrap_or_else(|reason| reason);
+        let lines = text
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or_default().trim());
+        let kept = |line: &&str| {
+            ["for ", "wait ", "arrive "]
+                .iter()
+                .any(|word| line.starts_with(word))
+        };
+        lines.filter(kept).collect::<Vec<_>>().join("\n")
+    };
+    let test = "mbarrier.try_wait.parity.shared.b64 %p2, [%r2], %r5;";
+    let apart = lines(&format!(
+        "add.u32 %r6, %r4, 1;\nagain:\n{test}\n@!%p2 bra again;"
+    ));
+    insta::assert_snapshot!(apart, @r"
+    arrive memory_bar
+    for i in 0..n + 1 {
+    wait memory_bar (i % 2)
+    arrive memory_bar
+    arrive memory_bar
+    for i in 0..n + 1 {
+    wait memory_bar (i % 2)
+    arrive memory_bar
+    ");
+    // One label for both loops, two labels, and a jump of its own back to the test.
+    let together = [
+        format!("{test}\n@!%p2 bra head;"),
+        format!("again:\n{test}\n@!%p2 bra again;"),
+        format!("again:\n{test}\n@%p2 bra done;\nbra again;\ndone:"),
+    ];
+    for inner in together {
+        assert_eq!(lines(&inner), apart, "{inner}");
+    }
+    // A loop that arrives between its tests is no wait.
+    let arrives = format!("mbarrier.arrive.shared.b64 %rd2, [%r2];\n{test}\n@!%p2 bra head;");
+    assert!(recovered(&arrives).is_err());
+}

@@ -2,9 +2,9 @@
 //!
 //! Data flows one way: `lexer` tokens, `parse` a tree, `scope` resolved names, `call` one
 //! body per kernel with the functions that it calls written out, `control` blocks, whose
-//! instructions the tables of `instructions` lower one by one. An instruction that no table knows
-//! is kept as one that is not understood; only a text that is no PTX, or that names what it does
-//! not declare, is refused.
+//! instructions the tables of `instructions` lower one by one, and `shared_headers` separates loops.
+//! An instruction that no table knows is kept as one that is not understood. Only a text that is no
+//! PTX, or that names what it does not declare, is refused.
 
 mod call;
 mod control;
@@ -21,6 +21,7 @@ mod parse;
 mod place;
 mod resolved;
 mod scope;
+mod shared_headers;
 mod slot;
 mod special;
 mod statement;
@@ -86,6 +87,7 @@ pub fn read(text: &str) -> Result<Module, Vec<ReadError>> {
         let lowering = Lowering::new(&tree, &whole, declared(function), pieces);
         let mut kernel = control::kernel(&whole, &chains.places, lowering);
         local_variables::promote(&mut kernel);
+        shared_headers::separate(&mut kernel);
         kernels.push(kernel);
     }
     Ok(Module {
