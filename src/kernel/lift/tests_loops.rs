@@ -184,3 +184,74 @@ fn a_wait_may_begin_where_the_loop_around_it_begins() {
     let arrives = format!("mbarrier.arrive.shared.b64 %rd2, [%r2];\n{test}\n@!%p2 bra head;");
     assert!(recovered(&arrives).is_err());
 }
+
+/// A CTA has a share of what there is, and begins where the shares of others end. No number stands for that.
+#[test]
+fn a_loop_may_begin_at_any_value_of_the_launch() {
+    let loops = |begin: &str, again: &str| {
+        let code = format!(
+            "mov.u32 %r5, %ctaid.y;\nadd.s32 %r6, %r3, %r5;\nadd.s32 %r6, %r6, -1;\ndiv.s32 %r6, %r6, %r5;\nmov.u32 %r7, %ctaid.x;\n\
+             mul.lo.s32 %r4, %r6, %r7;\nadd.s32 %r8, %r4, %r6;\nmin.s32 %r8, %r8, %r3;\nshr.u32 %r9, %r1, 5;\n{begin}\n\
+             head:\nbarrier.sync 1, 64;\nadd.s32 %r4, %r4, 1;\n{again}\n@%p3 bra head;\nout:"
+        );
+        entry(1, &code)
+    };
+    let (guard, less, different) = (
+        "setp.ge.s32 %p2, %r4, %r8;\n@%p2 bra out;",
+        "setp.lt.s32 %p3, %r4, %r8;",
+        "setp.ne.s32 %p3, %r4, %r8;",
+    );
+    let lift = loops(guard, less).unwrap();
+    insta::assert_snapshot!(lift.text, @r"
+    //! Recovered from the kernel `k`.
+    //! 64 x 1 x 1 threads per CTA.
+    //! Checked against the kernel at 9 launches, 100 events.
+    //! Assumed: a loop in steps of the grid does not wrap around
+    //! Assumed: lanes of a warp that take different ways meet again behind them
+    protocol k
+
+    param tiles in 0..=1073741823  // iterations of a loop
+
+    named cta_bar[16]
+
+    role warps0_1[w in 0..2] warp {
+        for i in 0..tiles {  // line 31
+            sync cta_bar[1] 64  // line 28
+        }
+    }
+    ");
+    assert!(!lift.exact);
+    assert_eq!(loops(guard, different).unwrap().text, lift.text);
+    // Without the guard, or with one of another bound, a loop up to another number may go around.
+    for begin in ["", "setp.ge.s32 %p2, %r4, %r3;\n@%p2 bra out;"] {
+        let reason = loops(begin, different).unwrap_err();
+        assert!(reason.starts_with("how often a loop runs"), "{reason}");
+    }
+    // A warp that begins one later has another number of rounds.
+    let apart = loops(&format!("add.s32 %r4, %r4, %r9;\n{guard}"), less).unwrap();
+    insta::assert_snapshot!(apart.text, @r"
+    //! Recovered from the kernel `k`.
+    //! 64 x 1 x 1 threads per CTA.
+    //! Checked against the kernel at 10 launches, 123 events.
+    //! Assumed: a loop in steps of the grid does not wrap around
+    //! Assumed: lanes of a warp that take different ways meet again behind them
+    protocol k
+
+    param tiles in 0..=1073741823  // iterations of a loop
+    param tiles_2 in 0..=1073741823  // iterations of a loop
+
+    named cta_bar[16]
+
+    role warp0 warp {
+        for i in 0..tiles {  // line 32
+            sync cta_bar[1] 64  // line 29
+        }
+    }
+
+    role warp1 warp {
+        for i in 0..tiles_2 {  // line 32
+            sync cta_bar[1] 64  // line 29
+        }
+    }
+    ");
+}

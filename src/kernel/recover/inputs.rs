@@ -208,6 +208,10 @@ fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
             first,
             step,
         } => {
+            // What is known of the first value may keep the bound below some number.
+            if terms.value(*step).is_some() {
+                return false;
+            }
             // Whatever the step and the first value are, the bound may be that many steps further.
             let given = |atom: &Atom| matches!(atom, Atom::Parameter { .. });
             let [bounds, steps, begins] = [*relation, *step, *first].map(|term| terms.atoms(term));

@@ -23,6 +23,7 @@ use crate::recover::late_reads;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::check_orders;
 use crate::recover::lower::counter;
+use crate::recover::lower::looping::HOW_OFTEN;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
 use crate::recover::mbarrier_lifetimes;
@@ -54,6 +55,7 @@ use crate::recover::shared_words;
 use crate::recover::simplify::simplify;
 use crate::recover::slice::Slice;
 use crate::recover::tensor_memory::TensorMemory;
+use crate::recover::term::TermId;
 use crate::recover::termination;
 use crate::recover::tested::are_initialised_once;
 use crate::recover::tested::come_last;
@@ -184,10 +186,10 @@ fn is_linear([x, y, z]: [u32; 3]) -> bool {
     x.is_multiple_of(32) || y == 1 && z == 1
 }
 
-/// Recovers the roles of a kernel. If that fails, looks for words that warps hand over to each
-/// other by mbarriers, and tries again with them.
+/// Recovers the roles of a kernel. If that fails, tries again with trip counts of loops as inputs, or
+/// looks for words that warps hand over to each other by mbarriers, and tries again with them.
 pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles, Obstacle> {
-    let first = roles_with(kernel, shape, over, None, false);
+    let first = roles_from_anywhere(kernel, shape, over, false);
     if first.is_ok() {
         return first;
     }
@@ -197,13 +199,30 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     // If memory stops only the first attempt, the obstacle of the second one says more.
     let by_memory = |obstacle: &Obstacle| obstacle.reason.contains(FROM_MEMORY);
     match (
-        roles_with(kernel, shape, over, Some(ring_words), false),
+        roles_with(kernel, shape, over, Some(ring_words), false, None),
         first,
     ) {
         (Ok(roles), _) => Ok(roles),
         (Err(second), Err(first)) if by_memory(&first) && !by_memory(&second) => Err(second),
         (_, first) => first,
     }
+}
+
+/// If a trip count stops the recovery, tries again with loops that may begin at values of the launch
+/// which have no form as numbers.
+fn roles_from_anywhere(
+    kernel: &Kernel,
+    shape: Shape,
+    over: fn() -> bool,
+    accesses: bool,
+) -> Result<Roles, Obstacle> {
+    let first = roles_with(kernel, shape, over, None, accesses, None);
+    let by_loop = |obstacle: &Obstacle| obstacle.reason.starts_with(HOW_OFTEN);
+    if !first.as_ref().is_err_and(by_loop) {
+        return first;
+    }
+    let starts = Some(BTreeSet::new());
+    roles_with(kernel, shape, over, None, accesses, starts).or(first)
 }
 
 /// As [`roles`], with the accesses to shared memory.
@@ -219,7 +238,7 @@ pub fn roles_with_accesses(
             &Location::default(),
         );
     }
-    let mut roles = roles_with(kernel, shape, over, None, true)?;
+    let mut roles = roles_from_anywhere(kernel, shape, over, true)?;
     roles.inputs.assumptions.insert(IN_ORDER.to_owned());
     if roles.arena.levels {
         roles.inputs.assumptions.insert(LEVELED.to_owned());
@@ -237,6 +256,7 @@ fn roles_with(
     over: fn() -> bool,
     ring_words: Option<RingWords>,
     accesses: bool,
+    starts: Option<BTreeSet<TermId>>,
 ) -> Result<Roles, Obstacle> {
     let threads = shape
         .threads
@@ -275,6 +295,7 @@ fn roles_with(
         unwritten: ReadOnlyMemory::new(kernel),
         wide_sizes: wide_sizes(kernel),
         accesses,
+        starts,
         ..Arena::default()
     };
     let mut trees = trees(kernel, shape, (&graph, &slice), &mut arena, Purpose::Events)?;

@@ -398,6 +398,9 @@ pub struct Arena {
     /// The conditions that decide what is executed, also those of branches that are left out
     /// because both sides do the same.
     pub decided_by: BTreeSet<TermId>,
+    /// The first values of loop counters that the launch decides and that have no form as numbers, if
+    /// these are looked for.
+    pub starts: Option<BTreeSet<TermId>>,
     /// What the launch multiplies by in addresses of words of global memory that loops change.
     /// `None` stands for a constant.
     pub factors: BTreeSet<Option<TermId>>,

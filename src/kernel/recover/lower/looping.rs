@@ -18,6 +18,9 @@ use crate::recover::tree::LoopId;
 use crate::recover::tree::Statement;
 use std::borrow::Cow;
 
+/// Words for loops whose trip count is not found.
+pub const HOW_OFTEN: &str = "how often a loop runs depends on";
+
 /// A loop's body: what comes before the exit, on it, and behind it.
 pub(super) struct Shape<'a> {
     pub before: Cow<'a, [Statement]>,
@@ -54,7 +57,7 @@ impl Lowerer<'_> {
         self.counts.insert(id, Number::constant(super::MOST));
         let Some(trips) = self.trip_count(shape.goes_on, id) else {
             let what = self.unknown_in(shape.goes_on);
-            return refuse(format!("how often a loop runs depends on {what}"), location);
+            return refuse(format!("{HOW_OFTEN} {what}"), location);
         };
         // If the test is at the end, the body runs once more than the loop goes on.
         let mut count = trips.clone();
@@ -193,8 +196,13 @@ impl Lowerer<'_> {
                     ..
                 } => {
                     self.register_compared(*condition);
+                    self.held.push(*condition);
                     self.register_loops(then);
+                    self.held.pop();
+                    let not = self.arena.terms.not(condition);
+                    self.held.push(not);
                     self.register_loops(otherwise);
+                    self.held.pop();
                 }
                 _ => {}
             }
@@ -242,7 +250,9 @@ impl Lowerer<'_> {
 
     /// Notes the values of the launch that a loop runs up to, and how often it runs.
     fn register_relation(&mut self, relation: TermId) {
-        self.register_trips(relation);
+        self.note_start(relation);
+        let ended = self.as_less(relation, None);
+        self.register_trips(ended);
         let inner = match *self.arena.terms.node(relation) {
             Node::Not(inner) => inner,
             _ => relation,

@@ -142,8 +142,12 @@ impl Lowerer<'_> {
     }
 
     fn is_decided(&self, (term, condition): &Decided) -> bool {
-        self.held.iter().any(|held| self.implies(*held, *term))
-            || self.known(condition) == Some(true)
+        self.is_held(*term) || self.known(condition) == Some(true)
+    }
+
+    /// Whether a condition is one of those around this point.
+    pub(super) fn is_held(&self, term: TermId) -> bool {
+        self.held.iter().any(|held| self.implies(*held, term))
     }
 
     fn implies(&self, held: TermId, term: TermId) -> bool {

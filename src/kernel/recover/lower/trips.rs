@@ -40,6 +40,7 @@ impl Lowerer<'_> {
 
     /// In how many iterations, from the first on, a condition holds.
     pub(super) fn trips(&mut self, goes_on: TermId, id: LoopId) -> Option<Number> {
+        let goes_on = self.as_less(goes_on, Some(id));
         if let Some(truth) = self.arena.terms.truth(goes_on) {
             return (!truth).then(Number::default);
         }
