@@ -255,6 +255,42 @@ fn a_constant_is_added_before_the_comparison() {
     assert!(!is_proved(&shown), "{shown}");
 }
 
+/// `found > 2^31 - 1` without a sign is no `found >= -2^31`. No launch that is tried executes the
+/// wait.
+#[test]
+fn a_word_is_never_more_than_the_greatest_number() {
+    let word = |greatest: &str| {
+        check(&format!(
+            "red.release.gpu.global.add.u32 [%rd1], 1;\nsetp.ne.u32 %p3, %r1, 100000;\n@%p3 bra END;\n\
+             LOOK:\nld.acquire.gpu.global.u32 %r5, [%rd1];\nsetp.le.u32 %p2, %r5, {greatest};\n@%p2 bra LOOK;"
+        ))
+    };
+    let shown = word("0x7fffffff");
+    assert!(shown.contains("more than the greatest number"), "{shown}");
+    assert!(is_proved(&word("0")));
+}
+
+/// A flag counts as set by each store, if no stored value is 0. A product may wrap around to 0.
+#[test]
+fn a_product_that_is_stored_may_be_0() {
+    let look = "LOOK:\nld.acquire.gpu.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p2, %r5, 0;\n@%p2 bra LOOK;";
+    // (n + 1)^2 is 0 at n = 65535.
+    let square = check(&format!(
+        "add.u32 %r6, %r1, 1;\nmul.lo.u32 %r7, %r6, %r6;\nst.release.gpu.global.u32 [%rd1], %r7;\n{look}"
+    ));
+    assert!(!is_proved(&square), "{square}");
+    // (n + 2) * (i + 1) is 0 at n = 131070 and i = 32767.
+    let in_rounds = check(&format!(
+        "mov.u32 %r6, 0;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra END;\nROUND:\nadd.u32 %r7, %r6, 1;\nadd.u32 %r8, %r1, 2;\n\
+         mul.lo.u32 %r9, %r7, %r8;\nst.release.gpu.global.u32 [%rd1], %r9;\n{look}\n\
+         add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p3, %r6, %r1;\n@%p3 bra ROUND;"
+    ));
+    assert!(
+        is_proved(&in_rounds) && in_rounds.contains(" <= 2147483647"),
+        "{in_rounds}"
+    );
+}
+
 /// CTA `i` uses the words `i` and `i + 1`, and each word is used by two CTAs. The protocol is about
 /// one CTA, and the verdict says that the others have other words.
 #[test]

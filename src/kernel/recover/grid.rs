@@ -97,6 +97,7 @@ const DISJOINT: &str =
 const UNNUMBERED: &str = "in the CTAs that wait for each other, what they wait for would have to be 0, 1, 2, and so on, each once: no launch \
                           was found at which it is";
 const ALWAYS_0: &str = "the words of memory that are waited for are told apart by a product with a number that differs between CTAs or is always 0";
+const STORED: &str = "what is stored to a word of memory that CTAs wait for may wrap around";
 const NOBODY: &str =
     "the kernel waits for memory that it never adds or stores to: somebody else has to";
 
@@ -229,6 +230,10 @@ pub fn shared(
     if arrays.iter().any(|array| added(&array)) {
         return refuse(NOBODY, &first);
     }
+    // Before a flag becomes a count of its stores: the stored values are what must not be too great.
+    let limits = limits(roles, turn, &|atomic, counts| {
+        inputs.range_of(atomic, counts)
+    })?;
     for array in &arrays {
         let words = Words {
             contains: &|word| array.key == key(word),
@@ -238,9 +243,12 @@ pub fn shared(
         };
         words.settle(roles)?;
     }
-    let limits = limits(roles, turn, &|atomic, counts| {
-        inputs.range_of(atomic, counts)
-    })?;
+    // A limit is written with the parameters of the text.
+    let left = used(roles);
+    let is_gone = |atomic: &Atomic| matches!(atomic, Atomic::Input(input) if !left.contains(input));
+    if limits.iter().any(|limit| limit.mentions(&is_gone)) {
+        return refuse(STORED, &first);
+    }
     // CTAs that belong together at one array may not do so at another.
     if arrays.len() > 1 && words.iter().any(|(word, _)| in_base(word.base)) {
         return refuse(APART, &first);

@@ -90,6 +90,9 @@ pub struct Event {
     pub location: Location,
 }
 
+/// The greatest constant that may be added to the value of a word before an unsigned comparison.
+pub const MOST_MORE: i128 = 1 << 16;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventKind {
     Init {

@@ -33,6 +33,7 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 use crate::recover::tree::EventKind;
+use crate::recover::tree::MOST_MORE;
 use crate::recover::tree::Statement;
 
 /// The range of an address as a signed number.
@@ -79,6 +80,16 @@ impl Lowerer<'_> {
                     Some(compared) => self.awaited(compared, location)?,
                     None => value.clone(),
                 };
+                // `found > 2^31 - 1` without a sign is no `found >= 2^31`: that wraps around.
+                let apart = value.minus(&compared).and_then(|apart| apart.as_constant());
+                if passes == Passes::From
+                    && !apart.is_some_and(|apart| (-MOST_MORE..=1).contains(&apart))
+                {
+                    return refuse(
+                        "a loop waits until a word of memory is more than the greatest number",
+                        location,
+                    );
+                }
                 if passes == Passes::From && !self.is_natural(&compared) {
                     return refuse(
                         "a loop waits until a word of memory is at least what may be below 0",

@@ -38,6 +38,7 @@ use crate::recover::slice::is_event;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::EventKind;
+use crate::recover::tree::MOST_MORE;
 use crate::recover::tree::Statement;
 use crate::recover::tree::not_known;
 
@@ -68,9 +69,6 @@ struct Awaited {
 
 const SEVERAL: &str = "a loop waits for more than one word of memory, or for other than that it is some value or at least \
                        that";
-
-/// The greatest constant that may be added to the value of a word before an unsigned comparison.
-const MOST_MORE: i128 = 1 << 16;
 
 /// How often what changes from round to round is given up.
 const MOST_ROUNDS: u32 = 8;
