@@ -358,3 +358,78 @@ fn a_test_before_a_loop_that_does_not_change_it() {
     let each = format!("{test}{other}");
     insta::assert_snapshot!(auto(&code("", &each)), @"PROVED for every n in 0..=1073741823 and schedule");
 }
+
+/// Waits until a phase of a parity is complete, under a label.
+fn wait(label: &str, mbarrier: u32, parity: u32) -> String {
+    format!(
+        "{label}:\nmbarrier.try_wait.parity.shared.b64 %p9, [bar+{mbarrier}], {parity};\n@!%p9 bra {label};\n"
+    )
+}
+
+/// Lane 0 tests while lane 1 waits for the phase before. What it finds is out of date when lane 1 goes on.
+#[test]
+fn one_lane_tests_while_another_one_waits() {
+    let code = format!(
+        "{INIT}setp.ne.u32 %p10, %r31, 0;\nsetp.ne.u32 %p11, %r31, 1;\nmov.pred %p8, 0;\n@%p2 bra CONSUMER;\n\
+         @!%p1 mbarrier.arrive.shared.b64 _, [bar];\n{}@!%p1 mbarrier.arrive.shared.b64 _, [bar];\n{}\
+         @!%p1 mbarrier.arrive.shared.b64 _, [bar];\n{}@!%p1 mbarrier.arrive.shared.b64 _, [bar];\nbra END;\n\
+         CONSUMER:\n@%p11 bra OTHERS;\n{}bra TOGETHER;\n\
+         OTHERS:\n@%p10 bra TOGETHER;\nmbarrier.try_wait.parity.shared.b64 %p8, [bar], 1;\n\
+         TOGETHER:\nbar.warp.sync -1;\n@%p3 mbarrier.arrive.shared.b64 _, [bar+16];\n\
+         @%p10 bra NEXT;\n@%p8 bra NEXT;\n{}NEXT:\n@%p3 mbarrier.arrive.shared.b64 _, [bar+16];\n{}\
+         @%p3 mbarrier.arrive.shared.b64 _, [bar+16];\n{}END:\n",
+        wait("A", 16, 0),
+        wait("B", 16, 1),
+        wait("C", 16, 0),
+        wait("D", 0, 0),
+        wait("E", 0, 1),
+        wait("F", 0, 0),
+        wait("G", 0, 1),
+    );
+    for recovery in ["auto", "graph", "path"] {
+        let shown = verdict_by(recovery, 64, &code);
+        assert!(shown.starts_with("UNKNOWN"), "{recovery}: {shown}");
+    }
+}
+
+/// Between a test and the wait that it spares the warp arrives elsewhere. No search shows that the waits are in turn.
+#[test]
+fn an_arrival_between_a_test_and_the_wait_that_it_spares() {
+    let kernel = |first: &str, before: &str, behind: &str, third: &str| {
+        format!(
+            "{INIT}setp.ne.u32 %p10, %r31, 0;\nsetp.gt.u32 %p11, %r1, 63;\n@%p2 bra CONSUMER;\n{first}bra END;\n\
+             CONSUMER:\n@%p11 bra THIRD;\n{before}mbarrier.try_wait.parity.shared.b64 %p8, [bar], 1;\n\
+             @!%p10 mbarrier.arrive.shared.b64 _, [bar+8];\n@%p8 bra SPARED;\n{}SPARED:\n{behind}bra END;\nTHIRD:\n{third}END:\n",
+            wait("S", 0, 1)
+        )
+    };
+    let arrive =
+        |mbarrier: u32| format!("@!%p10 mbarrier.arrive.shared.b64 _, [bar+{mbarrier}];\n");
+    // It hangs: the test passes before the third warp arrives, and then the wait is not in the way of the arrivals behind it.
+    let hangs = kernel(
+        &[
+            arrive(24),
+            arrive(24),
+            wait("A", 8, 0),
+            arrive(8),
+            arrive(0),
+        ]
+        .concat(),
+        "",
+        &[wait("B", 16, 0), arrive(0), arrive(8)].concat(),
+        &[arrive(0), wait("C", 8, 1), arrive(16)].concat(),
+    );
+    // It does not hang: the test always passes, since the first warp arrives behind it only.
+    let spared = kernel(
+        &[wait("A", 8, 0), arrive(0), arrive(16), arrive(16)].concat(),
+        &wait("B", 24, 1),
+        "",
+        &arrive(16),
+    );
+    for recovery in ["auto", "graph", "path"] {
+        for code in [&hangs, &spared] {
+            let shown = verdict_by(recovery, 96, code);
+            assert!(shown.starts_with("UNKNOWN"), "{recovery}: {shown}");
+        }
+    }
+}

@@ -329,6 +329,7 @@ mod tests {
                 unsigned: false,
                 unchanged: Vec::new(),
                 in_step: false,
+                looks_ahead: false,
                 counted: false,
                 rings: Vec::new(),
                 arrival_counts: ArrivalCounts::default(),

@@ -86,6 +86,8 @@ pub(in crate::ptx) struct Followed {
     pub unsigned: bool,
     /// Whether lanes of a warp are taken to use shared memory in the order of their program where nothing else orders them.
     pub in_step: bool,
+    /// Whether a test of an mbarrier spares a wait, and something may be done between the two.
+    pub looks_ahead: bool,
     /// Whether what tensor copies deliver is counted in copies somewhere.
     pub counted: bool,
     /// Named barriers that are arrays.
@@ -124,6 +126,7 @@ pub(in crate::ptx) fn follow(
         let mut unsigned = false;
         let mut constant = false;
         let mut in_step = false;
+        let mut looks_ahead = false;
         let mut allocated = BTreeSet::new();
         let mut together = Together::default();
         let mut widths = Widths::default();
@@ -150,6 +153,7 @@ pub(in crate::ptx) fn follow(
                 unsigned |= walked.unsigned;
                 constant |= walked.constant;
                 in_step |= walked.in_step;
+                looks_ahead |= walked.looks_ahead;
                 waited.extend(walked.waited);
                 widths.add(walked.widths);
                 arrival_counts.add(walked.arrival_counts);
@@ -237,6 +241,7 @@ pub(in crate::ptx) fn follow(
             leveled,
             unsigned,
             in_step,
+            looks_ahead,
             counted: false,
             rings: Vec::new(),
             arrival_counts,

@@ -501,6 +501,7 @@ mod tests {
                 unsigned: false,
                 unchanged: Vec::new(),
                 in_step: false,
+                looks_ahead: false,
                 counted: false,
                 rings: Vec::new(),
                 arrival_counts: ArrivalCounts::default(),

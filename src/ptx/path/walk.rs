@@ -638,6 +638,18 @@ impl<'m> Walker<'_, 'm, '_> {
             };
             sides.push((lanes, after, statements));
         }
+        // Lanes on one side may have waited since others tested.
+        for number in 0..sides.len() {
+            let others: Vec<Statement> = sides
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != number)
+                .flat_map(|(_, (_, _, statements))| statements.clone())
+                .collect();
+            if let Some((_, side, _)) = sides.get_mut(number) {
+                self.forget_tests(side, &others);
+            }
+        }
         if state.vague && sides.iter().any(|(_, _, s)| !s.is_empty()) {
             let reason = "which lanes of the warp are here is not known";
             return Err(Obstacle::new(instruction.at, reason));
@@ -750,6 +762,7 @@ impl<'m> Walker<'_, 'm, '_> {
             let (above, below) = (without(above, &multiplies), without(below, &multiplies));
             let waiting = self.peeked(&condition, looked, &above, &below);
             if let Some(wait) = waiting {
+                self.machine.looks_ahead |= condition.tests() && !self.has_just_tested(instruction);
                 out.push(wait);
                 self.all_wait(out)?;
             } else if self.takes_turns(&condition, (&above, &below), out)? {

@@ -289,6 +289,8 @@ pub(in crate::ptx) struct Machine<'m, 'a> {
     pub words: Words<'m>,
     /// Whether lanes of the warp may use what others of it write with nothing in between that orders them but the program.
     pub in_step: bool,
+    /// Whether a test of an mbarrier spares a wait, and something may be done between the two.
+    pub looks_ahead: bool,
     /// The shared variables.
     pub shared: &'m [Variable<'a>],
     /// Where in shared memory it is written where the tensor memory lies.

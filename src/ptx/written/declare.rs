@@ -156,6 +156,12 @@ impl Writer<'_, '_> {
                 "words that are read from memory lie between 0 and 2147483647",
             );
         }
+        if self.followed.looks_ahead {
+            assumed(
+                &mut head,
+                "where waits at an mbarrier may be out of turn, a test that spares a wait has found the phase of that wait",
+            );
+        }
         if self.followed.in_step && self.buffers.is_some() {
             assumed(
                 &mut head,
