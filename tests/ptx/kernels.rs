@@ -162,8 +162,8 @@ fn loops_that_the_compiler_wrote_out() {
     unrolled.ptx:unrolled_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] with parity 0 twice in a row (unrolled.cu:50, line 3241), and full_bar[0] has completed 2 times by then, so this wait needs another completion: warp0 arrives 2 times and has ended
     unrolled.ptx:late: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
-    unrolled.ptx:late_keeps_the_last: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 4: nobody arrives at empty_bar[0], for which warp0 waits (unrolled.cu:77, line 4510): warp1 never arrives, because `if !(j == 0)` (unrolled.cu:83, line 4579) does not hold for it
-    unrolled.ptx:late_gives_twice: deadlock: REFUTED at param_3 = 3, param_2_per_cta = 2: warp0 is lapped: it still waits for phase 0 of empty_bar[1] (unrolled.cu:77, line 5263), but warp1 completed phases 0 and 1 (unrolled.cu:84, line 5832) without waiting for warp0
+    unrolled.ptx:late_keeps_the_last: deadlock: REFUTED at tiles = 2, param_3 = 3: nobody arrives at empty_bar[2], for which warp0 waits (unrolled.cu:77, line 5074): warp1 never arrives, only at others such as empty_bar[0]
+    unrolled.ptx:late_gives_twice: deadlock: REFUTED at tiles = 1, param_3 = 5: warp0 is lapped: it still waits for phase 0 of empty_bar[1] (unrolled.cu:77, line 5263), but warp1 completed phases 0 and 1 (unrolled.cu:84, line 5467) without waiting for warp0
     --- stderr
     ");
     let race = ["--property", "race", "--entry", "unrolled_ring"];

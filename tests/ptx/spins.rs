@@ -240,9 +240,9 @@ fn words_that_are_not_followed() {
     --- stderr
     ");
     insta::assert_snapshot!(code("st.release.gpu.global.u32 [%rd2], 2147483648;"), @"
-    exit 4
+    exit 0
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 26, `st.release.gpu.global.u32 [%rd2], 2147483648`: `st.release.gpu.global.u32`: what is added to the counter or put there may be more than 2^31 - 1
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(

@@ -145,7 +145,7 @@ fn a_wait_where_a_loop_begins() {
     insta::assert_snapshot!(hand_written("", 64, &code("gt")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at n = 1: nobody arrives at bar_bar[1], for which warp0 waits (line 39): warp1 never arrives, only at bar_bar[0]
+    kernel.ptx: deadlock: REFUTED at n = 1: nobody arrives at bar[1], for which warp0 waits (line 39): warp1 never arrives, only at bar[0]
     --- stderr
     ");
 }
@@ -229,7 +229,7 @@ fn last_rounds_behind_a_loop() {
     insta::assert_snapshot!(hand_written("", 64, &code(1)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(hand_written("", 64, &code(3)), @"
@@ -257,7 +257,7 @@ fn barriers_that_some_come_to_less_often() {
     insta::assert_snapshot!(hand_written(cluster, 64, &code(skips, meet)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     let waits = "barrier.cluster.arrive;\n@%p3 bra SKIP;\nbarrier.cluster.wait;\nbra SKIP;";
@@ -271,7 +271,7 @@ fn barriers_that_some_come_to_less_often() {
     insta::assert_snapshot!(hand_written(cluster, 64, &code(own, "")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // A warp that waits for who does not come is no warp that has left.

@@ -230,7 +230,7 @@ fn functions_of_ctas_that_wait_for_each_other_are_refused() {
     }
     let shown = decided(code.replace("%r<91>", "%r<99>"));
     assert!(
-        shown.contains("depends on the number of the CTA, and on more than one word"),
+        shown.contains("depends on more than a single word of memory"),
         "{shown}"
     );
 }
