@@ -273,7 +273,8 @@ fn a_word_is_never_more_than_the_greatest_number() {
 /// A flag counts as set by each store, if no stored value is 0. A product may wrap around to 0.
 #[test]
 fn a_product_that_is_stored_may_be_0() {
-    let look = "LOOK:\nld.acquire.gpu.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p2, %r5, 0;\n@%p2 bra LOOK;";
+    let look =
+        "LOOK:\nld.acquire.gpu.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p2, %r5, 0;\n@%p2 bra LOOK;";
     // (n + 1)^2 is 0 at n = 65535.
     let square = check(&format!(
         "add.u32 %r6, %r1, 1;\nmul.lo.u32 %r7, %r6, %r6;\nst.release.gpu.global.u32 [%rd1], %r7;\n{look}"

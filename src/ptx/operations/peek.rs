@@ -3,18 +3,17 @@
 //!
 //! That is written as a wait where the branch is. It is the same only if a test that succeeded was one of
 //! the phase that is then waited for, and not of one before it with the same parity. Between the two the
-//! warp must therefore do nothing that may block, and not arrive at that mbarrier itself. Then, whatever
-//! is known of the mbarrier at the branch was so at the test: from there the warp could have gone on to
-//! the branch at once, with nobody else moving. A proof shows that who comes to a wait for phase `k` finds
-//! `k - 1` complete and `k + 1` not; of these the parity tells `k` apart.
+//! warp must therefore do nothing that may block, and not arrive at that mbarrier itself. The test then
+//! comes behind the wait before at that mbarrier.
+//!
+//! If the warp does nothing at all in between, it is as if it waited where it tests. Otherwise it may
+//! arrive elsewhere, and others go on because of that. Then the protocol has an assumption in its head that
+//! a proof has to discharge: that the waits at each mbarrier are in turn (`warplock::certificate::in_turn`).
 
 use std::collections::BTreeSet;
 
-use crate::ptx::path::spins::registers;
 use crate::ptx::path::walk::Walker;
-use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Register;
-use crate::ptx::warp::evaluate::destinations;
 use crate::ptx::warp::facts::Facts;
 use crate::ptx::warp::machine::Machine;
 use crate::ptx::warp::machine::Meaning;
@@ -71,48 +70,6 @@ impl Walker<'_, '_, '_> {
             kept.clear();
         }
         kept
-    }
-
-    /// Whether a branch is decided by a test of an mbarrier in front of it, and the warp does nothing in
-    /// between that anybody sees.
-    pub fn has_just_tested(&self, branch: &Instruction<'_>) -> bool {
-        let function = self.machine.function;
-        let Some(end) = function.code.iter().position(|i| i.at == branch.at) else {
-            return false;
-        };
-        // The block that the branch ends: one before it may end there as well.
-        let blocks = self.flow.blocks.iter().map(|block| &block.code);
-        let here = blocks.filter(|code| code.start <= end && end <= code.end);
-        let Some(block) = here.max_by_key(|code| code.start) else {
-            return false;
-        };
-        let Some((guard, _)) = branch.guard else {
-            return false;
-        };
-        let mut deciding = BTreeSet::from([guard]);
-        let before = function.code.get(block.start..end).unwrap_or_default();
-        for instruction in before.iter().rev() {
-            let tests = instruction.has("try_wait") || instruction.has("test_wait");
-            let written: Vec<Register> = destinations(instruction).into_iter().flatten().collect();
-            let decides = written.iter().any(|register| deciding.contains(register));
-            if decides && tests {
-                return instruction.guard.is_none() && deciding.len() == 1;
-            }
-            if !tests && self.touches(instruction) {
-                return false;
-            }
-            if decides {
-                if instruction.guard.is_some() {
-                    return false;
-                }
-                for register in &written {
-                    deciding.remove(register);
-                }
-                let read = instruction.operands.iter().skip(1);
-                deciding.extend(read.flat_map(registers));
-            }
-        }
-        false
     }
 
     fn forget_behind(&self, state: &mut State, statement: &Statement) {

@@ -13,6 +13,7 @@ pub mod flow;
 pub mod forms;
 pub mod guess;
 pub mod induction;
+pub mod just_tested;
 pub mod lanes;
 pub mod late_induction;
 pub mod locals;

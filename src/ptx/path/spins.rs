@@ -168,7 +168,7 @@ fn computes(instruction: &Instruction<'_>) -> bool {
     first.is_some_and(|f| plain.contains(&f)) && !instruction.operands.iter().any(special)
 }
 
-pub(in crate::ptx) fn registers(operand: &Operand<'_>) -> Vec<Register> {
+pub(super) fn registers(operand: &Operand<'_>) -> Vec<Register> {
     match operand {
         Operand::Register(r) | Operand::Not(r) => vec![*r],
         Operand::Address { base, rest, .. } => {
