@@ -129,3 +129,37 @@ fn values_of_lanes_that_have_left() {
     // Lane 31 may have left. The others ask for its value, which decides about the barrier.
     insta::assert_snapshot!(verdict(&format!("mov.u32 %r4, 0;\n{RETURN}mov.u32 %r4, 1;\nshfl.sync.idx.b32 %r5, %r4, 31, 31, -1;\nsetp.eq.u32 %p4, %r5, 1;\n@%p4 bra end;\nbar.sync 0;")), @"UNKNOWN line 20: lanes take a branch differently, depending on the launch or on memory");
 }
+
+/// Lanes from `n` on do not come to a vote or an exchange of all lanes, or have left before one: the others wait for them, or read what is
+/// not there.
+#[test]
+fn lanes_that_are_not_at_a_vote_or_an_exchange() {
+    use crate::graph_misuse::verdict_by;
+    let less = "setp.lt.s32 %p1, %r1, %r2;\nsetp.ge.s32 %p2, %r1, %r2;";
+    for code in [
+        "@%p1 vote.sync.any.pred %p4, %p1, -1;\nbar.sync 0;",
+        "@%p1 shfl.sync.idx.b32 %r5, %r1, 0, 31, -1;\nbar.sync 0;",
+        "@%p2 bra O;\nvote.sync.any.pred %p4, %p1, -1;\nO:\nbar.sync 0;",
+        "mov.u32 %r4, 1;\n@%p2 bra END;\nshfl.sync.idx.b32 %r5, %r4, 31, 31, -1;\nsetp.eq.u32 %p4, %r5, 1;\n@%p4 bra END;\n\
+         W:\nmbarrier.test_wait.parity.shared.b64 %p5, [bar], 0;\n@!%p5 bra W;\nEND:",
+    ] {
+        let code = format!("{less}\n{code}");
+        for recovery in ["auto", "graph", "path"] {
+            let shown = verdict_by(recovery, 64, &code);
+            assert!(shown.starts_with("UNKNOWN"), "{recovery}: {code}: {shown}");
+        }
+    }
+}
+
+/// PTX counts a warp as a whole at a barrier, and says of `barrier.sync` without `.aligned` that each thread comes by itself.
+#[test]
+fn a_part_of_a_warp_at_a_barrier_with_a_count() {
+    use crate::graph_misuse::verdict_by;
+    let part = |barrier: &str| format!("setp.ge.u32 %p1, %r1, 41;\n@%p1 bra END;\n{barrier}\nEND:");
+    for recovery in ["auto", "graph", "path"] {
+        let by_thread = verdict_by(recovery, 64, &part("barrier.sync 1, 64;"));
+        assert!(by_thread.starts_with("UNKNOWN"), "{recovery}: {by_thread}");
+        let by_warp = verdict_by(recovery, 64, &part("bar.sync 1, 64;"));
+        assert_eq!(by_warp, "PROVED for every schedule", "{recovery}");
+    }
+}

@@ -56,7 +56,7 @@ pub fn is_unnoticed(kernel: &Kernel) -> Result<Option<bool>, Obstacle> {
 
 /// The kernel with multiplications that read at once, and without their groups.
 ///
-/// [`super::warpgroups`] may have added waits at mbarriers to the kernel before, by which a warp knows
+/// `warpgroups` may have added waits at mbarriers to the kernel before, by which a warp knows
 /// that all four have committed the group of a multiplication. These waits stay. In the given kernel
 /// `wgmma.wait_group` stands behind them, so a warp goes on from there when the multiplication is over.
 pub fn read_at_once(kernel: &Kernel) -> Kernel {

@@ -1,5 +1,5 @@
 //! What the walks over warps note of the order of things, and what may lie between a test and the branch that it decides:
-//! see [`tested`](super::tested).
+//! see `tested`.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

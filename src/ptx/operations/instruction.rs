@@ -587,6 +587,13 @@ impl Walker<'_, '_, '_> {
             return Err(obstacle);
         }
         let given = integers.get(1).is_some();
+        let by_thread = parts.first() == Some(&"barrier") && !instruction.has("aligned");
+        if given && by_thread && lanes != u32::MAX {
+            return self.refuse(
+                instruction,
+                "a part of a warp comes to a barrier with a thread count and without `.aligned`: for how many threads it counts is not settled",
+            );
+        }
         let threads = match integers.get(1) {
             Some(operand) => self.uniform(instruction, Some(operand), state)?,
             None => Sum::of(all),

@@ -195,6 +195,16 @@ impl<'m> Walker<'_, 'm, '_> {
 /// Why lanes of a warp that wait for each other may wait for ever.
 const INCOMPLETE: &str = "a lane is not in its own mask, or lanes of the mask are not here";
 
+pub(super) const PERHAPS: &str =
+    "which lanes of the warp are here is not known, and lanes of the mask may not be";
+
+/// Whether an instruction waits for the lanes of the warp that its mask names.
+pub(super) fn names_lanes(instruction: &Instruction<'_>) -> bool {
+    let named = ["shfl", "vote", "match", "redux", "elect"];
+    let mut parts = instruction.parts();
+    parts.next().is_some_and(|first| named.contains(&first)) && instruction.has("sync")
+}
+
 /// Whether every lane that is here names itself, and only lanes that are here with the same mask or have left.
 fn complete(masks: &[i128; 32], lanes: u32, state: &State) -> bool {
     let bit = |lane: usize| 1u32 << lane;
@@ -212,18 +222,19 @@ fn complete(masks: &[i128; 32], lanes: u32, state: &State) -> bool {
 }
 
 impl Walker<'_, '_, '_> {
-    /// Refuses votes and exchanges of lanes of which some are certainly somewhere else: the others wait for them.
-    /// Where the mask or the lanes that are here are not known, as below a branch on data, nothing is said.
+    /// Refuses votes and exchanges of lanes of which some may be somewhere else: the others wait for them.
+    /// Where the mask is not known, nothing is said.
     pub fn converged(
         &mut self,
         instruction: &Instruction<'_>,
         lanes: u32,
         state: &mut State,
     ) -> Done {
-        let named = ["shfl", "vote", "match", "redux", "elect"];
-        let first = instruction.parts().next();
-        if state.vague || !instruction.has("sync") || first.is_none_or(|f| !named.contains(&f)) {
+        if !names_lanes(instruction) {
             return Ok(());
+        }
+        if state.vague || self.is_of_some(instruction, state) {
+            return self.undefined(instruction, PERHAPS);
         }
         let Some(operand) = instruction.operands.last() else {
             return Ok(());
@@ -237,6 +248,17 @@ impl Walker<'_, '_, '_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether some lanes may carry out a guarded instruction while others do not.
+    fn is_of_some(&mut self, instruction: &Instruction<'_>, state: &mut State) -> bool {
+        let Some((guard, _)) = instruction.guard else {
+            return false;
+        };
+        let value = self
+            .machine
+            .value(&Operand::Register(guard), state, instruction.at);
+        value.mask().is_none() && !matches!(value, Value::Same(_))
     }
 
     /// The groups of lanes that mean different mbarriers, where there are several: none of these operations

@@ -13,7 +13,9 @@ use super::common_arrival::CommonArrival;
 use super::exits::Inside;
 use super::flow::End;
 use super::flow::Flow;
+use super::lanes::PERHAPS;
 use super::lanes::Ways;
+use super::lanes::names_lanes;
 use super::polls::Polled;
 use super::polls::Says;
 use crate::deadline;
@@ -519,6 +521,10 @@ impl<'m> Walker<'_, 'm, '_> {
                     let value = Value::Parted(parts);
                     let after = self.parted(&value, (yes, no, join), state, instruction, out)?;
                     return Ok((join, after));
+                }
+                let mut code = blocks.iter().flat_map(|block| self.code(*block));
+                if let Some(one) = code.find(|one| names_lanes(one)) {
+                    return Err(Obstacle::new(one.at, PERHAPS));
                 }
                 let reason = "lanes of a warp take a branch differently before";
                 self.none_leaves(&blocks, at, reason)?;

@@ -211,22 +211,26 @@ impl Machine<'_, '_> {
             None => Value::lost(at, "an operand is missing"),
         };
         let (value, lane, clamp) = (operand(1), operand(2), operand(3));
+        let constant = |v: &Value| match v {
+            Value::Integer(i) if i.lanes.is_none() => i.sum.as_constant(),
+            _ => None,
+        };
+        // The lane that all read, if it is one that is here.
+        let source = match (constant(&lane), constant(&clamp)) {
+            (Some(lane), Some(31)) if parts.contains(&"idx") => usize::try_from(lane & 31).ok(),
+            _ => None,
+        };
+        let source = source.filter(|lane| state.active >> lane & 1 == 1);
+        if source.is_none() && state.active != u32::MAX {
+            return Value::lost(at, "a lane that this reads may have left, or be elsewhere");
+        }
         let Value::Integer(value) = value else {
             return value.together();
         };
         if value.lanes.is_none() {
             return Value::Integer(value);
         }
-        let constant = |v: &Value| match v {
-            Value::Integer(i) if i.lanes.is_none() => i.sum.as_constant(),
-            _ => None,
-        };
-        if parts.contains(&"idx")
-            && constant(&clamp) == Some(31)
-            && let Some(lane) = constant(&lane)
-            && let Ok(lane) = usize::try_from(lane & 31)
-            && state.active >> lane & 1 == 1
-        {
+        if let Some(lane) = source {
             return Value::Integer(Integer::same(value.lane(lane)));
         }
         Value::lost(at, "this exchange between lanes is not followed")

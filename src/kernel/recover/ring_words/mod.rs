@@ -71,7 +71,7 @@ pub struct Load {
 /// of the loop around it, which of the block's loads it is, and which of its results.
 type Named = (BlockId, BlockId, usize, u32);
 
-/// The loads that read the word of their round, as [`check`] has shown. Each has the input that
+/// The loads that read the word of their round, as `check` has shown. Each has the input that
 /// says with how many words the loop goes on.
 #[derive(Debug, Default)]
 pub struct InOrderLoads {

@@ -23,6 +23,17 @@ use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
 
+/// Refuses a part of a warp at a barrier with a thread count, without `.aligned`. PTX says that a warp
+/// counts as a whole one, and also that each thread comes by itself there.
+fn counts_warps(aligned: bool, mask: u32, location: &Location) -> Result<()> {
+    match aligned || mask == u32::MAX {
+        true => Ok(()),
+        false => refuse(PARTIAL, location),
+    }
+}
+
+const PARTIAL: &str = "a part of a warp comes to a barrier with a thread count and without `.aligned`: for how many threads it counts is not settled";
+
 impl Walker<'_> {
     pub(super) fn synchronize(
         &mut self,
@@ -41,9 +52,12 @@ impl Walker<'_> {
                 barrier,
                 threads,
                 reduction,
-                ..
+                aligned,
             } => {
                 self.whole(mask, path, "a barrier", location)?;
+                if threads.is_some() {
+                    counts_warps(*aligned, mask, location)?;
+                }
                 path.waited = None;
                 path.order.waited = None;
                 let operands: Vec<Operand> = std::iter::once(*barrier).chain(*threads).collect();
@@ -65,9 +79,12 @@ impl Walker<'_> {
                 }
             }
             Synchronization::BarrierArrive {
-                barrier, threads, ..
+                barrier,
+                threads,
+                aligned,
             } => {
                 self.whole(mask, path, "a barrier", location)?;
+                counts_warps(*aligned, mask, location)?;
                 path.waited = None;
                 // It counts all lanes, including those that have waited.
                 let waited = path.order.waited.take();
