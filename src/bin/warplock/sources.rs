@@ -128,21 +128,19 @@ pub fn load(path: &Path, style: Style) -> Result<Protocol, Failure> {
         let ending = ending.to_string_lossy().to_ascii_lowercase();
         KERNELS.contains(&ending.as_str())
     });
-    let bytes = match kernel {
-        true => Vec::new(),
-        false => read(path)?,
-    };
-    if kernel || Form::of_text(&bytes) != Form::Protocol {
-        let name = name_of(path);
-        return Err(Failure::input(format!(
+    let name = name_of(path);
+    // What a name says is not read: it may be large.
+    let text = if kernel { None } else { Some(read(path)?) };
+    match text {
+        Some(text) if Form::of_text(&text) == Form::Protocol => load_bytes(&text, &name, style),
+        _ => Err(Failure::input(format!(
             "{name} is a kernel, and this command takes protocols"
         ))
         .hint(format!(
             "`warplock lift {} > kernel.wlk` writes the protocol that it follows",
             text_of(path)
-        )));
+        ))),
     }
-    load_bytes(&bytes, &name_of(path), style)
 }
 
 /// Resolves a protocol.

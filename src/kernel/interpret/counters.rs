@@ -71,18 +71,8 @@ impl Warp {
         control: Origins,
         world: &mut World,
     ) -> Result<(), Halt> {
-        let shown = [address, value];
-        for (group, numbers) in self.groups(&shown, lanes, world, at)? {
-            let reasons = self.joined(&shown, group, control, world).origins;
-            let object = Object::Global {
-                address: numbers.first().copied().unwrap_or(0),
-            };
-            let added = Word::new(numbers.get(1).copied().unwrap_or(0).into(), width).signed();
-            let kind = EventKind::CounterAdd {
-                value: i64::try_from(added).unwrap_or(0),
-            };
-            self.emit(at, kind, Some(object), group, reasons, world)?;
-        }
+        let kind = |value| EventKind::CounterAdd { value };
+        self.show_change((address, value, width), kind, at, lanes, control, world)?;
         let before = self.trace.events.len();
         let form = (
             AtomicOperation::Add,
@@ -105,20 +95,32 @@ impl Warp {
         control: Origins,
         world: &mut World,
     ) -> Result<(), Halt> {
+        let kind = |value| EventKind::CounterSet { value };
+        self.show_change((address, value, width), kind, at, lanes, control, world)?;
+        let space = Space::Global;
+        self.store(space, width, address, &[value], at, lanes, control, world)
+    }
+
+    /// The events of a change to words: one for each group of lanes with the same word and number.
+    fn show_change(
+        &mut self,
+        (address, value, width): (Operand, Operand, u16),
+        kind: impl Fn(i64) -> EventKind,
+        at: Place,
+        lanes: Lanes,
+        control: Origins,
+        world: &mut World,
+    ) -> Result<(), Halt> {
         let shown = [address, value];
         for (group, numbers) in self.groups(&shown, lanes, world, at)? {
             let reasons = self.joined(&shown, group, control, world).origins;
-            let object = Object::Global {
-                address: numbers.first().copied().unwrap_or(0),
-            };
-            let stored = Word::new(numbers.get(1).copied().unwrap_or(0).into(), width).signed();
-            let kind = EventKind::CounterSet {
-                value: i64::try_from(stored).unwrap_or(0),
-            };
+            let number = |index: usize| numbers.get(index).copied().unwrap_or(0);
+            let object = Object::Global { address: number(0) };
+            let value = Word::new(number(1).into(), width).signed();
+            let kind = kind(i64::try_from(value).unwrap_or(0));
             self.emit(at, kind, Some(object), group, reasons, world)?;
         }
-        let space = Space::Global;
-        self.store(space, width, address, &[value], at, lanes, control, world)
+        Ok(())
     }
 
     /// What the loop around a look waits for, in one lane, and whether more will do as well.

@@ -646,14 +646,11 @@ impl<'m> Walker<'_, 'm, '_> {
         }
         // Lanes on one side may have waited since others tested.
         for number in 0..sides.len() {
-            let others: Vec<Statement> = sides
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != number)
-                .flat_map(|(_, (_, _, statements))| statements.clone())
-                .collect();
-            if let Some((_, side, _)) = sides.get_mut(number) {
-                self.forget_tests(side, &others);
+            let (before, rest) = sides.split_at_mut(number);
+            if let Some(((_, side, _), after)) = rest.split_first_mut() {
+                for (_, _, others) in before.iter().chain(after.iter()) {
+                    self.forget_tests(side, others);
+                }
             }
         }
         if state.vague && sides.iter().any(|(_, _, s)| !s.is_empty()) {

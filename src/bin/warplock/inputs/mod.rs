@@ -116,15 +116,15 @@ impl Input {
         let path = Path::new(sources::STDIN);
         let bytes = sources::read_up_to(path, warplock_kernel::ptx::MAX_BYTES)?;
         let form = Form::of_text(&bytes);
-        let mut input = Input::text(sources::name_of(path), bytes);
-        if let Content::Text { form: of, .. } = &mut input.content {
-            *of = form;
-        }
-        Ok(input)
+        Ok(Input::in_memory(sources::name_of(path), bytes, form))
     }
 
     /// PTX that was found in something else.
     fn text(name: String, bytes: Vec<u8>) -> Input {
+        Input::in_memory(name, bytes, Form::Ptx)
+    }
+
+    fn in_memory(name: String, bytes: Vec<u8>, form: Form) -> Input {
         Input {
             name,
             text_name: None,
@@ -133,7 +133,7 @@ impl Input {
             copies: 0,
             content: Content::Text {
                 bytes: bytes.into(),
-                form: Form::Ptx,
+                form,
             },
         }
     }
