@@ -42,6 +42,22 @@ impl OperationKind {
         }
     }
 
+    /// Whether it only gives registers values that are computed from registers, parameters, and what
+    /// the launch fixes.
+    pub fn only_computes(&self) -> bool {
+        matches!(
+            self,
+            Self::Compute { .. }
+                | Self::Special { .. }
+                | Self::AddressOf { .. }
+                | Self::ConvertAddress { .. }
+                | Self::Load {
+                    space: Space::Parameter,
+                    ..
+                }
+        )
+    }
+
     /// The name of what all lanes of a warp have to carry out together, and what does not synchronize: as that is for data only, nothing else
     /// about it is followed.
     pub fn of_whole_warp(&self) -> Option<&str> {

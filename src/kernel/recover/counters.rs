@@ -236,17 +236,13 @@ fn is_fence(operation: &Operation) -> bool {
     ) && operation.guard.is_none()
 }
 
-/// Whether an operation only computes.
+/// Whether an operation accesses no memory that may change.
 fn computes(operation: &Operation) -> bool {
     match &operation.kind {
-        OperationKind::Compute { .. }
-        | OperationKind::Special { .. }
-        | OperationKind::AddressOf { .. }
-        | OperationKind::ConvertAddress { .. }
-        | OperationKind::Synchronization(Synchronization::Sleep) => true,
-        OperationKind::Load { space, .. } => matches!(space, Space::Parameter | Space::Constant),
+        OperationKind::Synchronization(Synchronization::Sleep) => true,
+        OperationKind::Load { space, .. } if *space == Space::Constant => true,
         OperationKind::Opaque { pure, .. } => *pure,
-        _ => false,
+        kind => kind.only_computes(),
     }
 }
 

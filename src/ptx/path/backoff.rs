@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::cycle::Loop;
+use super::lanes::is_exchange;
 use super::walk::Walker;
 use crate::ptx::operations::instruction::watches;
 use crate::ptx::syntax::ast::Instruction;
@@ -83,7 +84,6 @@ impl Walker<'_, '_, '_> {
 
 /// Whether lanes of a warp, or warps, carry an instruction out together, or see who else is there.
 fn together(instruction: &Instruction<'_>) -> bool {
-    let first = instruction.parts().next().unwrap_or_default();
-    let names = ["shfl", "vote", "match", "redux", "activemask", "elect"];
-    names.contains(&first) || instruction.has("sync") || instruction.has("aligned")
+    let kinds = ["activemask", "sync", "aligned"];
+    is_exchange(instruction) || kinds.iter().any(|kind| instruction.has(kind))
 }

@@ -198,11 +198,16 @@ const INCOMPLETE: &str = "a lane is not in its own mask, or lanes of the mask ar
 pub(super) const PERHAPS: &str =
     "which lanes of the warp are here is not known, and lanes of the mask may not be";
 
+/// Whether lanes of a warp exchange something by an instruction.
+pub(super) fn is_exchange(instruction: &Instruction<'_>) -> bool {
+    let exchanges = ["shfl", "vote", "match", "redux", "elect"];
+    let mut parts = instruction.parts();
+    parts.next().is_some_and(|first| exchanges.contains(&first))
+}
+
 /// Whether an instruction waits for the lanes of the warp that its mask names.
 pub(super) fn names_lanes(instruction: &Instruction<'_>) -> bool {
-    let named = ["shfl", "vote", "match", "redux", "elect"];
-    let mut parts = instruction.parts();
-    parts.next().is_some_and(|first| named.contains(&first)) && instruction.has("sync")
+    is_exchange(instruction) && instruction.has("sync")
 }
 
 /// Whether every lane that is here names itself, and only lanes that are here with the same mask or have left.

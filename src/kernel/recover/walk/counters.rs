@@ -134,12 +134,10 @@ impl Walker<'_> {
         out: &mut Vec<Statement>,
         location: &Location,
     ) -> Result<()> {
-        if self.purpose == Purpose::Together {
+        let Some((address, value)) = self.change((address, value, width), mask, path, location)?
+        else {
             return Ok(());
-        }
-        self.in_order(mask, path, location)?;
-        let address = self.operand(address, 64, &path.state);
-        let value = self.operand(value, width, &path.state);
+        };
         let mut groups: Vec<((TermId, TermId), u32)> = Vec::new();
         for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
             let terms = (lane_of(&address, lane), lane_of(&value, lane));
@@ -160,6 +158,22 @@ impl Walker<'_> {
         Ok(())
     }
 
+    /// The addresses and the numbers of a change to words, if events are asked for.
+    fn change(
+        &mut self,
+        (address, value, width): (Operand, Operand, u16),
+        mask: u32,
+        path: &Path,
+        location: &Location,
+    ) -> Result<Option<(Value, Value)>> {
+        if self.purpose == Purpose::Together {
+            return Ok(None);
+        }
+        self.in_order(mask, path, location)?;
+        let address = self.operand(address, 64, &path.state);
+        Ok(Some((address, self.operand(value, width, &path.state))))
+    }
+
     /// A store to a word, once for each lane.
     pub(super) fn set_counter(
         &mut self,
@@ -170,12 +184,10 @@ impl Walker<'_> {
         out: &mut Vec<Statement>,
         location: &Location,
     ) -> Result<()> {
-        if self.purpose == Purpose::Together {
+        let Some((address, value)) = self.change((address, value, width), mask, path, location)?
+        else {
             return Ok(());
-        }
-        self.in_order(mask, path, location)?;
-        let address = self.operand(address, 64, &path.state);
-        let value = self.operand(value, width, &path.state);
+        };
         let mut seen = BTreeSet::new();
         let alone = alone(mask);
         for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {

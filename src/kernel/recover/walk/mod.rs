@@ -1696,19 +1696,12 @@ impl Walker<'_> {
 
 /// Whether an operation does nothing but compute.
 fn only_computes(operation: &Operation) -> bool {
-    matches!(
-        operation.kind,
-        OperationKind::Compute { .. }
-            | OperationKind::Special { .. }
-            | OperationKind::AddressOf { .. }
-            | OperationKind::ConvertAddress { .. }
-            | OperationKind::MapAddress { .. }
-            | OperationKind::CtaRank { .. }
-            | OperationKind::Load {
-                space: Space::Parameter,
-                ..
-            }
-    )
+    let kind = &operation.kind;
+    let of_cluster = matches!(
+        kind,
+        OperationKind::MapAddress { .. } | OperationKind::CtaRank { .. }
+    );
+    of_cluster || kind.only_computes()
 }
 
 /// Whether a statement can block its warp.
