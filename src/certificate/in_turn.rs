@@ -39,7 +39,8 @@ use crate::protocol::Property;
 use crate::protocol::Protocol;
 
 /// How an assumption begins on which such proofs do not rest.
-pub const OUT_OF_TURN: &str = "where waits at an mbarrier may be out of turn, ";
+pub const OUT_OF_TURN: &str =
+    "if waits at an mbarrier may be for phases that are not consecutive, ";
 
 /// How an assumption begins that recovery makes where it has not shown that the test comes behind the wait before. Every proof
 /// rests on that.

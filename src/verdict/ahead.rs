@@ -25,9 +25,9 @@ use super::hazard;
 use super::shared::Shared;
 
 /// Why nothing is known of the kernel.
-pub(super) const AMONG: &str = "a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised";
-pub(super) const NOT_IN_TURN: &str = "a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other";
-pub(super) const SPARED: &str = "the recovered protocol has a counterexample that may be none of the kernel: somebody stands at a wait that an earlier test might have spared";
+pub(super) const AMONG: &str = "a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised";
+pub(super) const NOT_IN_TURN: &str = "a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases";
+pub(super) const SPARED: &str = "the recovered protocol has a counterexample, but the kernel may not have it: somebody stands at a wait that the kernel might have skipped because of an earlier test";
 
 /// What is missing for the runs of a protocol to be those of its kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

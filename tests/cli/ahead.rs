@@ -4,7 +4,7 @@ use crate::support::program::Folder;
 
 const UNSEEN: &str =
     "a phase that a test has found complete is not overtaken before the wait that the test spares";
-const TURN: &str = "where waits at an mbarrier may be out of turn, a test that spares a wait has found the phase of that wait";
+const TURN: &str = "if waits at an mbarrier may be for phases that are not consecutive, a test that lets a warp skip a wait has found the phase of that wait complete";
 
 /// Two roles that never hang. Both waits of the second one are in turn.
 const IN_TURN: &str = "protocol p\nmbarrier full { arrivals: 1 }\nmbarrier free { arrivals: 1 }\n\
@@ -62,15 +62,15 @@ fn said(text: &str, assumed: &str) -> String {
 fn of_a_test_that_may_come_before_another_wait_nothing_is_known() {
     insta::assert_snapshot!(said(IN_TURN, UNSEEN), @r"
         $ check -q p.wlk
-        p.wlk: deadlock: UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised
+        p.wlk: deadlock: UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised
         $ check -q p.wlk --property all
-        p.wlk: deadlock: UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised
-        p.wlk: early_completion: UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised
-        p.wlk: early_pass: UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised
-        p.wlk: lapped_wait: UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised
-        p.wlk: over_arrival: UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised
+        p.wlk: deadlock: UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised
+        p.wlk: early_completion: UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised
+        p.wlk: early_pass: UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised
+        p.wlk: lapped_wait: UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised
+        p.wlk: over_arrival: UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised
         $ check -q p.wlk --counterexamples 4
-        p.wlk: deadlock: UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised
+        p.wlk: deadlock: UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised
         $ check -q p.wlk --condition
         p.wlk: no condition found
         $ condition -q p.wlk
@@ -79,9 +79,9 @@ fn of_a_test_that_may_come_before_another_wait_nothing_is_known() {
         before.wlk -> p.wlk
         p: the same protocol under other assumptions; deadlock: PROVED -> UNKNOWN
         $ repair -q p.wlk
-        p.wlk: no property was refuted, so there is nothing to repair; deadlock is UNKNOWN: a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised
+        p.wlk: no property was refuted, so there is nothing to repair; deadlock is UNKNOWN: a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised
         $ hang -q p.wlk --from seen.txt
-        p.wlk: hang: UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised
+        p.wlk: hang: UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised
         ");
 }
 
@@ -116,15 +116,15 @@ fn waits_in_turn_are_no_assumption() {
 fn of_waits_out_of_turn_nothing_is_known() {
     insta::assert_snapshot!(said(OUT_OF_TURN, TURN), @r"
         $ check -q p.wlk
-        p.wlk: deadlock: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
+        p.wlk: deadlock: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
         $ check -q p.wlk --property all
-        p.wlk: deadlock: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
-        p.wlk: early_completion: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
-        p.wlk: early_pass: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
-        p.wlk: lapped_wait: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
-        p.wlk: over_arrival: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
+        p.wlk: deadlock: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
+        p.wlk: early_completion: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
+        p.wlk: early_pass: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
+        p.wlk: lapped_wait: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
+        p.wlk: over_arrival: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
         $ check -q p.wlk --counterexamples 4
-        p.wlk: deadlock: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
+        p.wlk: deadlock: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
         $ check -q p.wlk --condition
         p.wlk: no condition found
         $ condition -q p.wlk
@@ -133,9 +133,9 @@ fn of_waits_out_of_turn_nothing_is_known() {
         before.wlk -> p.wlk
         p: the same protocol under other assumptions; deadlock: PROVED -> UNKNOWN
         $ repair -q p.wlk
-        p.wlk: no property was refuted, so there is nothing to repair; deadlock is UNKNOWN: a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
+        p.wlk: no property was refuted, so there is nothing to repair; deadlock is UNKNOWN: a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
         $ hang -q p.wlk --from seen.txt
-        p.wlk: hang: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
+        p.wlk: hang: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
         ");
 }
 
@@ -143,15 +143,15 @@ fn of_waits_out_of_turn_nothing_is_known() {
 fn who_is_lapped_may_have_been_spared_the_wait() {
     insta::assert_snapshot!(said(LAPPED, TURN), @r"
         $ check -q p.wlk
-        p.wlk: deadlock: UNKNOWN the recovered protocol has a counterexample that may be none of the kernel: somebody stands at a wait that an earlier test might have spared
+        p.wlk: deadlock: UNKNOWN the recovered protocol has a counterexample, but the kernel may not have it: somebody stands at a wait that the kernel might have skipped because of an earlier test
         $ check -q p.wlk --property all
-        p.wlk: deadlock: UNKNOWN the recovered protocol has a counterexample that may be none of the kernel: somebody stands at a wait that an earlier test might have spared
-        p.wlk: early_completion: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
-        p.wlk: early_pass: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
-        p.wlk: lapped_wait: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
-        p.wlk: over_arrival: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
+        p.wlk: deadlock: UNKNOWN the recovered protocol has a counterexample, but the kernel may not have it: somebody stands at a wait that the kernel might have skipped because of an earlier test
+        p.wlk: early_completion: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
+        p.wlk: early_pass: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
+        p.wlk: lapped_wait: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
+        p.wlk: over_arrival: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
         $ check -q p.wlk --counterexamples 4
-        p.wlk: deadlock: UNKNOWN the recovered protocol has a counterexample that may be none of the kernel: somebody stands at a wait that an earlier test might have spared
+        p.wlk: deadlock: UNKNOWN the recovered protocol has a counterexample, but the kernel may not have it: somebody stands at a wait that the kernel might have skipped because of an earlier test
         $ check -q p.wlk --condition
         p.wlk: no condition found
         $ condition -q p.wlk
@@ -160,9 +160,9 @@ fn who_is_lapped_may_have_been_spared_the_wait() {
         before.wlk -> p.wlk
         p: the same protocol under other assumptions; deadlock: REFUTED -> UNKNOWN
         $ repair -q p.wlk
-        p.wlk: no property was refuted, so there is nothing to repair; deadlock is UNKNOWN: the recovered protocol has a counterexample that may be none of the kernel: somebody stands at a wait that an earlier test might have spared
+        p.wlk: no property was refuted, so there is nothing to repair; deadlock is UNKNOWN: the recovered protocol has a counterexample, but the kernel may not have it: somebody stands at a wait that the kernel might have skipped because of an earlier test
         $ hang -q p.wlk --from seen.txt
-        p.wlk: hang: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
+        p.wlk: hang: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
         ");
 }
 
@@ -173,10 +173,10 @@ fn who_waits_for_what_nobody_does_is_spared_nothing() {
         p.wlk: deadlock: REFUTED nobody arrives at free, for which takes waits (line 10): no statement arrives there
         $ check -q p.wlk --property all
         p.wlk: deadlock: REFUTED nobody arrives at free, for which takes waits (line 10): no statement arrives there
-        p.wlk: early_completion: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
-        p.wlk: early_pass: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
-        p.wlk: lapped_wait: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
-        p.wlk: over_arrival: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
+        p.wlk: early_completion: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
+        p.wlk: early_pass: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
+        p.wlk: lapped_wait: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
+        p.wlk: over_arrival: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
         $ check -q p.wlk --counterexamples 4
         p.wlk: deadlock: REFUTED nobody arrives at free, for which takes waits (line 10): no statement arrives there
         $ check -q p.wlk --condition
@@ -190,7 +190,7 @@ fn who_waits_for_what_nobody_does_is_spared_nothing() {
         p.wlk: deadlock: REFUTED nobody arrives at free, for which takes waits (line 10): no statement arrives there
         repair 1: `arrive free` after `arrive full`
         $ hang -q p.wlk --from seen.txt
-        p.wlk: hang: UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other
+        p.wlk: hang: UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases
         ");
 }
 

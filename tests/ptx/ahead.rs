@@ -44,7 +44,7 @@ fn rings_are_proved_without_an_assumption_about_tests() {
     let all = shown(64, &code);
     assert!(all.contains("PROVED"), "{all}");
     assert!(
-        !all.contains("out of turn") && !all.contains("overtaken"),
+        !all.contains("not consecutive") && !all.contains("overtaken"),
         "{all}"
     );
 }
@@ -73,7 +73,7 @@ fn hangs_at_a_wait_whose_test_has_failed() {
 #[test]
 fn who_is_lapped_may_have_been_spared_the_wait() {
     let code = ring("", "", "", GIVE, AHEAD);
-    insta::assert_snapshot!(verdict_by("graph", 64, &code), @"UNKNOWN the recovered protocol has a counterexample that may be none of the kernel: somebody stands at a wait that an earlier test might have spared");
+    insta::assert_snapshot!(verdict_by("graph", 64, &code), @"UNKNOWN the recovered protocol has a counterexample, but the kernel may not have it: somebody stands at a wait that the kernel might have skipped because of an earlier test");
     assert!(auto(&code).starts_with("UNKNOWN"));
 }
 
@@ -82,7 +82,7 @@ fn who_is_lapped_may_have_been_spared_the_wait() {
 fn another_wait_in_between() {
     let before = "xor.b32 %r15, %r7, 1;\nX:\nmbarrier.try_wait.parity.shared.b64 %p10, [%r9], %r15;\n@!%p10 bra X;";
     let code = ring(FREE, before, "", GIVE, AHEAD);
-    insta::assert_snapshot!(verdict_by("graph", 64, &code), @"UNKNOWN the recovered protocol has a counterexample that may be none of the kernel: somebody stands at a wait that an earlier test might have spared");
+    insta::assert_snapshot!(verdict_by("graph", 64, &code), @"UNKNOWN the recovered protocol has a counterexample, but the kernel may not have it: somebody stands at a wait that the kernel might have skipped because of an earlier test");
     assert!(auto(&code).starts_with("UNKNOWN"));
     // At the other one of the two mbarriers, which the range of the index does not tell apart.
     let other = "xor.b32 %r15, %r6, 1;\nmad.lo.u32 %r15, %r15, 8, %r20;\nxor.b32 %r16, %r7, %r6;\nX:\n\
@@ -110,7 +110,7 @@ fn a_test_before_the_wait_for_the_phase_before() {
              CONSUMER:\n{one}{other}bar.sync 0;\n@%p8 bra END;\n{last}END:\n"
         )
     };
-    insta::assert_snapshot!(verdict_by("graph", 64, &code(test, &first)), @"UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised");
+    insta::assert_snapshot!(verdict_by("graph", 64, &code(test, &first)), @"UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised");
     assert!(auto(&code(test, &first)).starts_with("UNKNOWN"));
     insta::assert_snapshot!(auto(&code(&first, test)), @"PROVED for every schedule");
 }
@@ -136,7 +136,7 @@ fn phases_that_nobody_waits_for() {
          CONSUMER:\n{first}@%p3 mbarrier.arrive.shared.b64 _, [bar+8];\n\
          mbarrier.try_wait.parity.shared.b64 %p8, [bar], 1;\n{z}@%p8 bra END;\n{last}END:\n"
     );
-    insta::assert_snapshot!(verdict_by("graph", 64, &code), @"UNKNOWN a test that spares a wait may be out of date: there is no proof that the waits at each mbarrier are for one phase after the other");
+    insta::assert_snapshot!(verdict_by("graph", 64, &code), @"UNKNOWN a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases");
     assert!(auto(&code).starts_with("UNKNOWN"));
     // Without the phases between.
     let code = code.replace(&format!("{give}{give}@!%p1"), "@!%p1");
@@ -257,7 +257,7 @@ fn lanes_that_a_shuffle_tells_apart() {
          OTHER:\n{first}mbarrier.arrive.shared.b64 _, [bar+24];\nJOIN:\nselp.b32 %r22, 1, 0, %p8;\nshfl.sync.idx.b32 %r23, %r22, 1, 31, -1;\n\
          setp.ne.u32 %p8, %r23, 0;\n@%p8 bra DONE;\n{last}DONE:\n@%p3 mbarrier.arrive.shared.b64 _, [bar+16];\nEND:\n"
     );
-    insta::assert_snapshot!(verdict_by("graph", 64, &code), @"UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised");
+    insta::assert_snapshot!(verdict_by("graph", 64, &code), @"UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised");
     assert!(auto(&code).starts_with("UNKNOWN"));
 }
 
@@ -280,7 +280,7 @@ fn a_wait_between_only_where_the_test_does_not_matter() {
         )
     };
     insta::assert_snapshot!(auto(&code("and.pred %p8, %p8, %p10;").replace("CONSUMER:\n", "CONSUMER:\nnot.pred %p10, %p11;\n")), @"PROVED for every n in 0..=1073741823 and schedule");
-    insta::assert_snapshot!(verdict_by("graph", 64, &code("")), @"UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised");
+    insta::assert_snapshot!(verdict_by("graph", 64, &code("")), @"UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised");
     assert!(auto(&code("")).starts_with("UNKNOWN"));
 }
 
@@ -298,7 +298,7 @@ fn a_test_before_the_mbarrier_is_one() {
     };
     let test = "mbarrier.try_wait.parity.shared.b64 %p8, [bar], 0;\n";
     insta::assert_snapshot!(auto(&code("", test)), @"PROVED for every schedule");
-    insta::assert_snapshot!(verdict_by("graph", 64, &code(test, "")), @"UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised");
+    insta::assert_snapshot!(verdict_by("graph", 64, &code(test, "")), @"UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised");
     assert!(auto(&code(test, "")).starts_with("UNKNOWN"));
 }
 
@@ -315,7 +315,7 @@ fn a_test_before_the_round_that_initialises() {
          OTHER:\nbar.sync 0;\n{test}bar.sync 0;\n@%p3 mbarrier.arrive.shared.b64 _, [bar];\n@%p8 bra END;\n\
          W:\nmbarrier.try_wait.parity.shared.b64 %p9, [bar+8], 0;\n@!%p9 bra W;\nEND:\n"
     );
-    insta::assert_snapshot!(verdict_by("graph", 64, &code), @"UNKNOWN a test that spares a wait may be out of date: between the two, the warp may wait at that mbarrier for another phase, or the mbarrier may be initialised");
+    insta::assert_snapshot!(verdict_by("graph", 64, &code), @"UNKNOWN a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised");
     assert!(auto(&code).starts_with("UNKNOWN"));
 }
 

@@ -309,8 +309,8 @@ fn what_is_stored_over_has_ended() {
 /// A counterexample of the graph's protocol is not set aside by assuming that a number does not wrap around.
 #[test]
 fn assumptions_do_not_replace_counterexamples() {
-    insta::assert_snapshot!(verdict("low_half_is_zero", "which launches"), @"UNKNOWN the protocol along the instructions is proved only under the assumption `p_n < 4294967296`, which excludes that a number wraps around; the graph's protocol has a counterexample that may violate it");
-    insta::assert_snapshot!(verdict("low_half_is_negative", "which launches"), @"UNKNOWN the protocol along the instructions is proved only under the assumption `65536 * p_n < 2147483648`, which excludes that a number wraps around; the graph's protocol has a counterexample that may violate it");
+    insta::assert_snapshot!(verdict("low_half_is_zero", "which launches"), @"UNKNOWN the path's protocol is proved only under the assumption `p_n < 4294967296`, by which no number wraps around; the graph's protocol has a counterexample in which this may be false");
+    insta::assert_snapshot!(verdict("low_half_is_negative", "which launches"), @"UNKNOWN the path's protocol is proved only under the assumption `65536 * p_n < 2147483648`, by which no number wraps around; the graph's protocol has a counterexample in which this may be false");
 }
 
 /// That no run aborts is listed, and a kernel that always does is not proved.

@@ -266,7 +266,10 @@ fn a_word_is_never_more_than_the_greatest_number() {
         ))
     };
     let shown = word("0x7fffffff");
-    assert!(shown.contains("more than the greatest number"), "{shown}");
+    assert!(
+        shown.contains("more than its greatest signed number"),
+        "{shown}"
+    );
     assert!(is_proved(&word("0")));
 }
 
@@ -305,7 +308,8 @@ fn words_of_ctas_that_overlap() {
         &["--set", "ctas=1"],
     );
     assert!(is_proved(&shown), "{shown}");
-    let assumed = "CTAs whose words of memory begin at different addresses have no byte of these words in common";
+    let assumed =
+        "if the words of memory of two CTAs begin at different addresses, they do not overlap";
     assert!(shown.contains(assumed), "{shown}");
 }
 

@@ -115,8 +115,8 @@ fn numbers_that_wrap_around() {
     let arrive =
         |compare: &str| with_mbarrier("64", &format!("{compare}\n@%p2 bra end;\n{ARRIVE}{WAIT}"));
     // i = (n << 26) + tid, which is small for few n only, and n - tid, read without a sign.
-    insta::assert_snapshot!(arrive("shl.b32 %r4, %r2, 26;\nadd.s32 %r4, %r4, %r1;\nsetp.ge.s32 %p2, %r4, %r3;"), @"UNKNOWN line 23: which lanes take a branch is not known: what they compare may wrap around between them");
-    insta::assert_snapshot!(arrive("sub.s32 %r4, %r2, %r1;\nsetp.ge.u32 %p2, %r4, %r3;"), @"UNKNOWN line 22: which lanes take a branch is not known: what they compare may wrap around between them");
+    insta::assert_snapshot!(arrive("shl.b32 %r4, %r2, 26;\nadd.s32 %r4, %r4, %r1;\nsetp.ge.s32 %p2, %r4, %r3;"), @"UNKNOWN line 23: it is not known which lanes take this branch: the numbers that the lanes compare may wrap around from one lane to the next");
+    insta::assert_snapshot!(arrive("sub.s32 %r4, %r2, %r1;\nsetp.ge.u32 %p2, %r4, %r3;"), @"UNKNOWN line 22: it is not known which lanes take this branch: the numbers that the lanes compare may wrap around from one lane to the next");
     // With a sign, n - tid does not wrap around.
     insta::assert_snapshot!(arrive("sub.s32 %r4, %r2, %r1;\nsetp.ge.s32 %p2, %r4, %r3;"), @"REFUTED at n = 0, m = 0: bar takes 64 arrivals, 63 came (warp0 and warp1), and warp0 waits for the rest (line 25): warp0 arrives only 31 times, because `if m >= n` (line 22) holds for it; warp1 arrives only 32 times, because `if m + 31 >= n` (line 22) holds for it");
     // A product of two numbers of the launch has any value, but it is the same in all lanes.

@@ -248,7 +248,7 @@ fn a_test_that_spares_a_later_wait_is_an_assumption() {
         assert!(found.text.contains("wait memory_bar 0"), "{}", found.text);
         found
             .text
-            .contains("where waits at an mbarrier may be out of turn")
+            .contains("if waits at an mbarrier may be for phases that are not consecutive")
     };
     assert!(!taken(""));
     assert!(taken("bar.sync 0;\n"));

@@ -67,9 +67,9 @@ fn the_ctas_of_a_grid_take_turns_at_words_of_memory() {
         //! Recovered from the kernel `turns`.
         //! 64 x 1 x 1 threads per CTA.
         //! Checked against the kernel at 9 launches, 378 events.
-        //! Assumed: CTAs whose words of memory begin at different addresses have no byte of these words in common
         //! Assumed: counters in memory are 0 at launch
         //! Assumed: counters in memory do not wrap around
+        //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
         //! Assumed: lanes of a warp that take different ways meet again behind them
@@ -143,10 +143,10 @@ fn what_else_reaches_the_words_is_refused() {
     insta::assert_snapshot!(changed("ld.acquire.gpu", "ld.acquire.cta"), @"line 26: other CTAs wait for this memory, and need not see what is done in this scope");
     // Nothing says that such a load looks again.
     insta::assert_snapshot!(changed("ld.acquire.gpu.global", "ld.global"), @"line 26: a loop goes on until memory changes, which is not followed, or for ever");
-    insta::assert_snapshot!(changed("red.release.gpu.global.add", "red.release.gpu.global.max"), @"line 34: it may write to memory that the kernel waits for, other than by an addition or a store that others see");
-    insta::assert_snapshot!(changed("red.release.gpu.global.add", "red.relaxed.gpu.global.xor"), @"line 34: it may write to memory that the kernel waits for, other than by an addition or a store that others see");
-    insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", "st.global.u32 [%rd6], %r2"), @"line 31: it may write to memory that the kernel waits for, other than by an addition or a store that others see");
-    insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", "st.global.u32 [%rd2+64], %r2"), @"line 31: it may write to memory that the kernel waits for, other than by an addition or a store that others see");
+    insta::assert_snapshot!(changed("red.release.gpu.global.add", "red.release.gpu.global.max"), @"line 34: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
+    insta::assert_snapshot!(changed("red.release.gpu.global.add", "red.relaxed.gpu.global.xor"), @"line 34: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
+    insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", "st.global.u32 [%rd6], %r2"), @"line 31: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
+    insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", "st.global.u32 [%rd2+64], %r2"), @"line 31: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
     // By a pointer that is read from memory.
     insta::assert_snapshot!(
         changed("st.global.u32 [%rd4], %r2", "ld.global.u64 %rd7, [%rd4];\nred.global.add.u32 [%rd7], 1"), @"line 32: which word of memory this is cannot be written as a formula"
@@ -164,7 +164,7 @@ fn what_else_reaches_the_words_is_refused() {
         "st.bulk [%rd2], 64, 0",
     ] {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", write), @"line 31: it may write to memory that the kernel waits for, other than by an addition or a store that others see");
+            insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", write), @"line 31: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
         }
     }
     // Less than what is there before.
@@ -200,12 +200,12 @@ fn a_number_that_the_launch_computes_may_be_that_of_a_cta() {
         //! Recovered from the kernel `turns`.
         //! 64 x 1 x 1 threads per CTA.
         //! Checked against the kernel at 11 launches, 607 events.
-        //! Assumed: CTAs whose words of memory begin at different addresses have no byte of these words in common
         //! Assumed: a comparison of ctaid_x and all comes out alike in all CTAs that use the same words of memory
         //! Assumed: all lies in 0..=1073741823
         //! Assumed: counters in memory are 0 at launch
         //! Assumed: counters in memory do not wrap around
         //! Assumed: ctaid_x lies in 0..=1073741823
+        //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: in the CTAs that use the same words of memory, computed from tiles is 0, 1, 2, and so on, each once
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
         //! Assumed: the stride between words of memory is not 0: words.3
@@ -293,7 +293,7 @@ fn each_result_of_a_load_of_parameters_is_a_pointer_of_its_own() {
     // What is stored goes to the lock itself.
     for (loaded, other) in [("{%rd7, %rd1}", "q+8"), ("{%rd1, %rd7}", "q")] {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(vector(loaded, other), @"line 31: it may write to memory that the kernel waits for, other than by an addition or a store that others see");
+            insta::assert_snapshot!(vector(loaded, other), @"line 31: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
         }
     }
     insta::assert_snapshot!(vector("{%rd7, %rd1}", "q"), @"wait at_q[i] == ctaid_x  // line 26");

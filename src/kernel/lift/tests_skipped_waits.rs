@@ -35,7 +35,7 @@ fn a_wait_is_spared_across_a_loop_of_one_round() {
     let text = rounds(ONE, MORE, "%r6").unwrap();
     let waits = text.matches("wait memory_bar").count();
     assert_eq!(waits, 2, "{text}");
-    assert!(text.contains("where waits at an mbarrier may be out of turn"));
+    assert!(text.contains("if waits at an mbarrier may be for phases that are not consecutive"));
 }
 
 /// Where the test was not made, or the first loop has a round where it was not, a wait is lacking.

@@ -109,9 +109,9 @@ fn a_flag_is_a_count_of_stores() {
         //! Recovered from the kernel `flags`.
         //! 64 x 1 x 1 threads per CTA.
         //! Checked against the kernel at 6 launches, 8 events.
-        //! Assumed: CTAs whose words of memory begin at different addresses have no byte of these words in common
         //! Assumed: counters in memory are 0 at launch
         //! Assumed: counters in memory do not wrap around
+        //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
         //! Assumed: lanes of a warp that take different ways meet again behind them
@@ -252,14 +252,14 @@ fn a_flag_may_have_a_number_of_the_launch() {
 #[test]
 fn stores_that_others_need_not_see_are_refused() {
     let stored = |to: &str| changed(FLAGS, "st.release.gpu.global.s32 [%rd4], 1;", to);
-    insta::assert_snapshot!(stored("st.global.s32 [%rd4], 1;"), @"line 26: it may write to memory that the kernel waits for, other than by an addition or a store that others see");
+    insta::assert_snapshot!(stored("st.global.s32 [%rd4], 1;"), @"line 26: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
     insta::assert_snapshot!(stored("st.release.cta.global.s32 [%rd4], 1;"), @"line 26: other CTAs wait for this memory, and need not see what is done in this scope");
     insta::assert_snapshot!(stored("st.release.cluster.global.s32 [%rd4], 1;"), @"line 26: other CTAs wait for this memory, and need not see what is done in this scope");
     // Other words than the looks are for, or parts of two of them.
-    insta::assert_snapshot!(stored("st.release.gpu.global.u16 [%rd4], 1;"), @"line 26: it may write to memory that the kernel waits for, other than by an addition or a store that others see");
+    insta::assert_snapshot!(stored("st.release.gpu.global.u16 [%rd4], 1;"), @"line 26: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
     insta::assert_snapshot!(stored("st.release.gpu.global.u64 [%rd4], 1;"), @"line 26: which word of memory this is cannot be written as a formula");
     insta::assert_snapshot!(stored("st.release.gpu.global.s32 [%rd4+2], 1;"), @"line 26: the words of memory that are waited for begin at several places, so that it is not known which of them are the same");
-    insta::assert_snapshot!(stored("st.relaxed.gpu.global.v2.u32 [%rd4], {1, 1};"), @"line 26: it may write to memory that the kernel waits for, other than by an addition or a store that others see");
+    insta::assert_snapshot!(stored("st.relaxed.gpu.global.v2.u32 [%rd4], {1, 1};"), @"line 26: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
     // Numbers that memory gives.
     insta::assert_snapshot!(stored("ld.global.u32 %r7, [%rd2];\nst.release.gpu.global.s32 [%rd4], %r7;"), @r"
         param at_data in 0..=1073741823  // a word behind data
@@ -274,7 +274,7 @@ fn stores_that_others_need_not_see_are_refused() {
         at_flags[ctaid_x] = 1  // line 26
         at_flags[ctaid_x] += 1  // line 27
         ");
-    insta::assert_snapshot!(stored("atom.release.gpu.global.exch.b32 %r7, [%rd4], 1;\nst.global.u32 [%rd2], %r7;"), @"line 26: what this finds in memory that the kernel waits for is used, which is not followed");
+    insta::assert_snapshot!(stored("atom.release.gpu.global.exch.b32 %r7, [%rd4], 1;\nst.global.u32 [%rd2], %r7;"), @"line 26: this atomic operation changes a word that the kernel waits for, and the kernel uses its result: that is not supported");
     // Other threads of the warp.
     let first = "setp.ne.u32 %p1, %r2, 0;";
     insta::assert_snapshot!(changed(FLAGS, first, "setp.gt.u32 %p1, %r2, 1;"), @"line 26: lanes of a warp store to one word of memory together");
@@ -315,9 +315,9 @@ fn words_that_grow_in_rounds() {
         //! Recovered from the kernel `rounds`.
         //! 64 x 1 x 1 threads per CTA.
         //! Checked against the kernel at 19 launches, 252 events.
-        //! Assumed: CTAs whose words of memory begin at different addresses have no byte of these words in common
         //! Assumed: counters in memory are 0 at launch
         //! Assumed: counters in memory do not wrap around
+        //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
         //! Assumed: lanes of a warp that take different ways meet again behind them
@@ -459,9 +459,9 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         //! Recovered from the kernel `barrier`.
         //! 64 x 1 x 1 threads per CTA.
         //! Checked against the kernel at 9 launches, 126 events.
-        //! Assumed: CTAs whose words of memory begin at different addresses have no byte of these words in common
         //! Assumed: counters in memory are 0 at launch
         //! Assumed: counters in memory do not wrap around
+        //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
         //! Assumed: lanes of a warp that take different ways meet again behind them
@@ -490,8 +490,8 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         lines(&BARRIER.replace(from, to), "w")
     };
     insta::assert_snapshot!(wait("setp.lt.u32 %p4, %r5, %r6", "setp.ne.u32 %p4, %r5, %r6"), @r"
-        //! Assumed: CTAs whose words of memory begin at different addresses have no byte of these words in common
         //! Assumed: counters in memory do not wrap around
+        //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
         //! Assumed: lanes of a warp that take different ways meet again behind them
@@ -503,8 +503,8 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         role warp1[ctaid_x in 0..nctaid_x] warp {
         ");
     insta::assert_snapshot!(wait("mul.lo.u32 %r6, %r4, %r3;", "mad.lo.u32 %r6, %r4, %r3, 1;"), @r"
-        //! Assumed: CTAs whose words of memory begin at different addresses have no byte of these words in common
         //! Assumed: counters in memory do not wrap around
+        //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
         //! Assumed: lanes of a warp that take different ways meet again behind them
@@ -518,5 +518,5 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
     // It may be below 0.
     insta::assert_snapshot!(wait("mul.lo.u32 %r6, %r4, %r3;", "mad.lo.u32 %r6, %r4, %r3, -1;"), @"line 24: an operand of this depends on a computation that cannot be written in the protocol language");
     // A number of each CTA.
-    insta::assert_snapshot!(wait("mov.u32 %r3, %nctaid.x;", "mov.u32 %r3, %ctaid.x;"), @"line 24: what is awaited of a word of memory, or stored to it, may wrap around");
+    insta::assert_snapshot!(wait("mov.u32 %r3, %nctaid.x;", "mov.u32 %r3, %ctaid.x;"), @"line 24: a value that a wait expects in a word of memory, or that is stored to the word, may wrap around");
 }

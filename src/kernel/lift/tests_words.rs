@@ -275,7 +275,7 @@ fn a_store_over_an_mbarrier_is_refused() {
         "@%p1 mbarrier.inval",
         "setp.eq.u32 %p7, %r1, 1024;\n@%p7 mbarrier.inval",
     );
-    let nobody = "data is written over an mbarrier behind this mbarrier.inval, which is not seen to be carried out by any thread: without it, this is undefined";
+    let nobody = "data is written over an mbarrier after this mbarrier.inval, but Warplock does not see that any thread executes the mbarrier.inval: without it, that is undefined";
     assert_eq!(code(&idle), Err(nobody.to_owned()));
     let last = idle.replace("%r1, 1024", "%r1, 31");
     assert_eq!(code(&last), Ok(()));

@@ -51,9 +51,8 @@ pub const ASSUMPTIONS: [&str; 3] = [
 
 const ELSEWHERE: &str = "stores and copies to addresses in global memory that are not followed do not reach words that are waited for";
 
-const OTHERWISE: &str = "it may write to memory that the kernel waits for, other than by an addition or a store that others see";
-const RESULT: &str =
-    "what this finds in memory that the kernel waits for is used, which is not followed";
+const OTHERWISE: &str = "this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see";
+const RESULT: &str = "this atomic operation changes a word that the kernel waits for, and the kernel uses its result: that is not supported";
 const NEAR: &str = "other CTAs wait for this memory, and need not see what is done in this scope";
 
 type Result<T> = std::result::Result<T, Obstacle>;

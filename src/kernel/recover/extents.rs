@@ -117,7 +117,7 @@ pub fn limits(
         });
         if let Some(location) = failure {
             return refuse(
-                "what is awaited of a word of memory, or stored to it, may wrap around",
+                "a value that a wait expects in a word of memory, or that is stored to the word, may wrap around",
                 &location,
             );
         }

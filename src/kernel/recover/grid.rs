@@ -93,7 +93,7 @@ pub const APART: &str = "the words of memory that are waited for begin at severa
 /// Different CTAs may compute the same address in different ways, such as `words[cta + i]`. This
 /// excludes that, and words that overlap in part.
 const DISJOINT: &str =
-    "CTAs whose words of memory begin at different addresses have no byte of these words in common";
+    "if the words of memory of two CTAs begin at different addresses, they do not overlap";
 const UNNUMBERED: &str = "in the CTAs that wait for each other, what they wait for would have to be 0, 1, 2, and so on, each once: no launch \
                           was found at which it is";
 const ALWAYS_0: &str = "the words of memory that are waited for are told apart by a product with a number that differs between CTAs or is always 0";

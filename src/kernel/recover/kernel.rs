@@ -90,7 +90,7 @@ const OVERTAKEN: &str =
 
 /// The same where it has been shown. The certificate of a proof in which waits are in turn does not
 /// rest on it: see `tested.rs`.
-const IN_TURN: &str = "where waits at an mbarrier may be out of turn, a test that spares a wait has found the phase of that wait";
+const IN_TURN: &str = "if waits at an mbarrier may be for phases that are not consecutive, a test that lets a warp skip a wait has found the phase of that wait complete";
 
 /// Assumed of branches through tables that decide nothing. Others are followed only if their index
 /// is known.

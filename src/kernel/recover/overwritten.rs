@@ -41,7 +41,7 @@ const SIZE: u64 = 8;
 
 const OVERWRITES: &str = "this writes data over an mbarrier, which is undefined";
 
-const IDLE: &str = "data is written over an mbarrier behind this mbarrier.inval, which is not seen to be carried out by any thread: without it, this is undefined";
+const IDLE: &str = "data is written over an mbarrier after this mbarrier.inval, but Warplock does not see that any thread executes the mbarrier.inval: without it, that is undefined";
 
 const ELSEWHERE: &str =
     "stores and copies to computed places in shared memory do not reach an mbarrier";

@@ -591,7 +591,7 @@ impl Walker<'_, '_, '_> {
         if given && by_thread && lanes != u32::MAX {
             return self.refuse(
                 instruction,
-                "a part of a warp comes to a barrier with a thread count and without `.aligned`: for how many threads it counts is not settled",
+                "only some lanes of a warp arrive at this barrier, which has a thread count and no `.aligned`: PTX does not settle how many threads they count as",
             );
         }
         let threads = match integers.get(1) {

@@ -196,7 +196,7 @@ impl<'m> Walker<'_, 'm, '_> {
 const INCOMPLETE: &str = "a lane is not in its own mask, or lanes of the mask are not here";
 
 pub(super) const PERHAPS: &str =
-    "which lanes of the warp are here is not known, and lanes of the mask may not be";
+    "it is not known which lanes of the warp execute this, and some lanes of the mask may not";
 
 /// Whether lanes of a warp exchange something by an instruction.
 pub(super) fn is_exchange(instruction: &Instruction<'_>) -> bool {

@@ -222,7 +222,10 @@ impl Machine<'_, '_> {
         };
         let source = source.filter(|lane| state.active >> lane & 1 == 1);
         if source.is_none() && state.active != u32::MAX {
-            return Value::lost(at, "a lane that this reads may have left, or be elsewhere");
+            return Value::lost(
+                at,
+                "this may read a lane that has left, or that is elsewhere",
+            );
         }
         let Value::Integer(value) = value else {
             return value.together();

@@ -159,7 +159,7 @@ impl Writer<'_, '_> {
         if self.followed.looks_ahead {
             assumed(
                 &mut head,
-                "where waits at an mbarrier may be out of turn, a test that spares a wait has found the phase of that wait",
+                "if waits at an mbarrier may be for phases that are not consecutive, a test that lets a warp skip a wait has found the phase of that wait complete",
             );
         }
         if self.followed.in_step && self.buffers.is_some() {

@@ -86,7 +86,7 @@ impl Lowerer<'_> {
                     && !apart.is_some_and(|apart| (-MOST_MORE..=1).contains(&apart))
                 {
                     return refuse(
-                        "a loop waits until a word of memory is more than the greatest number",
+                        "a loop waits until a word of memory is more than its greatest signed number",
                         location,
                     );
                 }

@@ -23,7 +23,7 @@ pub fn check_orders(kernel: &Kernel, arena: &mut Arena, inputs: &mut Inputs) -> 
     for (ordered, location) in orders {
         if !lowerer.holds(ordered) {
             return refuse(
-                "which lanes take a branch is not known: what they compare may wrap around between them",
+                "it is not known which lanes take this branch: the numbers that the lanes compare may wrap around from one lane to the next",
                 &location,
             );
         }

@@ -16,6 +16,7 @@
 
 use super::Lowerer;
 use super::loop_direction::Direction;
+use crate::ir::Special;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
 use crate::meaning::Word;
@@ -85,8 +86,23 @@ impl Lowerer<'_> {
     }
 
     fn launch_is_natural(&mut self, term: TermId) -> bool {
-        // Numbers of CTAs and threads are below 2^31.
-        matches!(self.arena.terms.node(term), Node::Atom(Atom::Special(_)))
+        // These are below 2^31. Other special registers, such as clocks and masks, need not be.
+        let counts = matches!(
+            self.arena.terms.node(term),
+            Node::Atom(Atom::Special(
+                Special::ThreadIndex(_)
+                    | Special::CtaThreads(_)
+                    | Special::CtaIndex(_)
+                    | Special::GridCtas(_)
+                    | Special::ClusterIndex(_)
+                    | Special::GridClusters(_)
+                    | Special::ClusterCtaIndex(_)
+                    | Special::ClusterCtas(_)
+                    | Special::ClusterCtaRank
+                    | Special::ClusterCtaCount
+            ))
+        );
+        counts
             || self
                 .number(term)
                 .is_some_and(|number| self.is_natural(&number))

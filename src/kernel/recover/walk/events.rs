@@ -32,7 +32,7 @@ fn counts_warps(aligned: bool, mask: u32, location: &Location) -> Result<()> {
     }
 }
 
-const PARTIAL: &str = "a part of a warp comes to a barrier with a thread count and without `.aligned`: for how many threads it counts is not settled";
+const PARTIAL: &str = "only some lanes of a warp arrive at this barrier, which has a thread count and no `.aligned`: PTX does not settle how many threads they count as";
 
 impl Walker<'_> {
     pub(super) fn synchronize(

@@ -108,8 +108,8 @@ impl Work<'_> {
                         && let Some(assumed) = not_wrapping(&lifted.text) =>
                 {
                     refused = Some(format!(
-                        "the protocol along the instructions is proved only under the assumption `{assumed}`, which excludes that \
-                         a number wraps around; the graph's protocol has a counterexample that may violate it"
+                        "the path's protocol is proved only under the assumption `{assumed}`, by which no number wraps around; \
+                         the graph's protocol has a counterexample in which this may be false"
                     ));
                 }
                 Verdict::Proved(_) | Verdict::Refuted(_) => {
