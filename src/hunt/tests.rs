@@ -193,7 +193,7 @@ fn what_is_undefined_is_no_hang() {
     assert_eq!(hunter.boxes(0..=3, &watch), Ok(None));
     let undefined = hunter.undefined.expect("an over-arrival");
     assert_eq!(undefined.params, [1]);
-    assert_eq!(undefined.what, "thread: 2 arrivals where 1 are pending");
+    assert_eq!(undefined.what, "thread: 2 arrivals where 1 is pending");
 }
 
 #[test]

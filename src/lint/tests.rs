@@ -56,6 +56,11 @@ fn faults_of_a_ring() {
             "empty[S] { arrivals: 64 }",
             "arrival-count",
         ),
+        (
+            "        arrive empty[i % S]\n",
+            "        arrive empty[i % S] 3\n",
+            "arrival-count",
+        ),
         ("        arrive empty[i % S]\n", "", "nobody-arrives"),
         (
             "        wait empty[i % S] (i / S + 1) % 2\n",

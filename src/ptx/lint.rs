@@ -10,7 +10,6 @@ use super::lift::Options;
 use super::lift::launch;
 use super::lift::settle;
 use super::lift::whole;
-use super::preceding::early_reads;
 use crate::ptx::cta::family::Family;
 use crate::ptx::cta::family::barrier;
 use crate::ptx::cta::family::families;
@@ -92,7 +91,6 @@ pub fn lint(
     search.named();
     search.commits();
     search.deallocations();
-    search.early_reads()?;
     search.found.sort_by_key(|l| l.line);
     search.found.dedup();
     Ok(search.found)
@@ -430,26 +428,6 @@ impl Search<'_, '_> {
                 "commit in the one thread that has issued the multiplications: `elect.sync`",
             );
         }
-    }
-
-    /// Reads of what the preceding grid may not have written yet.
-    fn early_reads(&mut self) -> Result<(), Failure> {
-        for index in early_reads(self.function)? {
-            let Some(instruction) = self.function.code.get(index) else {
-                continue;
-            };
-            let source = source(self.module, instruction.at, instruction.location);
-            self.found.push(Lint {
-                rule: "early-read",
-                source,
-                line: self.module.line_of(instruction.at),
-                message: "global memory may be read here before `griddepcontrol.wait`: what the preceding grid writes there may \
-                          not have been written yet"
-                    .to_owned(),
-                hint: "move the read after `griddepcontrol.wait`, unless no preceding grid writes this memory",
-            });
-        }
-        Ok(())
     }
 
     fn deallocations(&mut self) {

@@ -20,7 +20,6 @@ mod names;
 mod operations;
 mod order;
 mod path;
-mod preceding;
 mod rules;
 mod shape;
 mod syntax;

@@ -344,10 +344,18 @@ impl HazardWriter<'_> {
         let name = self.instance.member_name(violation.member);
         let cell = self.instance.cell_name(violation.cell);
         let sentence = match violation.kind {
-            ViolationKind::OverArrival { count, pending } => format!(
-                "{name} arrives {count} times at {cell} in {line}, where {pending} arrivals \
-                 are missing"
-            ),
+            ViolationKind::OverArrival { count, pending } => {
+                let times = match count {
+                    1 => "once".to_owned(),
+                    more => format!("{more} times"),
+                };
+                let needed = match pending {
+                    0 => "no arrival any more".to_owned(),
+                    1 => "only 1 more arrival".to_owned(),
+                    more => format!("only {more} more arrivals"),
+                };
+                format!("{name} arrives {times} at {cell} in {line}, but the phase needs {needed}")
+            }
             _ => format!("{name} at {cell} in {line}: {}", violation.kind),
         };
         told(line, sentence)

@@ -183,7 +183,7 @@ pub struct Violation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 pub enum ViolationKind {
     /// More arrivals than the phase had pending.
-    #[error("{count} arrivals where {pending} are pending")]
+    #[error("{count} arrival{} where {pending} {} pending", if *count == 1 { "" } else { "s" }, if *pending == 1 { "is" } else { "are" })]
     OverArrival {
         /// How many arrive.
         count: i64,

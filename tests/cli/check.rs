@@ -443,7 +443,15 @@ role thread {
     insta::assert_snapshot!(folder.run(&["check", "over.wlk"]), @"
     exit 1
     --- stdout
-    over.wlk: deadlock: UNKNOWN a run does something undefined at N = 1: thread: 2 arrivals where 1 are pending
+    over.wlk: over_arrival: REFUTED at N = 1: thread arrives 2 times at bar in line 5, but the phase needs only 1 more arrival
+       --> over.wlk:5
+      5 |     arrive bar 2
+      trace: 1  thread  cannot go on: 2 arrivals where 1 is pending  (line 5)
+      minimal: smallest by (N) among N in 1..=5; there are no smaller ones
+      assumptions: N >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
+      decided by runs with somebody held in [time]
+
+    over.wlk: deadlock: UNKNOWN a run does something undefined at N = 1: thread: 2 arrivals where 1 is pending
        --> over.wlk:5
       5 |     arrive bar 2
       notes:
@@ -455,14 +463,6 @@ role thread {
         semaphore operations are atomic and seen in one order by everyone
       hint: the statement itself is at fault: correct it, or exclude such inputs (`assume` in the text, or --assume EXPR)
       decided by explicit search in [time]
-
-    over.wlk: over_arrival: REFUTED at N = 1: thread arrives 2 times at bar in line 5, where 1 arrivals are missing
-       --> over.wlk:5
-      5 |     arrive bar 2
-      trace: 1  thread  cannot go on: 2 arrivals where 1 are pending  (line 5)
-      minimal: smallest by (N) among N in 1..=5; there are no smaller ones
-      assumptions: N >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
-      decided by runs with somebody held in [time]
     --- stderr
     ");
 }

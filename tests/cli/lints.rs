@@ -81,6 +81,91 @@ fn a_protocol_is_looked_through() {
     ");
 }
 
+/// Of a kernel that is recovered from its graph, the rules of protocols look through its protocol.
+#[test]
+fn a_kernel_of_mlir_is_looked_through() {
+    let ring = fs::read_to_string("tests/mlir/ring.mlir").unwrap();
+    let folder = Folder::new();
+    folder.file("right.mlir", &ring);
+    insta::assert_snapshot!(folder.run(&["lint", "right.mlir"]), @r"
+    exit 0
+    --- stdout
+    right.mlir:ring: nothing found
+    --- stderr
+    ");
+    folder.file("fault.mlir", faulty(&ring));
+    insta::assert_snapshot!(folder.run(&["lint", "fault.mlir"]), @r"
+    exit 1
+    --- stdout
+    fault.mlir:ring: arrival-count: line 80: at tiles = 1, rounds = 1: warp1 arrives 32 times here at `smem_0_24[0]`, which takes 1 arrival to complete a phase
+      hint: initialise it with the number of arrivals that come in each phase
+      PTX ISA: mbarrier.init; for named barriers: bar, barrier (warplock explain arrival-count)
+    --- stderr
+    ");
+}
+
+/// Each mbarrier for free stages expects one arrival, and all lanes of the consumer arrive.
+fn faulty(ring: &str) -> String {
+    let fault = ring
+        .replace("%pempty0, %c32 :", "%pempty0, %c1 :")
+        .replace("%pempty1, %c32 :", "%pempty1, %c1 :")
+        .replace("%pempty2, %c32 :", "%pempty2, %c1 :");
+    assert_ne!(fault, ring);
+    fault
+}
+
+/// The bug is said first.
+#[test]
+fn an_arrival_too_many_in_a_kernel_is_refuted_by_its_name() {
+    let ring = fs::read_to_string("tests/mlir/ring.mlir").unwrap();
+    let folder = Folder::new();
+    folder.file("fault.mlir", faulty(&ring));
+    insta::assert_snapshot!(folder.run(&["check", "-q", "fault.mlir"]), @r"
+    exit 1
+    --- stdout
+    fault.mlir: over_arrival: REFUTED at tiles = 1, rounds = 1: warp1 arrives 32 times at smem_0_24[0] in line 80, but the phase needs only 1 more arrival
+    fault.mlir: deadlock: UNKNOWN a run does something undefined at tiles = 1, rounds = 1: warp1: 32 arrivals where 1 is pending
+    --- stderr
+    ");
+}
+
+/// So it is from MLIR, where a copy to shared memory reads what the preceding grid may not have written yet.
+#[test]
+fn a_read_before_the_preceding_grid_has_ended_in_mlir() {
+    let kernel = |body: &str| {
+        format!(
+            "gpu.module @kernels {{
+  cuda.kernel @k(%to: i32, %from: i64) attributes {{nvvm.reqntid = array<i32: 32, 1, 1>}} {{
+    {body}
+    nvvm.barrier
+    return
+  }}
+}}
+"
+        )
+    };
+    let copy = "llvm.inline_asm has_side_effects asm_dialect = att \"cp.async.ca.shared.global [$0], [$1], 16;\", \"r,l\" \
+                %to, %from : (i32, i64) -> ()";
+    let wait = "nvvm.griddepcontrol wait";
+    let folder = Folder::new();
+    folder.file("early.mlir", kernel(&format!("{copy}\n    {wait}")));
+    insta::assert_snapshot!(folder.run(&["lint", "early.mlir"]), @r"
+    exit 1
+    --- stdout
+    early.mlir:k: early-read: line 3: global memory may be read here before `griddepcontrol.wait`: what the preceding grid writes there may not have been written yet
+      hint: move the read after `griddepcontrol.wait`, unless no preceding grid writes this memory
+      PTX ISA: griddepcontrol (warplock explain early-read)
+    --- stderr
+    ");
+    folder.file("late.mlir", kernel(&format!("{wait}\n    {copy}")));
+    insta::assert_snapshot!(folder.run(&["lint", "late.mlir"]), @r"
+    exit 0
+    --- stdout
+    late.mlir:k: nothing found
+    --- stderr
+    ");
+}
+
 /// What the first line says already is not said again; the second fault is.
 #[test]
 fn lints_stand_beside_a_verdict() {

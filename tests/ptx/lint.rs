@@ -193,11 +193,11 @@ fn roles_with_different_trip_counts() {
 /// What is not recovered is said, and is no finding.
 #[test]
 fn a_kernel_that_is_not_recovered() {
-    insta::assert_snapshot!(lint("bar.sync %r9, 64;\n"), @"
+    insta::assert_snapshot!(lint("ld.param.u64 %rd1, [n];\nld.global.u32 %r2, [%rd1];\nbar.sync %r2, 64;\n"), @"
     exit 4
     --- stdout
     --- stderr
-    kernel.ptx:kernel: UNKNOWN line 16, `bar.sync %r9, 64`: `bar.sync`: the barrier may be other than 0 to 15
+    kernel.ptx:kernel: UNKNOWN line 18, `bar.sync %r2, 64`: `bar.sync`: %r2 is not known here: it is read from memory (line 17, `ld.global.u32 %r2, [%rd1]`)
     ");
 }
 

@@ -182,5 +182,5 @@ fn copies_before_their_bytes_are_expected() {
         assert!(said.starts_with("UNKNOWN line "), "{code:?}\n{said}");
     }
     // Nobody waits for the first phase, so its bytes may still come when those of the second are expected.
-    insta::assert_snapshot!(by_one(&[COPY, &some, COPY, &some, &second]), @"UNKNOWN a run does something undefined: warp0: 1 arrivals where 0 are pending");
+    insta::assert_snapshot!(by_one(&[COPY, &some, COPY, &some, &second]), @"UNKNOWN a run does something undefined: warp0: 1 arrival where 0 are pending");
 }

@@ -247,7 +247,7 @@ fn arrivals_in_two_parts_that_others_come_between() {
     let shown = check(64, &code(2));
     assert!(
         shown.contains(
-            "UNKNOWN a run does something undefined: warp0: 2 arrivals where 1 are pending"
+            "UNKNOWN a run does something undefined: warp0: 2 arrivals where 1 is pending"
         ),
         "{shown}"
     );

@@ -1,7 +1,8 @@
 //! Kernels named on the command line: recovers their protocols from PTX or MLIR.
 
+mod lints;
+
 use std::collections::HashMap;
-use std::time::Duration;
 
 use warplock::deadline;
 use warplock::protocol::Span;
@@ -9,7 +10,6 @@ use warplock::ptx;
 use warplock::ptx::Function;
 use warplock::ptx::Instead;
 use warplock::ptx::Lifted;
-use warplock::ptx::Lint;
 use warplock::ptx::Module;
 use warplock::ptx::Options;
 use warplock::ptx::Recovery as Recovered;
@@ -26,6 +26,9 @@ use crate::inputs::Input;
 use crate::kernel_options::Kernels;
 use crate::kernel_options::Order;
 use crate::kernel_options::Recovery;
+
+pub use lints::Lint;
+pub use lints::notes;
 
 /// What an entry is recovered from.
 enum Form<'e> {
@@ -267,38 +270,6 @@ impl Entry<'_> {
             }
         }
     }
-
-    /// Whether there are lints of what it is recovered from.
-    pub fn lintable(&self) -> bool {
-        matches!(self.form, Form::Path { .. })
-    }
-
-    /// What is worth looking at in it, or why its synchronization could not be recovered.
-    pub fn lints(&self) -> Result<Result<Vec<Lint>, String>, Failure> {
-        match &self.form {
-            Form::Path {
-                module,
-                function,
-                options,
-                refused,
-                ..
-            } => recovered(ptx::lint(module, function, options), module, *refused),
-            Form::Graph { .. } => Err(Failure::input("lints look at PTX only")
-                .hint("give the .ptx file of the kernel, without --recovery graph")),
-        }
-    }
-}
-
-fn recovered<T>(
-    found: Result<T, ptx::Failure>,
-    module: &Module<'_>,
-    refused: &dyn Fn(&Diagnostic) -> Failure,
-) -> Result<Result<T, String>, Failure> {
-    match found {
-        Ok(found) => Ok(Ok(found)),
-        Err(ptx::Failure::Obstacle(obstacle)) => Ok(Err(obstacle.words(module))),
-        Err(ptx::Failure::Input(finding)) => Err(refused(&finding)),
-    }
 }
 
 impl Kernels {
@@ -472,34 +443,4 @@ fn names(entries: &[&Function<'_>]) -> Vec<String> {
         }
     });
     name.collect()
-}
-
-/// How long the lints may take. A verdict does not wait for them longer.
-const LINTS: Duration = Duration::from_secs(5);
-
-/// How many lints are said with a verdict.
-const MOST_LINTS: usize = 3;
-
-/// What the lints find in a kernel in no more than this time, a sentence each.
-pub fn linted(entry: &Entry<'_>, time: Duration) -> Vec<String> {
-    // Where they cannot be run, the verdict says why already.
-    let Some(Ok(Ok(found))) = entry
-        .lintable()
-        .then(|| deadline::until(deadline::after(LINTS.min(time)), || entry.lints()))
-    else {
-        return Vec::new();
-    };
-    let more = found.len().saturating_sub(MOST_LINTS);
-    let mut notes: Vec<String> = found
-        .iter()
-        .take(MOST_LINTS)
-        .map(|lint| {
-            let (id, source, message) = (lint.rule, &lint.source, &lint.message);
-            format!("lint at {source}: {message} (`warplock explain {id}`)")
-        })
-        .collect();
-    if more > 0 {
-        notes.push(format!("{more} more lints: `warplock lint` lists them"));
-    }
-    notes
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 use warplock::lint;
 use warplock::protocol::Protocol;
-use warplock::ptx::Lint;
 use warplock::report::Finding;
 use warplock::report::text::visible;
 use warplock::text::MAX_SOURCE_BYTES;
@@ -16,6 +15,7 @@ use crate::failure::Failure;
 use crate::inputs;
 use crate::interrupt;
 use crate::kernel_options::Kernels;
+use crate::kernels::Lint;
 use crate::options::Domain;
 use crate::session::Session;
 use crate::sources;
@@ -23,7 +23,7 @@ use crate::sources;
 /// Options of `lint`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
-    /// A protocol file, or a kernel: PTX, CUDA C++ or a binary that holds PTX
+    /// A protocol file, or a kernel: PTX, MLIR, CUDA C++ or a binary that holds PTX
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Which values, of a protocol.
@@ -66,14 +66,15 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
                 Ok(())
             })
         },
-        |(entry, lints)| match lints {
-            Ok(lints) => {
-                found |= !lints.is_empty();
+        |(entry, lints)| {
+            found |= !lints.found.is_empty();
+            let reason = lints.unknown;
+            if reason.is_none() || !lints.found.is_empty() {
                 session
                     .terminal
-                    .out(&shown(&name, &entry, lints, session.quiet));
+                    .out(&shown(&name, &entry, lints.found, session.quiet));
             }
-            Err(reason) => {
+            if let Some(reason) = reason {
                 unknown = true;
                 session
                     .terminal
@@ -176,13 +177,12 @@ fn shown(name: &str, entry: &str, lints: Vec<Lint>, quiet: bool) -> String {
     }
     let mut text = String::new();
     for lint in lints {
-        let place = if lint.source.starts_with("line ") {
-            lint.source
-        } else {
-            format!("{} (line {})", lint.source, lint.line)
-        };
+        let place = lint
+            .place
+            .long()
+            .map_or(String::new(), |place| format!("{place}: "));
         let (rule, message) = (lint.rule, lint.message);
-        text.push_str(&format!("{name}:{entry}: {rule}: {place}: {message}\n"));
+        text.push_str(&format!("{name}:{entry}: {rule}: {place}{message}\n"));
         if !quiet {
             text.push_str(&format!("  hint: {}\n", lint.hint));
             text.push_str(&section(rule));

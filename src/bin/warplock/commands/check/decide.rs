@@ -278,7 +278,7 @@ impl Work<'_> {
         };
         let found = OnceCell::new();
         let lints = || {
-            let lints = found.get_or_init(|| kernels::linted(entry, self.order.timeout));
+            let lints = found.get_or_init(|| kernels::notes(entry, self.order.timeout));
             lints.clone()
         };
         let reason = match protocol {

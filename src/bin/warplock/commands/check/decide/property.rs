@@ -410,13 +410,16 @@ impl Work<'_> {
             }
         }
         outcome.findings.push(finding);
-        (self.results)(outcome);
-        // What the lints find is said of a kernel.
         let unasked = expected.is_none() && self.order.properties.is_empty();
-        let unasked = unasked && self.kernel.is_none();
         if unasked && decision.undefined {
-            return self.at_fault(&protocol);
+            // It is the bug, so it comes first. What the lints find is said with the other property.
+            let work = Work {
+                lints: None,
+                ..*self
+            };
+            work.at_fault(&protocol)?;
         }
+        (self.results)(outcome);
         Ok(())
     }
 
