@@ -34,6 +34,7 @@ mod order_ends;
 mod order_parts;
 mod order_seats;
 mod order_teams;
+mod order_wraps;
 mod pools_brief;
 mod races;
 mod shared;

@@ -3,7 +3,7 @@
 use crate::support::edited::Kernels;
 
 pub const KERNELS: Kernels = Kernels {
-    templates: &[TURNS, STATE, PING_PONG, BY_NUMBER, THREE],
+    templates: &[TURNS, STATE, PING_PONG, BY_NUMBER, THREE, OWN_SLOTS, EVEN],
     replacements: &[
         ("c", &["1 - c", "0", "c + 1"]),
         ("turn[c]", &["turn[1 - c]", "turn[0]"]),
@@ -19,6 +19,14 @@ pub const KERNELS: Kernels = Kernels {
         ("0..3", &["0..2", "0..4"]),
         ("0..2", &["0..1", "0..3"]),
         ("S in 2..", &["S in 1..", "S in 3.."]),
+        ("S % 2 == 0", &["S % 3 == 0", "S % 2 == 1", "N % 2 == 0"]),
+        ("S / 2", &["S / 3", "S / 2 + 1", "(S + 1) / 2", "S"]),
+        ("slot + 2", &["slot + 1", "slot + 3", "slot"]),
+        ("slot - S", &["0", "slot - S + 1", "slot - 2"]),
+        (
+            "slot = c",
+            &["slot = 1 - c", "slot = 2 * c", "slot = c + 1"],
+        ),
     ],
 };
 
@@ -153,6 +161,54 @@ role math[c in 0..3] {
             wait full[k % S] k / S % 2
             arrive empty[k % S]
         }
+    }
+}
+";
+
+const OWN_SLOTS: &str = "
+param S in 2..
+param N in 0..
+mbarrier full[S] { arrivals: 1 }
+mbarrier empty[S] { arrivals: 1 }
+role load {
+    for k in 0..N {
+        wait empty[k % S] (k / S + 1) % 2
+        arrive full[k % S]
+    }
+}
+role math[c in 0..2] {
+    var slot = c
+    var phase = 0
+    for k in 0..N {
+        if k % 2 == c {
+            wait full[slot] phase
+            arrive empty[slot]
+            slot = slot + 2
+            if slot >= S {
+                slot = slot - S
+                phase = phase ^ 1
+            }
+        }
+    }
+}
+";
+
+const EVEN: &str = "
+param S in 2..
+param N in 0..
+assume S % 2 == 0
+mbarrier full[S] { arrivals: 1 }
+mbarrier empty[S] { arrivals: 1 }
+role load {
+    for k in 0..N {
+        wait empty[k % S] (k / S + 1) % 2
+        arrive full[k % S]
+    }
+}
+role math[c in 0..2] {
+    for i in 0..(N + 1 - c) / 2 {
+        wait full[(2 * i + c) % S] i / (S / 2) % 2
+        arrive empty[(2 * i + c) % S]
     }
 }
 ";

@@ -19,7 +19,7 @@ use crate::protocol::Resident;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 
-type Visit<'v> = &'v mut dyn FnMut(&mut Expr);
+pub type Visit<'v> = &'v mut dyn FnMut(&mut Expr);
 
 /// The protocol with each parameter that has one value replaced by this value.
 pub(super) fn replaced(protocol: &Protocol) -> Protocol {
@@ -65,7 +65,7 @@ fn with_numbers(expr: &Expr, single: &dyn Fn(ParamId) -> Option<Expr>) -> Expr {
 }
 
 /// Visits every expression except for assumptions: these define the values that are left.
-fn every_expr(protocol: &mut Protocol, visit: Visit<'_>) {
+pub fn every_expr(protocol: &mut Protocol, visit: Visit<'_>) {
     for pattern in &mut protocol.patterns {
         pattern.extents.iter_mut().for_each(&mut *visit);
         if let Some((_, condition)) = &mut pattern.definition {

@@ -28,7 +28,7 @@
 //! is removed only if its shape and the domain show that it is defined (`evident` in [`super::defined`]). All
 //! other definedness is stated from the untouched text. A body that is removed never runs in the original either.
 
-mod constant_parameters;
+pub(super) mod constant_parameters;
 mod delinearize;
 mod drawn;
 mod rows;
@@ -169,6 +169,12 @@ impl Rewriter<'_> {
         if let Some(all) = self.counted(&stmt) {
             return all;
         }
+        if let Some(Loop { body, .. }) = range(&stmt)
+            && body.last().is_some_and(|last| self.idle_exit(&stmt, last))
+            && let StmtKind::For { body, .. } = &mut stmt.kind
+        {
+            body.pop();
+        }
         let own = strided_loops::own(
             &stmt,
             self.protocol,
@@ -180,14 +186,6 @@ impl Rewriter<'_> {
             // With what sets variables around it.
             Some(Err(all)) => return all,
             None => {}
-        }
-        let Some(Loop { body, .. }) = range(&stmt) else {
-            return vec![stmt];
-        };
-        if body.last().is_some_and(|last| self.idle_exit(&stmt, last))
-            && let StmtKind::For { body, .. } = &mut stmt.kind
-        {
-            body.pop();
         }
         self.short(&stmt).unwrap_or_else(|| vec![stmt])
     }

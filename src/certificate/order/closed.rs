@@ -1,8 +1,11 @@
 //! Whether two expressions are the same number, as far as that can be read off them.
 //!
-//! An index that is set to 0 when it has grown to its modulus is a remainder by it. Let `m >= 1`.
-//! Where `x mod m + 1 = m`, `(x + 1) mod m = 0` and `(x + 1) div m = x div m + 1`. Elsewhere
-//! `(x + 1) mod m = x mod m + 1` and `(x + 1) div m = x div m`.
+//! An index that drops by its modulus when it has grown to it is a remainder by it. Let `m >= 1` and `c` be in `0..=m`,
+//! and `r = x mod m`. Since `r` is in `0..m`, `r + c` is in `0..2 * m`. Where `r + c >= m`, `(x + c) mod m = r + c - m` and
+//! `(x + c) div m = x div m + 1`. Elsewhere `(x + c) mod m = r + c` and `(x + c) div m = x div m`. That `c` is in `0..=m` is to
+//! be shown, unless it is 1. Where `c` is 1, `r + 1 >= m` says that `r + 1 = m`.
+//!
+//! A number in `0..m` is its own remainder by `m`, and its quotient is 0.
 
 use itertools::Itertools;
 
@@ -17,6 +20,7 @@ use super::scene::Scene;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
+use crate::protocol::VarId;
 
 /// In one expression, the wraps of at most so many indices are told apart.
 const MAX_WRAPS: usize = 4;
@@ -47,16 +51,30 @@ fn equal_by(
     {
         return same_bits(scene, a, b);
     }
-    if let Some((wrap, wraps)) = wrap(a).or_else(|| wrap(b)).zip(wraps.checked_sub(1)) {
-        let mut all = Vec::new();
+    if let Some(wraps) = wraps.checked_sub(1)
+        && let remainder = remainder(wraps)
+        && let Some(wrap) = wrap(a, env, remainder).or_else(|| wrap(b, env, remainder))
+    {
+        let mut scene = scene.clone();
+        let mut all = wrap.fits(&scene, env)?;
+        // The remainder itself is some integer.
+        let mut env = env.clone();
+        env.insert(wrap.remainder, scene.any());
         for wrapped in [true, false] {
-            let (a, b) = (wrap.taken(a, env, wrapped), wrap.taken(b, env, wrapped));
-            all.extend(equal_by(scene, env, &a, &b, wraps)?);
+            let (a, b) = (wrap.taken(a, &env, wrapped), wrap.taken(b, &env, wrapped));
+            all.extend(equal_by(&scene, &env, &a, &b, wraps)?);
         }
         return Ok(all);
     }
     if let Some((a, b)) = &bits {
         return same_bits(scene, a, b);
+    }
+    for (whole, other) in [(a, b), (b, a)] {
+        if let Expr::Binary(BinaryOp::Mod, x, m) = whole {
+            let mut all = below(scene, env, x, m)?;
+            all.extend(equal_by(scene, env, x, other, wraps)?);
+            return Ok(all);
+        }
     }
     let difference = Expr::binary(BinaryOp::Sub, a.clone(), b.clone());
     let mut all = Vec::new();
@@ -69,58 +87,135 @@ fn equal_by(
     Ok(all)
 }
 
-/// A condition `x mod m + 1 = m`.
+/// That a number is in `0..m`.
+fn below(scene: &Scene, env: &Env, x: &Expr, m: &Expr) -> Result<Vec<Sequent>, Unsupported> {
+    let left = Expr::binary(BinaryOp::Sub, m.clone(), x.clone());
+    let left = Expr::binary(BinaryOp::Sub, left, Expr::Int(1));
+    let mut all = Vec::new();
+    for bound in [x, &left] {
+        for (scene, bound) in scene.value(bound, env)? {
+            all.push(scene.shows(bound));
+        }
+    }
+    Ok(all)
+}
+
+/// A name for the remainder by the modulus of the index that wraps next, if so many others may. No variable of a protocol has it.
+fn remainder(wraps: usize) -> VarId {
+    VarId(usize::MAX.checked_sub(wraps).unwrap_or(usize::MAX))
+}
+
+/// A condition `x mod m + by >= m`, or that this is not so.
 struct Wrap {
     condition: Expr,
+    /// Whether the index wraps where the condition holds.
+    holds: bool,
     x: Expr,
     modulus: Expr,
+    by: Expr,
+    /// The same as a polynomial.
+    step: Polynomial,
+    /// What stands for `x mod m`.
+    remainder: VarId,
 }
 
 /// The first branch that depends on whether an index wraps.
-fn wrap(expr: &Expr) -> Option<Wrap> {
+fn wrap(expr: &Expr, env: &Env, remainder: VarId) -> Option<Wrap> {
+    let inside = |e: &Expr| wrap(e, env, remainder);
     match expr {
-        Expr::If(condition, a, b) => {
-            let own = match &**condition {
-                Expr::Binary(BinaryOp::Eq | BinaryOp::Ge, left, modulus) => match &**left {
-                    Expr::Binary(BinaryOp::Add, index, one) if **one == Expr::Int(1) => {
-                        match &**index {
-                            Expr::Binary(BinaryOp::Mod, x, m) if m == modulus => Some(Wrap {
-                                condition: (**condition).clone(),
-                                x: (**x).clone(),
-                                modulus: (**m).clone(),
-                            }),
-                            _ => None,
-                        }
-                    }
-                    _ => None,
-                },
-                _ => None,
-            };
-            own.or_else(|| wrap(a)).or_else(|| wrap(b))
-        }
-        Expr::Binary(_, a, b) => wrap(a).or_else(|| wrap(b)),
-        Expr::Neg(e) => wrap(e),
+        Expr::If(condition, a, b) => Wrap::of(condition, env, remainder)
+            .or_else(|| inside(a))
+            .or_else(|| inside(b)),
+        Expr::Binary(_, a, b) => inside(a).or_else(|| inside(b)),
+        Expr::Neg(e) => inside(e),
+        _ => None,
+    }
+}
+
+/// A value that has no cases.
+fn only(e: &Expr, env: &Env) -> Option<Polynomial> {
+    match &cases::value(e, env).ok()?[..] {
+        [(facts, value)] if facts.is_empty() => Some(value.clone()),
         _ => None,
     }
 }
 
 impl Wrap {
+    fn of(condition: &Expr, env: &Env, remainder: VarId) -> Option<Wrap> {
+        use BinaryOp as B;
+        let Expr::Binary(op, left, right) = condition else {
+            return None;
+        };
+        let (holds, exactly) = match op {
+            B::Ge => (true, false),
+            B::Lt => (false, false),
+            B::Eq => (true, true),
+            B::Ne => (false, true),
+            _ => return None,
+        };
+        let (index, plus) = match &**left {
+            Expr::Binary(B::Add, index, plus) => (&**index, (**plus).clone()),
+            index => (index, Expr::Int(0)),
+        };
+        let Expr::Binary(B::Mod, x, modulus) = index else {
+            return None;
+        };
+        // `x mod m + plus >= right` says that `x mod m + by >= m`.
+        let by = Expr::binary(B::Sub, (**modulus).clone(), (**right).clone());
+        let by = Expr::binary(B::Add, by, plus);
+        let step = only(&by, env)?;
+        if exactly && step != Polynomial::number(1) {
+            return None;
+        }
+        Some(Wrap {
+            condition: condition.clone(),
+            holds,
+            x: (**x).clone(),
+            modulus: (**modulus).clone(),
+            by,
+            step,
+            remainder,
+        })
+    }
+
+    /// That the index grows by no less than 0 and no more than its modulus.
+    fn fits(&self, scene: &Scene, env: &Env) -> Result<Vec<Sequent>, Unsupported> {
+        if self.step == Polynomial::number(1) {
+            return Ok(Vec::new());
+        }
+        let left = Expr::binary(BinaryOp::Sub, self.modulus.clone(), self.by.clone());
+        let mut all = vec![scene.shows(self.step.clone())];
+        for (scene, left) in scene.value(&left, env)? {
+            all.push(scene.shows(left));
+        }
+        Ok(all)
+    }
+
     /// An expression where the index wraps, or where it does not.
     fn taken(&self, expr: &Expr, env: &Env, wrapped: bool) -> Expr {
         let go = |e: &Expr| Box::new(self.taken(e, env, wrapped));
         match expr {
             Expr::If(condition, a, b) if **condition == self.condition => {
-                *go(if wrapped { a } else { b })
+                *go(if wrapped == self.holds { a } else { b })
             }
             Expr::If(condition, a, b) => Expr::If(condition.clone(), go(a), go(b)),
+            Expr::Binary(BinaryOp::Mod, y, m) if **m == self.modulus && **y == self.x => {
+                Expr::Var(self.remainder)
+            }
             Expr::Binary(op @ (BinaryOp::Mod | BinaryOp::Div), y, m)
                 if **m == self.modulus && self.next(y, env) =>
             {
-                let before = Expr::binary(*op, self.x.clone(), self.modulus.clone());
+                let quotient = Expr::binary(BinaryOp::Div, self.x.clone(), self.modulus.clone());
+                let grown = Expr::binary(BinaryOp::Add, Expr::Var(self.remainder), self.by.clone());
                 match (op, wrapped) {
-                    (BinaryOp::Mod, true) => Expr::Int(0),
-                    (BinaryOp::Div, false) => before,
-                    _ => Expr::binary(BinaryOp::Add, before, Expr::Int(1)),
+                    // It has grown by 1 to its modulus.
+                    (BinaryOp::Mod, true) if self.step == Polynomial::number(1) => Expr::Int(0),
+                    (BinaryOp::Mod, true) => {
+                        Expr::binary(BinaryOp::Sub, grown, self.modulus.clone())
+                    }
+                    (BinaryOp::Mod, false) => grown,
+                    (_, false) => quotient,
+                    (_, true) => Expr::binary(BinaryOp::Add, quotient, Expr::Int(1)),
                 }
             }
             Expr::Binary(op, a, b) => Expr::Binary(*op, go(a), go(b)),
@@ -129,14 +224,13 @@ impl Wrap {
         }
     }
 
-    /// Whether this is `x + 1`.
+    /// Whether this is `x + by`.
     fn next(&self, y: &Expr, env: &Env) -> bool {
         let difference = Expr::binary(BinaryOp::Sub, y.clone(), self.x.clone());
         let Ok(cases) = cases::value(&difference, env) else {
             return false;
         };
-        let one = Polynomial::number(1);
-        !cases.is_empty() && cases.iter().all(|(_, apart)| *apart == one)
+        !cases.is_empty() && cases.iter().all(|(_, apart)| *apart == self.step)
     }
 }
 
@@ -213,11 +307,8 @@ pub fn dividend(index: &Expr, extent: &Expr) -> Option<Expr> {
         return None;
     };
     let scale = |x: &Expr| Expr::binary(B::Mul, Expr::Int(times), x.clone());
-    let only = |e: &Expr| match &cases::value(e, &Env::new()).ok()?[..] {
-        [(facts, value)] if facts.is_empty() => Some(value.clone()),
-        _ => None,
-    };
-    let whole = only(&scale(modulus))? == only(extent)?;
+    let none = Env::new();
+    let whole = only(&scale(modulus), &none)? == only(extent, &none)?;
     (whole && (0..times).contains(&plus)).then(|| Expr::binary(B::Add, scale(x), Expr::Int(plus)))
 }
 
@@ -290,7 +381,14 @@ fn same_bits(
                     all.push(there.shows(apart.clone()));
                     all.push(there.shows(fits(Polynomial::default().plus(-1, &apart))?));
                 }
-                None => all.push(there.shows(Polynomial::number(-1))),
+                None => match quotient_if_0(a, b)? {
+                    Some((over, under)) => {
+                        let left = fits(under.plus(-1, over))?;
+                        all.push(there.shows(over.clone()));
+                        all.push(there.shows(fits(left.less(1))?));
+                    }
+                    None => all.push(there.shows(Polynomial::number(-1))),
+                },
             }
         }
     }
@@ -310,6 +408,19 @@ fn same_if_0(a: &Bit, b: &Bit) -> Result<Option<Polynomial>, Unsupported> {
         }
         _ => None,
     })
+}
+
+/// A quotient such that two bits are the same where it is 0.
+fn quotient_if_0<'b>(
+    a: &'b Bit,
+    b: &'b Bit,
+) -> Result<Option<&'b (Polynomial, Polynomial)>, Unsupported> {
+    let only = match (&a.quotient, &b.quotient) {
+        (Some(only), None) | (None, Some(only)) => only,
+        _ => return Ok(None),
+    };
+    let even = fits(a.sum.plus(-1, &b.sum))?.is_even();
+    Ok(even.then_some(only))
 }
 
 /// That a parity is that of the rounds that an arrival's number makes: of `number div size`.

@@ -96,6 +96,7 @@ mod counts;
 pub mod guards;
 mod initial;
 pub mod memory;
+mod multiples;
 pub mod polynomial;
 mod pools;
 pub mod positivity;
@@ -203,6 +204,7 @@ struct Names {
 }
 
 fn names(protocol: &Protocol) -> Names {
+    let protocol = &multiples::named(protocol);
     let bounds = quotients::named(protocol);
     let (named, elsewhere) = quotients::elsewhere(protocol, &bounds);
     let conditions = conditions::named(&named);

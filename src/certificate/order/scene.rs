@@ -83,6 +83,13 @@ impl Scene {
         }
     }
 
+    /// Some integer of which nothing is known yet.
+    pub(super) fn any(&mut self) -> Polynomial {
+        let any = Polynomial::unknown(Unknown::Iteration(self.iterations));
+        self.iterations = exact::next(self.iterations);
+        any
+    }
+
     /// Assumes that two polynomials are equal.
     pub fn know_equal(&mut self, a: &Polynomial, b: &Polynomial) -> Result<(), Unsupported> {
         self.know(fits(a.plus(-1, b))?);

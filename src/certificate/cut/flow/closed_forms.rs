@@ -246,23 +246,14 @@ impl Changes<'_> {
             }
             _ => return None,
         };
-        // `if s < S - 1 then s + 1 else 0` is the same the other way round.
-        let (wraps, a, b) = match &**c {
-            Expr::Binary(BinaryOp::Lt, x, y) => {
-                (Expr::Binary(BinaryOp::Ge, x.clone(), y.clone()), b, a)
-            }
-            Expr::Binary(BinaryOp::Ne, x, y) => {
-                (Expr::Binary(BinaryOp::Eq, x.clone(), y.clone()), b, a)
-            }
-            c => (c.clone(), a, b),
-        };
+        let (wraps, a, b) = wrapping(c, a, b);
         let by = growth(b)?;
         let modulus = self.at_modulus(&wraps, symbol, &by)?;
         let ones = by == Expr::Int(1);
         let rest = Polynomial::of(b)
             .minus(&Polynomial::of(&modulus))
             .minus(&Polynomial::of(a));
-        let begins = **a == Expr::Int(0) && ones || rest.to_expr() == Some(Expr::Int(0));
+        let begins = *a == Expr::Int(0) && ones || rest.to_expr() == Some(Expr::Int(0));
         begins.then_some(Wrap { modulus, by })
     }
 
@@ -291,18 +282,19 @@ impl Changes<'_> {
         let own = Expr::Var(self.symbols[&var]);
         let condition = match &self.values[&var] {
             Expr::If(c, a, b) => {
+                let (c, a, b) = wrapping(c, a, b);
                 let flipped = [
                     Expr::binary(BinaryOp::Xor, own.clone(), Expr::Int(1)),
                     Expr::binary(BinaryOp::Xor, Expr::Int(1), own.clone()),
                     Expr::binary(BinaryOp::Sub, Expr::Int(1), own.clone()),
                 ];
-                (**b == own && flipped.contains(a)).then_some(c)?
+                (*b == own && flipped.contains(a)).then_some(c)?
             }
             Expr::Binary(BinaryOp::Xor, a, b) => match &**b {
                 Expr::If(c, one, none)
                     if **a == own && **one == Expr::Int(1) && **none == Expr::Int(0) =>
                 {
-                    c
+                    (**c).clone()
                 }
                 _ => return None,
             },
@@ -310,13 +302,27 @@ impl Changes<'_> {
         };
         let found = wraps.iter().filter(|(index, wrap)| {
             let symbol = self.symbols[*index];
-            let reached = self.at_modulus(condition, symbol, &wrap.by);
+            let reached = self.at_modulus(&condition, symbol, &wrap.by);
             // Or it tests whether the index has begun anew.
-            let anew = matches!(&**condition, Expr::Binary(BinaryOp::Eq, a, b)
+            let anew = matches!(&condition, Expr::Binary(BinaryOp::Eq, a, b)
                 if **a == self.values[*index] && **b == Expr::Int(0));
             reached.as_ref() == Some(&wrap.modulus) || anew && wrap.by == Expr::Int(1)
         });
         let first = found.min_by_key(|(index, _)| **index);
         first.map(|(index, wrap)| (*index, wrap))
+    }
+}
+
+/// A branch with the side first where an index has come to its modulus: `if s < S - 1 then s + 1 else 0` is the same the other way
+/// round.
+fn wrapping<'e>(condition: &Expr, a: &'e Expr, b: &'e Expr) -> (Expr, &'e Expr, &'e Expr) {
+    match condition {
+        Expr::Binary(BinaryOp::Lt, x, y) => {
+            (Expr::Binary(BinaryOp::Ge, x.clone(), y.clone()), b, a)
+        }
+        Expr::Binary(BinaryOp::Ne, x, y) => {
+            (Expr::Binary(BinaryOp::Eq, x.clone(), y.clone()), b, a)
+        }
+        other => (other.clone(), a, b),
     }
 }
