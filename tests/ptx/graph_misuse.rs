@@ -390,3 +390,26 @@ fn a_loop_that_is_left_to_two_places() {
         "{said}"
     );
 }
+
+/// Half of warp 0 exchanges values in a loop that its lanes leave in the same round: `mask` in `%r13`, and `step` changes `%r4`.
+fn halves_in_part(mask: &str, step: &str) -> String {
+    verdict(
+        64,
+        &format!(
+            "bar.sync 0;\nsetp.ge.u32 %p0, %r1, 16;\nsetp.lt.u32 %p1, %r1, 16;\nvote.sync.ballot.b32 %r13, %p1, -1;\n{mask}\n\
+             mov.b32 %r4, 32;\n@%p0 bra END;\nLOOP:\n{step}\nshfl.sync.down.b32 %r5, %r1, %r4, 31, %r13;\n\
+             setp.gt.s32 %p2, %r4, 1;\n@%p2 bra LOOP;\nEND:\nbar.sync 0;"
+        ),
+    )
+}
+
+/// What lanes have alike in the loop is one value, whatever the lanes have that are not in it.
+#[test]
+fn part_of_a_warp_exchanges_in_a_loop() {
+    let step = "shr.u32 %r4, %r4, 1;";
+    insta::assert_snapshot!(halves_in_part("", step), @"PROVED for every schedule");
+    // All lanes are named, and half of them are elsewhere.
+    insta::assert_snapshot!(halves_in_part("mov.b32 %r13, -1;", step), @"UNKNOWN line 26: a lane is not in its own mask, or lanes of the mask are not here: this is undefined");
+    // Lanes leave the loop in different rounds, and others still name them.
+    insta::assert_snapshot!(halves_in_part("", "shr.u32 %r4, %r4, %r1;"), @"UNKNOWN line 28: lanes take this branch differently, depending on the launch, and below it something is done by several lanes together, some of which may be missing: that is undefined");
+}

@@ -1105,26 +1105,34 @@ impl Walker<'_> {
                 if kept.contains(register) {
                     continue;
                 }
-                let lanes = by_lane.contains(register) || matches!(first, Value::Lanes(_));
-                let count = if lanes { 32 } else { 1 };
+                // Lanes that are not in the loop keep what they have.
+                let outside = self.full & !(path.mask | path.exited);
+                let shared = shared(&first, path.mask).filter(|_| !by_lane.contains(register));
                 let mut numbers = Vec::new();
-                let mut atoms = Vec::new();
-                for lane in 0..count {
-                    let first = lane_of(&first, lane);
-                    let number = u32::try_from(self.phis.len()).unwrap_or(u32::MAX);
-                    let width = self.terms.width_of(first);
-                    let atom = self.terms.atom(Atom::Phi(number), width);
-                    self.phis.push(Phi {
+                let mut phi = |walker: &mut Self, first: TermId| {
+                    let number = u32::try_from(walker.phis.len()).unwrap_or(u32::MAX);
+                    let width = walker.terms.width_of(first);
+                    let atom = walker.terms.atom(Atom::Phi(number), width);
+                    walker.phis.push(Phi {
                         in_loop: id,
                         first,
                         next: atom,
                     });
                     numbers.push(number);
-                    atoms.push(atom);
-                }
-                start.state[register.0 as usize] = Some(match atoms.as_slice() {
-                    [only] => Value::Uniform(*only),
-                    all => Value::Lanes(Rc::new(std::array::from_fn(|lane| all[lane]))),
+                    atom
+                };
+                start.state[register.0 as usize] = Some(match shared {
+                    Some(term) => {
+                        let atom = phi(self, term);
+                        let in_loop = |lane: usize| outside >> lane & 1 == 0;
+                        packed(std::array::from_fn(|lane| match in_loop(lane) {
+                            true => atom,
+                            false => lane_of(&first, lane),
+                        }))
+                    }
+                    None => Value::Lanes(Rc::new(std::array::from_fn(|lane| {
+                        phi(self, lane_of(&first, lane))
+                    }))),
                 });
                 phis.insert(*register, numbers);
             }
@@ -1172,11 +1180,15 @@ impl Walker<'_> {
                 let Some(value) = end.state[register.0 as usize].clone() else {
                     continue;
                 };
-                if numbers.len() == 1 && matches!(value, Value::Lanes(_)) {
-                    by_lane.insert(*register);
-                    again = true;
-                    continue;
-                }
+                let value = match (numbers.as_slice(), shared(&value, path.mask)) {
+                    ([_], Some(term)) => Value::Uniform(term),
+                    ([_], None) => {
+                        by_lane.insert(*register);
+                        again = true;
+                        continue;
+                    }
+                    _ => value,
+                };
                 let mut same = true;
                 for (lane, number) in numbers.iter().enumerate() {
                     let next = lane_of(&value, lane);
@@ -1752,6 +1764,15 @@ fn lane_of(value: &Value, lane: usize) -> TermId {
         Value::Uniform(term) => *term,
         Value::Lanes(lanes) => lanes[lane],
     }
+}
+
+/// The term that lanes have alike.
+fn shared(value: &Value, lanes: u32) -> Option<TermId> {
+    let mut terms = (0..32)
+        .filter(|lane| lanes >> lane & 1 == 1)
+        .map(|lane| lane_of(value, lane));
+    let first = terms.next()?;
+    terms.all(|term| term == first).then_some(first)
 }
 
 fn packed(lanes: [TermId; 32]) -> Value {
