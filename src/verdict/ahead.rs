@@ -27,7 +27,7 @@ use super::shared::Shared;
 /// Why nothing is known of the kernel.
 pub(super) const AMONG: &str = "a test that lets a warp skip a wait may be out of date: between the test and that wait, the warp may wait at the same mbarrier for another phase, or the mbarrier may be initialised";
 pub(super) const NOT_IN_TURN: &str = "a test that lets a warp skip a wait may be out of date: no proof was found that the waits of each warp at an mbarrier are for consecutive phases";
-pub(super) const SPARED: &str = "the recovered protocol has a counterexample, but the kernel may not have it: somebody stands at a wait that the kernel might have skipped because of an earlier test";
+pub const SPARED: &str = "the recovered protocol has a counterexample, but the kernel may not have it: somebody stands at a wait that the kernel might have skipped because of an earlier test";
 
 /// What is missing for the runs of a protocol to be those of its kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,12 @@ fn missing(protocol: &Protocol) -> Option<Missing> {
         (false, true) => Some(Missing::Turn),
         (false, false) => None,
     }
+}
+
+/// Whether a violation of a property may be none of the kernel, though its run is one up to there: the kernel may have skipped the wait
+/// that it is about.
+pub fn may_be_spared(protocol: &Protocol, property: Property) -> bool {
+    missing(protocol).is_some() && matches!(property, Property::EarlyPass | Property::LappedWait)
 }
 
 /// Why runs of a protocol may be none of its kernel, if no proof shows that they are. `narrowing` is what has already been applied.
@@ -108,8 +114,7 @@ pub(super) fn doubt(
         Verdict::Refuted(run) => {
             let of_kernel = match decision.property {
                 Property::Deadlock => hangs(protocol, &run.input, &run.schedule),
-                Property::EarlyPass | Property::LappedWait => false,
-                _ => true,
+                property => !may_be_spared(protocol, property),
             };
             (!of_kernel).then_some(SPARED)
         }

@@ -302,7 +302,7 @@ fn the_protocol_of_a_sparse_matrix() {
     //! 128 x 1 x 1 threads per CTA.
     //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
     //! Assumed: words that are read from memory lie between 0 and 2147483647
-    //! Assumed: counters in memory do not wrap around
+    //! Assumed: counters in memory stay below 2^31
     //! Assumed: counters in memory are 0 at launch
     //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
     //! Assumed: nctaid_y == 1, an axis of the grid that the kernel never looks at
@@ -458,7 +458,7 @@ fn the_protocol_of_a_grid() {
     //! Recovered from the entry `grid_barrier_reset` of a PTX 9.5 text for sm_90a.
     //! 256 x 1 x 1 threads per CTA.
     //! Assumed: the launch has 256 threads per CTA, as many as .maxntid allows
-    //! Assumed: counters in memory do not wrap around
+    //! Assumed: counters in memory stay below 2^31
     //! Assumed: counters in memory are 0 at launch
     //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
     //! Assumed: nctaid_y == 1, an axis of the grid that the kernel never looks at

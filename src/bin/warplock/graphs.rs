@@ -4,8 +4,10 @@ use std::cell::OnceCell;
 
 use warplock::deadline;
 use warplock::ptx::Lifted;
+use warplock::ptx::Options;
 use warplock::report::text::visible;
 use warplock_kernel::ir::Kernel;
+use warplock_kernel::ir::Location;
 use warplock_kernel::ir::OperationKind;
 use warplock_kernel::ir::Special;
 use warplock_kernel::ir::Synchronization;
@@ -24,6 +26,9 @@ use crate::kernel_options::Kernels;
 
 /// The largest text that is read, in bytes.
 const MAX_BYTES: usize = 64 << 20;
+
+/// The most threads that a CTA has.
+const MOST_THREADS: u32 = 1024;
 
 /// A kernel file in the IR.
 pub struct File {
@@ -98,7 +103,7 @@ pub fn read(input: &Input, options: &Kernels) -> Result<File, Failure> {
 /// The protocol of a kernel, or why it could not be recovered.
 pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, String>, Failure> {
     let found = recovered(kernel, options, lift)?;
-    Ok(found.map(|(lifted, _)| lifted))
+    Ok(found.map(|(lifted, _)| lifted).map_err(words))
 }
 
 /// The same with what is read and written in shared memory. It decides races, and nothing else about data.
@@ -107,7 +112,7 @@ pub fn with_accesses(
     options: &Kernels,
 ) -> Result<Result<Lifted, String>, Failure> {
     let found = recovered(kernel, options, lift_data)?;
-    Ok(found.map(|(lifted, _)| lifted))
+    Ok(found.map(|(lifted, _)| lifted).map_err(words))
 }
 
 /// Recovers a kernel of some shape, unless the time is over.
@@ -118,7 +123,7 @@ fn recovered(
     kernel: &Kernel,
     options: &Kernels,
     lift: Lifts,
-) -> Result<Result<(Lifted, bool), String>, Failure> {
+) -> Result<Result<(Lifted, bool), Obstacle>, Failure> {
     let bounds = &kernel.bounds;
     let Some(threads) = bounds
         .required_threads
@@ -150,7 +155,7 @@ fn recovered(
         ..
     } = match lift(kernel, shape, deadline::over) {
         Ok(recovered) => recovered,
-        Err(obstacle) => return Ok(Err(words(obstacle))),
+        Err(obstacle) => return Ok(Err(obstacle)),
     };
     let loaded = |text: &str, lines: Vec<Option<u32>>| {
         let line = |line: Option<u32>| line.and_then(|line| usize::try_from(line).ok());
@@ -164,9 +169,8 @@ fn recovered(
                 .first()
                 .map(|finding| finding.message.clone())
                 .unwrap_or_default();
-            return Ok(Err(format!(
-                "the recovered protocol is beyond the language: {what}"
-            )));
+            let reason = format!("the recovered protocol is beyond the language: {what}");
+            return Ok(Err(Obstacle::new(reason, Location::default())));
         }
     };
     let launches = launches.into_iter().filter_map(|launched| {
@@ -244,13 +248,35 @@ impl<'s> Graphs<'s> {
 }
 
 /// The assumptions of a kernel that do not depend on how it is recovered, or why the kernel is refused.
-pub fn premises(kernel: &Kernel, has_mbarriers: bool, data: bool) -> Result<Vec<String>, String> {
-    recover::premises(kernel, has_mbarriers, data).map_err(words)
+pub fn premises(
+    kernel: &Kernel,
+    options: &Options,
+    has_mbarriers: bool,
+    data: bool,
+) -> Result<Vec<String>, String> {
+    let mut premises = recover::premises(kernel, has_mbarriers, data).map_err(words)?;
+    let bounds = &kernel.bounds;
+    let cluster = bounds.cluster.or(options.cluster).unwrap_or([1; 3]);
+    let given = bounds.required_threads.or(options.threads);
+    let shapes: Vec<[u32; 3]> = match given.or(bounds.max_threads) {
+        most if options.symbolic_threads => {
+            let most = most.map_or(MOST_THREADS, |most| most.iter().product());
+            (32..=most).step_by(32).map(|count| [count, 1, 1]).collect()
+        }
+        threads => threads.into_iter().collect(),
+    };
+    for threads in shapes {
+        let shape = Shape { threads, cluster };
+        let together = recover::convergence_premises(kernel, shape, deadline::over);
+        let together = together.map_err(words)?.into_iter();
+        premises.extend(together.map(str::to_owned));
+    }
+    Ok(premises)
 }
 
 /// The protocol of an entry of PTX from its graph, and whether it is decided before what is recovered along the instructions. It is
-/// not if it needs more assumptions than the path. `None` if it is not recovered.
-pub fn one_way(kernel: &Kernel, options: &Kernels) -> Option<(Lifted, bool)> {
+/// not if it needs more assumptions than the path. `None` if it is not recovered, and an error if what the kernel does is undefined.
+pub fn one_way(kernel: &Kernel, options: &Kernels) -> Result<Option<(Lifted, bool)>, String> {
     // Whether an answer of cluster launch control is read where it lands is not followed in the graph.
     let asks_for_work = does(kernel, |kind| {
         matches!(
@@ -259,10 +285,16 @@ pub fn one_way(kernel: &Kernel, options: &Kernels) -> Option<(Lifted, bool)> {
         )
     });
     if asks_for_work {
-        return None;
+        return Ok(None);
     }
-    let (lifted, leaves_open) = recovered(kernel, options, lift).ok()?.ok()?;
-    Some((lifted, !leaves_open && !lies_unknown(kernel, options)))
+    match recovered(kernel, options, lift) {
+        Ok(Ok((lifted, leaves_open))) => {
+            let first = !leaves_open && !lies_unknown(kernel, options);
+            Ok(Some((lifted, first)))
+        }
+        Ok(Err(obstacle)) if obstacle.undefined => Err(words(obstacle)),
+        Ok(Err(_)) | Err(_) => Ok(None),
+    }
 }
 
 /// Whether a kernel looks at how its threads lie, and nothing says it: launch bounds of 512 threads are those of 512 x 1 x 1 and

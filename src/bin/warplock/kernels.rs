@@ -123,9 +123,15 @@ impl Entry<'_> {
             // The other way has the rest of the time.
             Form::Path { .. } => {
                 match deadline::until(deadline::middle(), || self.graph_protocol()) {
-                    Some((lifted, true)) => return Ok(Ok(lifted)),
-                    Some((lifted, false)) => Some(lifted),
-                    None => None,
+                    Ok(Some((lifted, true))) => return Ok(Ok(lifted)),
+                    Ok(Some((lifted, false))) => Some(lifted),
+                    Ok(None) => None,
+                    // Of that nothing can be said along the instructions either. They may show better where it is.
+                    Err(undefined) => {
+                        let shown = self.along_instructions(false)?.err();
+                        let shown = shown.filter(|refused| refused.misuse);
+                        return Ok(Err(shown.map_or(undefined, |refused| refused.reason)));
+                    }
                 }
             }
         };
@@ -184,10 +190,13 @@ impl Entry<'_> {
         Some((graphs.kernel(function.name).ok()?, kernels))
     }
 
-    /// The protocol from that graph, and whether it comes before what is recovered along the instructions.
-    fn graph_protocol(&self) -> Option<(Lifted, bool)> {
-        let (kernel, kernels) = self.graph()?;
-        graphs::one_way(kernel, kernels)
+    /// The protocol from that graph, if it is recovered, and whether it comes before what is recovered along the instructions. An
+    /// error if what the kernel does is undefined.
+    fn graph_protocol(&self) -> Result<Option<(Lifted, bool)>, String> {
+        match self.graph() {
+            Some((kernel, kernels)) => graphs::one_way(kernel, kernels),
+            None => Ok(None),
+        }
     }
 
     /// The protocol along the instructions.
@@ -220,7 +229,7 @@ impl Entry<'_> {
             Err(why) => return Ok(Err(Refused::because(format!("{UNSEEN}: {why}")))),
         };
         let has_mbarriers = lifted.text.contains("\nmbarrier ");
-        match graphs::premises(kernel, has_mbarriers, data) {
+        match graphs::premises(kernel, &options, has_mbarriers, data) {
             Ok(premises) => premises.iter().for_each(|premise| lifted.assume(premise)),
             Err(reason) => {
                 return Ok(Err(Refused {
@@ -264,7 +273,8 @@ impl Entry<'_> {
                 Ok(lifted)
             }
             Recovered::Path { .. } => {
-                let (mut lifted, _) = self.graph_protocol().ok_or(None)?;
+                let found = self.graph_protocol().map_err(Some)?;
+                let (mut lifted, _) = found.ok_or(None)?;
                 lifted.recovery = Recovered::Graph { instead };
                 Ok(lifted)
             }

@@ -300,13 +300,12 @@ fn confirmed(
     let outside = outside(original)?;
     inputs.assumptions.extend(outside.map(str::to_owned));
     in_time(over)?;
-    let validation =
-        validate(kernel, shape, all, inputs, arena).map_err(|difference| Obstacle {
-            reason: format!(
-                "internal: the recovered protocol differs from the kernel: {difference}"
-            ),
-            location: difference.location(),
-        })?;
+    let validation = validate(kernel, shape, all, inputs, arena).map_err(|difference| {
+        Obstacle::new(
+            format!("internal: the recovered protocol differs from the kernel: {difference}"),
+            difference.location(),
+        )
+    })?;
     in_time(over)?;
     match validation.compared.is_empty() {
         true => Err(uncompared(validation)),
@@ -320,12 +319,10 @@ fn uncompared(validation: Validation) -> Obstacle {
         Some(reason) => format!(": {reason}"),
         None => String::new(),
     };
-    Obstacle {
-        reason: format!(
-            "the recovered protocol could not be compared with a run of the kernel{why}"
-        ),
-        location: Location::default(),
-    }
+    Obstacle::new(
+        format!("the recovered protocol could not be compared with a run of the kernel{why}"),
+        Location::default(),
+    )
 }
 
 /// The launches that were compared and that a verdict is about, by the values of the parameters; each values once.

@@ -68,7 +68,7 @@ fn the_ctas_of_a_grid_take_turns_at_words_of_memory() {
         //! 64 x 1 x 1 threads per CTA.
         //! Checked against the kernel at 9 launches, 378 events.
         //! Assumed: counters in memory are 0 at launch
-        //! Assumed: counters in memory do not wrap around
+        //! Assumed: counters in memory stay below 2^31
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
@@ -203,7 +203,7 @@ fn a_number_that_the_launch_computes_may_be_that_of_a_cta() {
         //! Assumed: a comparison of ctaid_x and all comes out alike in all CTAs that use the same words of memory
         //! Assumed: all lies in 0..=1073741823
         //! Assumed: counters in memory are 0 at launch
-        //! Assumed: counters in memory do not wrap around
+        //! Assumed: counters in memory stay below 2^31
         //! Assumed: ctaid_x lies in 0..=1073741823
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: in the CTAs that use the same words of memory, computed from tiles is 0, 1, 2, and so on, each once

@@ -110,7 +110,7 @@ fn a_flag_is_a_count_of_stores() {
         //! 64 x 1 x 1 threads per CTA.
         //! Checked against the kernel at 6 launches, 8 events.
         //! Assumed: counters in memory are 0 at launch
-        //! Assumed: counters in memory do not wrap around
+        //! Assumed: counters in memory stay below 2^31
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
@@ -316,7 +316,7 @@ fn words_that_grow_in_rounds() {
         //! 64 x 1 x 1 threads per CTA.
         //! Checked against the kernel at 19 launches, 252 events.
         //! Assumed: counters in memory are 0 at launch
-        //! Assumed: counters in memory do not wrap around
+        //! Assumed: counters in memory stay below 2^31
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
@@ -460,7 +460,7 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         //! 64 x 1 x 1 threads per CTA.
         //! Checked against the kernel at 9 launches, 126 events.
         //! Assumed: counters in memory are 0 at launch
-        //! Assumed: counters in memory do not wrap around
+        //! Assumed: counters in memory stay below 2^31
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
@@ -490,7 +490,7 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         lines(&BARRIER.replace(from, to), "w")
     };
     insta::assert_snapshot!(wait("setp.lt.u32 %p4, %r5, %r6", "setp.ne.u32 %p4, %r5, %r6"), @r"
-        //! Assumed: counters in memory do not wrap around
+        //! Assumed: counters in memory stay below 2^31
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
@@ -503,7 +503,7 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         role warp1[ctaid_x in 0..nctaid_x] warp {
         ");
     insta::assert_snapshot!(wait("mul.lo.u32 %r6, %r4, %r3;", "mad.lo.u32 %r6, %r4, %r3, 1;"), @r"
-        //! Assumed: counters in memory do not wrap around
+        //! Assumed: counters in memory stay below 2^31
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap

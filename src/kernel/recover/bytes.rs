@@ -468,8 +468,5 @@ fn write(lines: &mut [Line], shares: &mut impl Iterator<Item = i128>) {
 }
 
 fn refuse(reason: &str, location: &Location) -> Obstacle {
-    Obstacle {
-        reason: reason.to_owned(),
-        location: location.clone(),
-    }
+    Obstacle::new(reason, location.clone())
 }

@@ -2,7 +2,8 @@
 //!
 //! A mask of `shfl.sync`, votes and the like names the lanes that have to execute them together. Instructions that
 //! are `.aligned` are for all lanes of the warp, and those of `wgmma` for the four warps of a warpgroup. If some are
-//! missing, the behaviour is undefined, and the others may wait forever. So such a kernel is refused.
+//! missing, the behaviour is undefined, and the others may wait forever. So such a kernel is refused. If only what the
+//! whole warp computes cannot be followed, that its lanes are all there is assumed.
 //!
 //! These instructions signal nothing to other warps, so the recovery of events leaves them out.
 //! Here the kernel is walked again, along a slice of what decides whether they are executed, and by
@@ -18,6 +19,7 @@ use std::collections::BTreeSet;
 
 use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::ir::Operation;
 use crate::meaning::Relation;
 use crate::recover::Shape;
 use crate::recover::graph::Graph;
@@ -42,6 +44,23 @@ const WARPS: u32 = 4;
 
 const ALIKE: &str = "lanes of a warp that exchange values go the same way where memory decides, and are those of the mask";
 
+/// The same of what the whole warp computes.
+const AGREE: &str = "all lanes of a warp agree where memory decides whether they come to an instruction of the whole warp, such as `mma`";
+
+/// Assumed where it could not be followed who comes to such an instruction.
+const UNFOLLOWED: &str =
+    "all lanes of a warp carry out together each instruction of the whole warp, such as `mma`";
+
+/// Whether the whole warp has to be there, and nothing else about it is followed.
+fn is_of_whole_warp(operation: &Operation) -> bool {
+    operation.kind.of_whole_warp().is_some()
+}
+
+fn has(kernel: &Kernel, which: fn(&Operation) -> bool) -> bool {
+    let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
+    operations.any(which)
+}
+
 /// Refuses a kernel in which lanes or warps of such an operation may be missing. Returns the assumptions.
 pub fn check_convergence(
     kernel: &Kernel,
@@ -49,12 +68,46 @@ pub fn check_convergence(
     in_turn: &InOrderLoads,
     over: fn() -> bool,
 ) -> Result<Vec<&'static str>, Obstacle> {
-    let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
-    if !operations.any(ties_lanes) {
+    let computes = has(kernel, is_of_whole_warp);
+    let found = come_together(kernel, shape, in_turn, over, computes);
+    if !computes || !found.as_ref().is_err_and(|obstacle| !obstacle.undefined) {
+        return found;
+    }
+    let mut assumptions = come_together(kernel, shape, in_turn, over, false)?;
+    assumptions.push(UNFOLLOWED);
+    Ok(assumptions)
+}
+
+/// What is undefined for this reason in a kernel that is recovered in another way, and what is assumed of what its whole
+/// warps compute. That other way looks at the rest by itself.
+pub fn convergence_premises(
+    kernel: &Kernel,
+    shape: Shape,
+    over: fn() -> bool,
+) -> Result<Vec<&'static str>, Obstacle> {
+    let computes = has(kernel, is_of_whole_warp);
+    match come_together(kernel, shape, &InOrderLoads::default(), over, computes) {
+        Err(obstacle) if obstacle.undefined => Err(obstacle),
+        Err(_) => Ok(computes.then_some(UNFOLLOWED).into_iter().collect()),
+        Ok(assumptions) if computes => Ok(assumptions),
+        Ok(_) => Ok(Vec::new()),
+    }
+}
+
+/// Walks the kernel for what lanes have to do together; `computes`: also for what only computes.
+fn come_together(
+    kernel: &Kernel,
+    shape: Shape,
+    in_turn: &InOrderLoads,
+    over: fn() -> bool,
+    computes: bool,
+) -> Result<Vec<&'static str>, Obstacle> {
+    let exchanges = has(kernel, ties_lanes);
+    if !exchanges && !computes {
         return Ok(Vec::new());
     }
     let graph = Graph::new(kernel);
-    let slice = Slice::of_lanes(kernel, &graph);
+    let slice = Slice::of_lanes(kernel, &graph, computes);
     let mut arena = Arena {
         over: Some(over),
         unwritten: ReadOnlyMemory::new(kernel),
@@ -75,16 +128,18 @@ pub fn check_convergence(
         };
         let leads = warp % WARPS == 0;
         if !last || !(leads || Pairs::new(kernel, in_turn).alike(&arena, first, tree)) {
-            return Err(Obstacle {
-                reason: "all four warps of a warpgroup have to multiply together, equally often, and it is not certain \
-                         that they do: otherwise this is undefined"
-                    .to_owned(),
-                location: at,
-            });
+            return Err(Obstacle::new(
+                "all four warps of a warpgroup have to multiply together, equally often, and it is not certain \
+                         that they do: otherwise this is undefined",
+                at,
+            ));
         }
     }
     let mut assumptions = Vec::new();
-    assumptions.extend(arena.trusts_memory.then_some(ALIKE));
+    if arena.trusts_memory {
+        assumptions.extend(exchanges.then_some(ALIKE));
+        assumptions.extend(computes.then_some(AGREE));
+    }
     if arena.terms.read_memory() {
         assumptions.extend(arena.unwritten.assumptions());
     }

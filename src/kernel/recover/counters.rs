@@ -45,7 +45,7 @@ use crate::recover::tree::refuse;
 /// Assumed of words that are waited for.
 pub const ASSUMPTIONS: [&str; 3] = [
     "counters in memory are 0 at launch",
-    "counters in memory do not wrap around",
+    "counters in memory stay below 2^31",
     APART,
 ];
 

@@ -59,10 +59,7 @@ pub fn complete_full_barriers(
 ) -> Result<bool, Obstacle> {
     refuse_unwaited_effects(roles)?;
     if let Some(location) = arrives_for_all(kernel, roles) {
-        return Err(Obstacle {
-            reason: ARRIVES.to_owned(),
-            location,
-        });
+        return Err(Obstacle::new(ARRIVES, location));
     }
     if counts_all(kernel, shape) {
         return Ok(false);

@@ -73,10 +73,7 @@ impl Reached {
     }
 
     fn refuse<T>(&self, reason: &str) -> Result<T, Obstacle> {
-        Err(Obstacle {
-            reason: reason.to_owned(),
-            location: self.location.clone(),
-        })
+        Err(Obstacle::new(reason, self.location.clone()))
     }
 }
 
@@ -91,10 +88,10 @@ pub fn lay_out(kernel: &Kernel, roles: &mut [Role], inputs: &Inputs) -> Result<(
         arrange(kernel, &reached, &group, &mut names, &mut elements)?;
     }
     if names.len() > MOST_BUFFERS {
-        return Err(Obstacle {
-            reason: "shared memory is divided into too many pieces".to_owned(),
-            location: Location::default(),
-        });
+        return Err(Obstacle::new(
+            "shared memory is divided into too many pieces",
+            Location::default(),
+        ));
     }
     let mut elements = elements.into_iter();
     for role in roles {
@@ -128,10 +125,7 @@ fn reached(kernel: &Kernel, roles: &[Role], inputs: &Inputs) -> Result<Vec<Reach
                 variable,
                 offset,
             } = place;
-            let refused = |reason: &str| Obstacle {
-                reason: reason.to_owned(),
-                location: location.clone(),
-            };
+            let refused = |reason: &str| Obstacle::new(reason, location.clone());
             let Some(places) = places(offset, &|atomic| inputs.range_of(atomic, &counts)) else {
                 failure.get_or_insert(refused(
                     "which bytes of shared memory this may be is not known",
@@ -176,10 +170,10 @@ fn apart_from_mbarriers(
             };
             let Some(places) = places(&object.offset, &|atomic| inputs.range_of(atomic, &counts))
             else {
-                failure.get_or_insert(Obstacle {
-                    reason: "which mbarriers this may mean is not known".to_owned(),
-                    location: location.clone(),
-                });
+                failure.get_or_insert(Obstacle::new(
+                    "which mbarriers this may mean is not known",
+                    location.clone(),
+                ));
                 return;
             };
             let variable = dynamic(kernel, object.variable);

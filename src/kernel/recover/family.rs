@@ -150,10 +150,7 @@ pub fn families(
     declared: &dyn Fn(VariableId) -> Option<u32>,
     range_in: &dyn Fn(usize, &Atomic) -> Option<Range>,
 ) -> Result<Families, Obstacle> {
-    let refuse = |reason: &str, location: &Location| Obstacle {
-        reason: reason.to_owned(),
-        location: location.clone(),
-    };
+    let refuse = |reason: &str, location: &Location| Obstacle::new(reason, location.clone());
     type Place = (u32, VariableId, i128);
     let mut groups: Vec<BTreeSet<Place>> = Vec::new();
     let mut inits: BTreeMap<Place, BTreeSet<i128>> = BTreeMap::new();

@@ -131,10 +131,10 @@ fn refuse_unknown(kernel: &Kernel) -> Result<(), Obstacle> {
     let unknown = operations.find_map(|operation| match &operation.kind {
         OperationKind::Unsupported {
             mnemonic, reason, ..
-        } => Some(Obstacle {
-            reason: format!("`{mnemonic}`: {reason}"),
-            location: operation.location.clone(),
-        }),
+        } => Some(Obstacle::new(
+            format!("`{mnemonic}`: {reason}"),
+            operation.location.clone(),
+        )),
         _ => None,
     });
     unknown.map_or(Ok(()), Err)
@@ -268,10 +268,7 @@ fn roles_with(
         .iter()
         .try_fold(1_u32, |product, n| product.checked_mul(*n))
         .unwrap_or(0);
-    let refuse = |reason: &str| Obstacle {
-        reason: reason.to_owned(),
-        location: Location::default(),
-    };
+    let refuse = |reason: &str| Obstacle::new(reason, Location::default());
     if !(1..=1024).contains(&threads) || !(1..=16).contains(&ctas) {
         return Err(refuse(
             "a CTA has 1 to 1,024 threads, and a cluster 1 to 16 CTAs",

@@ -75,10 +75,7 @@ pub fn replace_loop_lifetimes(
             .and_then(|ring| join(roles, owner, &ring));
         if joined.is_none() {
             let lines = block(&roles[owner].lines, &way).unwrap_or_default();
-            return Err(Obstacle {
-                reason: TWICE.to_owned(),
-                location: location_of(lines, place),
-            });
+            return Err(Obstacle::new(TWICE, location_of(lines, place)));
         }
     }
     Ok(())

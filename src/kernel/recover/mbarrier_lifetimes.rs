@@ -153,10 +153,7 @@ fn settle_case(
     for life in &lives {
         let others = |one: &&Use<'_>| ends(one.action) && one.places.is_disjoint(anew);
         for end in life.uses.iter().filter(others) {
-            let refuse = |reason: &str| Obstacle {
-                reason: reason.to_owned(),
-                location: end.location.clone(),
-            };
+            let refuse = |reason: &str| Obstacle::new(reason, end.location.clone());
             let again = end.places.iter().any(|place| !ended.insert(*place));
             if again || end.repeated || life.role.warps.len() > 1 {
                 return Err(refuse(
@@ -230,10 +227,7 @@ fn begin_once(lives: &[RoleUses<'_>], anew: &BTreeSet<Place>) -> Result<(), Obst
                 .filter(|place| begun.contains(place) || own.insert(**place, one.line).is_some())
                 .count();
             if again > 0 || one.repeated || life.role.warps.len() > 1 {
-                return Err(Obstacle {
-                    reason: TWICE.to_owned(),
-                    location: one.location.clone(),
-                });
+                return Err(Obstacle::new(TWICE, one.location.clone()));
             }
         }
         begun.extend(own.into_keys());

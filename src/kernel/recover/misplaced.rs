@@ -15,7 +15,7 @@ use crate::ir::Synchronization;
 use crate::ir::VariableId;
 use crate::recover::addresses::Addresses;
 use crate::recover::tree::Obstacle;
-use crate::recover::tree::refuse;
+use crate::recover::tree::misused;
 
 /// The places of bulk copies are multiples of this many bytes.
 const UNIT: u32 = 16;
@@ -40,7 +40,7 @@ pub fn refuse_misplaced_copies(kernel: &Kernel) -> Result<(), Obstacle> {
         };
         let mut places = addresses.places(*destination).into_iter().flatten();
         if destination_space.may_be_shared() && places.any(misses) {
-            return refuse(
+            return misused(
                 "bulk copies write to multiples of 16 bytes, and this one does not: this is undefined",
                 &operation.location,
             );

@@ -119,6 +119,7 @@ pub use barrier_alignment::barriers_are_aligned;
 pub use coarse::coarsen;
 pub use completed::without_completed;
 pub use convergence::check_convergence;
+pub use convergence::convergence_premises;
 pub use copies_after_expect::move_copies_after_expect;
 pub use counters::with_counters;
 pub use early_exits::ASSUMPTION as EARLY_EXITS;

@@ -72,10 +72,7 @@ pub fn refuse_stores(kernel: &Kernel) -> Result<Premise, Obstacle> {
     for (location, reach) in writes {
         match reach {
             Reach::Hits => {
-                return Err(Obstacle {
-                    reason: OVERWRITES.to_owned(),
-                    location: location.clone(),
-                });
+                return Err(Obstacle::new(OVERWRITES, location.clone()));
             }
             Reach::Perhaps => assumption = Some(ELSEWHERE),
             Reach::Misses => {}
@@ -95,10 +92,7 @@ pub fn refuse_idle_ends<'s>(
         .find(|end| !warps.clone().any(|warp| is_carried_out(warp, end)))
     {
         None => Ok(()),
-        Some(end) => Err(Obstacle {
-            reason: IDLE.to_owned(),
-            location: end.clone(),
-        }),
+        Some(end) => Err(Obstacle::new(IDLE, end.clone())),
     }
 }
 

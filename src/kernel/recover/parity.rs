@@ -31,10 +31,10 @@ pub fn check(arena: &mut Arena) -> Result<Option<&'static str>, Obstacle> {
         if is_sign(arena, parity) {
             assumption = Some(LOWEST_BIT);
         } else if !is_bit(arena, parity, &mut BTreeSet::new()) && !is_always_bit(arena, parity) {
-            return Err(Obstacle {
-                reason: "the parity may be other than 0 and 1".to_owned(),
+            return Err(Obstacle::new(
+                "the parity may be other than 0 and 1",
                 location,
-            });
+            ));
         }
     }
     Ok(assumption)

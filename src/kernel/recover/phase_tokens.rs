@@ -179,10 +179,7 @@ fn follow(
     states: &mut BTreeSet<RegisterId>,
     location: &Location,
 ) -> Result<(), Obstacle> {
-    let refused = || Obstacle {
-        reason: FORGED.to_owned(),
-        location: location.clone(),
-    };
+    let refused = || Obstacle::new(FORGED, location.clone());
     let Operand::Register(register) = state else {
         return Err(refused());
     };

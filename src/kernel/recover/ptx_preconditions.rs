@@ -14,6 +14,7 @@ use crate::recover::role_ir::Object;
 use crate::recover::role_ir::Role;
 use crate::recover::role_ir::Work;
 use crate::recover::tree::Obstacle;
+use crate::recover::tree::misused;
 use crate::recover::tree::refuse;
 
 const STAYS: &str = "a CTA of a cluster does not end while others still use its shared memory";
@@ -61,7 +62,7 @@ pub fn refuse_remote_waits(lines: &[Line], rank: u32) -> Result<(), Obstacle> {
     });
     match elsewhere {
         None => Ok(()),
-        Some(location) => refuse(
+        Some(location) => misused(
             "a warp waits at an mbarrier of another CTA: this is undefined",
             location,
         ),

@@ -195,13 +195,13 @@ fn change(held: i128, count: i128, increase: bool, at: &Location) -> Result<i128
     if more == 0 || (more > 0) == increase {
         return Ok(more);
     }
-    Err(Obstacle {
-        reason: format!(
+    Err(Obstacle::undefined(
+        format!(
             "the warp has {held} registers per thread here, and `setmaxnreg` goes the other way to {count}: this is \
              undefined"
         ),
-        location: at.clone(),
-    })
+        at.clone(),
+    ))
 }
 
 /// Replaces `setmaxnreg` by other lines. In loops and under conditions it changes nothing, and is

@@ -125,10 +125,7 @@ impl RoleUses<'_> {
             let places = one.places.iter();
             let found: BTreeSet<Option<i128>> = places.map(|place| of_place(place, one)).collect();
             let (1, Some(Some(number))) = (found.len(), found.first()) else {
-                return Err(Obstacle {
-                    reason: TWICE.to_owned(),
-                    location: one.location.clone(),
-                });
+                return Err(Obstacle::new(TWICE, one.location.clone()));
             };
             numbers.push(*number);
         }

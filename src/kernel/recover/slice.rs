@@ -118,15 +118,16 @@ impl Slice {
     }
 
     /// The slice of operations that lanes have to execute together: what decides whether they are
-    /// executed, by which lanes, and with which mask.
-    pub fn of_lanes(kernel: &Kernel, graph: &Graph) -> Self {
+    /// executed, by which lanes, and with which mask. `whole`: also of those that only compute.
+    pub fn of_lanes(kernel: &Kernel, graph: &Graph, whole: bool) -> Self {
         // Barriers are in it, because values of words in shared memory are known by them ([`super::shared_words`]).
         let wanted = |operation: &Operation| {
             let is_barrier = matches!(
                 operation.kind,
                 OperationKind::Synchronization(Synchronization::BarrierSync { .. })
             );
-            is_barrier || ties_lanes(operation)
+            let computes = whole && operation.kind.of_whole_warp().is_some();
+            is_barrier || ties_lanes(operation) || computes
         };
         Self::of(kernel, graph, &wanted, &BTreeSet::new())
     }
@@ -211,16 +212,17 @@ impl Slice {
                 OperationKind::Synchronization(synchronization) => mask_of(synchronization),
                 _ => None,
             };
-            // What lanes exchange does not matter, unless something else that matters needs it.
-            let Some(mask) = mask else {
+            // What lanes exchange or compute together does not matter, unless something else that matters needs it.
+            let computes = operation.kind.of_whole_warp().is_some();
+            if mask.is_none() && !computes {
                 work.push((*at, *index));
                 continue;
-            };
+            }
             let mut needed: Vec<RegisterId> = Vec::new();
             needed.extend(operation.guard.map(|guard| guard.predicate));
             needed.extend(match mask {
-                Operand::Register(register) => Some(register),
-                Operand::Constant(_) => None,
+                Some(Operand::Register(register)) => Some(register),
+                Some(Operand::Constant(_)) | None => None,
             });
             slice.need(*at, &needed, kernel, graph, &definitions, &mut work);
         }
@@ -278,7 +280,8 @@ impl Slice {
             slice.need(at, &needed, kernel, graph, &definitions, &mut work);
         }
         for (at, index) in wanted_at {
-            slice.operations[at][index] = true;
+            let kind = &kernel.blocks[at].operations[index].kind;
+            slice.operations[at][index] |= kind.of_whole_warp().is_none();
         }
         for (id, natural) in graph.loops() {
             if !natural

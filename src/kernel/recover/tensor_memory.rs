@@ -20,6 +20,7 @@ use crate::recover::rewrite::without;
 use crate::recover::role_ir::Action;
 use crate::recover::role_ir::Line;
 use crate::recover::tree::Obstacle;
+use crate::recover::tree::misused;
 use crate::recover::tree::refuse;
 
 /// The columns of the tensor memory of a multiprocessor.
@@ -120,13 +121,13 @@ impl TensorMemory {
                 continue;
             }
             if cta.held.values().any(|open| *open > 0) {
-                return refuse(
+                return misused(
                     "not all tensor memory that is allocated is given back before the kernel ends: this is undefined",
                     &cta.location,
                 );
             }
             if cta.held.values().any(|open| *open < 0) {
-                return refuse(
+                return misused(
                     "more tensor memory is given back than is allocated: this is undefined",
                     &cta.location,
                 );
@@ -187,7 +188,7 @@ impl Warp {
         match action {
             Action::Allocate { columns } => {
                 if self.relinquished {
-                    return refuse(
+                    return misused(
                         "tensor memory is allocated after the CTA gave up its permit to allocate it: this is undefined",
                         location,
                     );

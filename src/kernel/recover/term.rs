@@ -442,6 +442,22 @@ impl Domain for Terms {
                 {
                     return self.constant(0, width);
                 }
+                // The bits of the constant below those of all other parts carry nothing into the bits that are kept.
+                if let Some(by) = y.and_then(|by| u32::try_from(by).ok())
+                    && let Node::Sum { constant, parts } = self.node(a).clone()
+                {
+                    let zeros = |(part, factor): &(TermId, u128)| {
+                        self.low_zeros(*part)
+                            .saturating_add(factor.trailing_zeros())
+                    };
+                    let zeros = parts.iter().map(zeros).min().unwrap_or(0);
+                    let free = zeros.min(by).min(u32::from(width) - 1);
+                    let kept = constant >> free << free;
+                    if kept != constant {
+                        let above = self.sum(kept, &parts, width);
+                        return self.binary(operation, &above, &b);
+                    }
+                }
                 // All parts but the constant are multiples of the divisor, and nothing wraps
                 // around.
                 if let Some(by) = y.and_then(|by| u32::try_from(by).ok())

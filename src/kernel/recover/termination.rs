@@ -94,10 +94,10 @@ pub fn refuse_unchanging(kernel: &Kernel, graph: &Graph) -> Result<(), Obstacle>
         .find(|natural| !has_events(kernel, natural) && is_unchanging(kernel, graph, natural))
     {
         None => Ok(()),
-        Some(natural) => Err(Obstacle {
-            reason: UNCHANGING.to_owned(),
-            location: kernel.blocks[natural.header.0 as usize].location.clone(),
-        }),
+        Some(natural) => Err(Obstacle::new(
+            UNCHANGING,
+            kernel.blocks[natural.header.0 as usize].location.clone(),
+        )),
     }
 }
 

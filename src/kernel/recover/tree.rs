@@ -23,6 +23,26 @@ use crate::recover::walk::Ordered;
 pub struct Obstacle {
     pub reason: String,
     pub location: Location,
+    /// It is undefined what the kernel does, at some launch at least. Of that nothing can be said, however it is recovered.
+    pub undefined: bool,
+}
+
+impl Obstacle {
+    pub fn new(reason: impl Into<String>, location: Location) -> Obstacle {
+        Obstacle {
+            reason: reason.into(),
+            location,
+            undefined: false,
+        }
+    }
+
+    /// The same of something that is undefined.
+    pub fn undefined(reason: impl Into<String>, location: Location) -> Obstacle {
+        Obstacle {
+            undefined: true,
+            ..Obstacle::new(reason, location)
+        }
+    }
 }
 
 /// Words for values that are read from memory.
@@ -42,19 +62,21 @@ pub fn not_known(term: TermId, terms: &Terms, loaded: &BTreeMap<u32, Location>) 
 }
 
 pub fn refuse<T>(reason: impl Into<String>, location: &Location) -> Result<T, Obstacle> {
-    Err(Obstacle {
-        reason: reason.into(),
-        location: location.clone(),
-    })
+    Err(Obstacle::new(reason, location.clone()))
+}
+
+/// Refuses what is undefined.
+pub fn misused<T>(reason: impl Into<String>, location: &Location) -> Result<T, Obstacle> {
+    Err(Obstacle::undefined(reason, location.clone()))
 }
 
 /// Refuses to go on when the time is over.
 pub fn in_time(over: fn() -> bool) -> Result<(), Obstacle> {
     if over() {
-        return Err(Obstacle {
-            reason: "the time was up while the kernel was recovered".to_owned(),
-            location: Location::default(),
-        });
+        return Err(Obstacle::new(
+            "the time was up while the kernel was recovered",
+            Location::default(),
+        ));
     }
     Ok(())
 }

@@ -147,21 +147,17 @@ fn settled(
                 arena.trusts_memory |= unlike.is_some();
                 return obstacle.map_or(Ok(trees), Err);
             }
-            let obstacle = obstacle.or_else(|| {
-                unlike.map(|location| Obstacle {
-                    reason: DIFFERS.to_owned(),
-                    location,
-                })
-            });
+            let obstacle =
+                obstacle.or_else(|| unlike.map(|location| Obstacle::new(DIFFERS, location)));
             return obstacle.map_or(Ok(trees), Err);
         }
         arena.shared_words.again();
         arena.begin_walk();
     }
-    Err(Obstacle {
-        reason: "what warps hand over to each other in shared memory depends on itself".to_owned(),
-        location: Location::default(),
-    })
+    Err(Obstacle::new(
+        "what warps hand over to each other in shared memory depends on itself",
+        Location::default(),
+    ))
 }
 
 /// Every warp of every CTA of a cluster.

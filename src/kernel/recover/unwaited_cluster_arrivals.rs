@@ -56,10 +56,7 @@ pub(super) fn refuse_unwaited_exit(role: &Role) -> Result<(), Obstacle> {
 }
 
 fn obstacle(reason: &str, location: Location) -> Obstacle {
-    Obstacle {
-        reason: reason.to_owned(),
-        location,
-    }
+    Obstacle::new(reason, location)
 }
 
 /// What a warp may have done when its role ends.

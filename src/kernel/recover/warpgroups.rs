@@ -125,10 +125,7 @@ fn step(operation: &Operation) -> Result<Option<Step>, Obstacle> {
 }
 
 fn refused(reason: &str, operation: &Operation) -> Obstacle {
-    Obstacle {
-        reason: reason.to_owned(),
-        location: operation.location.clone(),
-    }
+    Obstacle::new(reason, operation.location.clone())
 }
 
 /// Assumed if multiplications stand in a loop that may have no iteration.

@@ -548,9 +548,11 @@ impl Writer<'_> {
         range: &dyn Fn(&Atomic) -> Option<Range>,
         location: &Location,
     ) -> Result<String, Obstacle> {
-        let refuse = || Obstacle {
-            reason: "which mbarrier this is cannot be written in the protocol language".to_owned(),
-            location: location.clone(),
+        let refuse = || {
+            Obstacle::new(
+                "which mbarrier this is cannot be written in the protocol language",
+                location.clone(),
+            )
         };
         let family = self.families.of(object, range).ok_or_else(refuse)?;
         let name = &self.family_names[family];

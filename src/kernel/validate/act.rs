@@ -93,7 +93,32 @@ pub fn joined(acts: Vec<Act>) -> Vec<Act> {
     all
 }
 
+/// Arrivals directly after one another at one mbarrier as one. The interpreter has one for all lanes in which a guard holds, and a
+/// role one for each condition: lanes that arrive in one instruction do so one by one.
+pub fn gathered(acts: &[Act]) -> Vec<Act> {
+    let mut all: Vec<Act> = Vec::new();
+    for act in acts {
+        let taken = all
+            .last_mut()
+            .is_some_and(|last| last.kind.takes(&act.kind));
+        if !taken {
+            all.push(act.clone());
+        }
+    }
+    all
+}
+
 impl Kind {
+    /// Adds arrivals that come directly behind these, if they are at the same mbarrier.
+    fn takes(&mut self, other: &Self) -> bool {
+        let (Self::Arrive(at, count), Self::Arrive(to, more)) = (self, other) else {
+            return false;
+        };
+        let sum = count.checked_add(*more).filter(|_| at == to);
+        *count = sum.unwrap_or(*count);
+        sum.is_some()
+    }
+
     /// Whether they are the same as far as both are known.
     pub fn agrees(&self, other: &Self) -> bool {
         match (self, other) {

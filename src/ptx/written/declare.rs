@@ -195,7 +195,7 @@ impl Writer<'_, '_> {
             );
             assumed(&mut head, "waits for other CTAs end");
         } else if counters {
-            assumed(&mut head, "counters in memory do not wrap around");
+            assumed(&mut head, "counters in memory stay below 2^31");
             assumed(&mut head, "counters in memory are 0 at launch");
             assumed(&mut head, APART);
             for axis in self.unseen_axes() {

@@ -43,6 +43,8 @@ pub struct Loaded {
     pub protocol: Protocol,
     /// The values, in declaration order.
     pub params: Vec<i64>,
+    /// What narrows it to them, and the protocol that is narrowed.
+    pub narrowed: (Narrowing, Protocol),
     /// Per pattern its entries; `None` where no file was given.
     pub patterns: Option<Vec<BTreeSet<Vec<i64>>>>,
 }
@@ -82,6 +84,7 @@ impl Concrete {
             name,
             protocol,
             params,
+            narrowed: (narrowing, checked),
             patterns,
         })
     }

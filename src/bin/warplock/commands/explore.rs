@@ -1,5 +1,7 @@
 //! `warplock explore`: searches every schedule at concrete values.
 
+use std::time::Duration;
+
 use clap::Args;
 use warplock::protocol::Property;
 use warplock::report;
@@ -18,6 +20,10 @@ use warplock::semantics::step;
 use warplock::semantics::step::Action;
 use warplock::semantics::step::StepError;
 use warplock::semantics::unfold;
+use warplock::verdict::Shared;
+use warplock::verdict::ahead;
+use warplock::verdict::ahead::SPARED;
+use warplock::verdict::deadlock::Settings;
 
 mod hazards;
 
@@ -141,6 +147,10 @@ fn shown(
         };
         out.push_str(&format!("{name}: {inputs}, {counted} {complete}\n"));
         out.push_str(&format!("  {}\n", hangs.sentence));
+        let may_hang = ahead::hangs(&loaded.protocol, input, trace);
+        if !may_hang {
+            out.push_str(&of_kernel(SPARED));
+        }
         if !quiet {
             if let Some(line) = hangs.stuck.line {
                 let source = &loaded.protocol.source;
@@ -150,7 +160,10 @@ fn shown(
             let run = report::text::run(&patterns, &hangs.stuck, &hangs.events, style);
             out.push_str(&run);
         }
-        Exit::Refuted
+        match may_hang {
+            true => Exit::Refuted,
+            false => Exit::Unknown,
+        }
     } else if let Some((input, trace, violation)) = &found.violation {
         let at = input::sentence(&loaded.protocol, input);
         out.push_str(&format!(
@@ -179,13 +192,45 @@ fn shown(
         }
         Exit::Refuted
     } else {
-        out.push_str(&format!("{name}: nothing hangs, {counted} {complete}\n"));
+        let doubt = doubt(loaded);
+        let of = if doubt.is_some() {
+            " in the protocol"
+        } else {
+            ""
+        };
+        out.push_str(&format!(
+            "{name}: nothing hangs{of}, {counted} {complete}\n"
+        ));
+        if let Some(reason) = doubt {
+            out.push_str(&of_kernel(reason));
+        }
         match found.end {
+            _ if doubt.is_some() => Exit::Unknown,
             SearchEnd::Exhausted => Exit::Success,
             SearchEnd::FoundStuck | SearchEnd::StateLimit | SearchEnd::Cancelled => Exit::Bounded,
         }
     };
     Ok((out, exit))
+}
+
+/// How long the proof may take that runs of a protocol are those of its kernel.
+const PROOF: Duration = Duration::from_secs(60);
+
+/// Why the kernel of a protocol may have other runs than those that were searched, if it may.
+fn doubt(loaded: &Loaded) -> Option<&'static str> {
+    let settings = Settings {
+        timeout: PROOF,
+        objectives: None,
+        cancel: &interrupt::CANCEL,
+        tell: &|_| {},
+        kernel: false,
+    };
+    let (narrowing, narrowed) = &loaded.narrowed;
+    ahead::open(narrowed, narrowing, &settings, &Shared::default())
+}
+
+fn of_kernel(reason: &str) -> String {
+    format!("  of its kernel this says nothing: {reason}\n")
 }
 
 /// A hang, run again and explained.

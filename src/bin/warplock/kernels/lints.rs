@@ -72,9 +72,11 @@ impl Entry<'_> {
     pub fn lints(&self) -> Result<Lints, Failure> {
         let together = match self.lints_along_instructions()? {
             Some(Ok(found)) => Ok(found),
-            Some(Err(refused)) => match self.graph_protocol().filter(|_| !refused.misuse) {
-                Some((lifted, _)) => Ok(of_protocol(&lifted)),
-                None => Err(refused.reason),
+            Some(Err(refused)) if refused.misuse => Err(refused.reason),
+            Some(Err(refused)) => match self.graph_protocol() {
+                Ok(Some((lifted, _))) => Ok(of_protocol(&lifted)),
+                Ok(None) => Err(refused.reason),
+                Err(undefined) => Err(undefined),
             },
             None => self.protocol()?.map(|lifted| of_protocol(&lifted)),
         };

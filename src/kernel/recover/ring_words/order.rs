@@ -291,11 +291,10 @@ impl Checker<'_> {
             })
             .filter(|full| full.stages == ring.stages)
             .collect();
-        let mut fails = Obstacle {
-            reason: "a word that is handed over in shared memory is not stored behind a wait and in front of an arrival in its round"
-                .to_owned(),
-            location: location.clone(),
-        };
+        let mut fails = Obstacle::new(
+            "a word that is handed over in shared memory is not stored behind a wait and in front of an arrival in its round",
+            location.clone(),
+        );
         for full in &fulls {
             for empty in &empties {
                 let sides = Sides {
@@ -470,10 +469,7 @@ struct Sides<'s> {
 }
 
 fn obstacle(reason: &str, location: &Location) -> Obstacle {
-    Obstacle {
-        reason: reason.to_owned(),
-        location: location.clone(),
-    }
+    Obstacle::new(reason, location.clone())
 }
 
 /// The ring whose phase of this round an action waits for, or the phase that is `more` phases

@@ -9,6 +9,7 @@
 //! Sound because every step is exact for all values of the atoms, or gives an atom of which nothing is known,
 //! or is refused.
 
+mod beside;
 mod choice;
 mod counters;
 mod events;
@@ -63,7 +64,6 @@ use crate::recover::shared_words::SharedWords;
 use crate::recover::slice::MOST_BYTES;
 use crate::recover::slice::Slice;
 use crate::recover::slice::is_event;
-use crate::recover::slice::ties_lanes;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -77,6 +77,7 @@ use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 use crate::recover::tree::Test;
 use crate::recover::tree::in_time;
+use crate::recover::tree::misused;
 use crate::recover::tree::refuse;
 
 /// Why lanes that several others need may be missing.
@@ -199,6 +200,8 @@ struct Walker<'a> {
     purpose: Purpose,
     place: Place,
     full: u32,
+    /// Where other lanes may be, for each branch at which lanes have parted around here.
+    beside: Vec<BTreeSet<BlockId>>,
     frames: Vec<Frame>,
     blocks: u32,
     /// While a spin loop is walked: what its test gives, and the waits that were met.
@@ -260,6 +263,7 @@ pub fn walk(
         purpose,
         place,
         full: place.lanes(),
+        beside: Vec::new(),
         frames: Vec::new(),
         blocks: 0,
         spinning: None,
@@ -380,7 +384,7 @@ impl Walker<'_> {
                         && self.terms.value(index).is_some()
                         && self.picked(&Value::Uniform(index), targets).is_none()
                     {
-                        return refuse(
+                        return misused(
                             "the index of this indirect branch lies behind the end of its list: this is undefined",
                             &block.location,
                         );
@@ -531,7 +535,10 @@ impl Walker<'_> {
         depth: u32,
     ) -> Result<Option<(BlockId, Path)>> {
         let location = self.kernel.blocks[at.0 as usize].location.clone();
-        let value = self.operand(condition, 1, &path.state);
+        let mut value = self.operand(condition, 1, &path.state);
+        if self.purpose == Purpose::Together {
+            value = self.each(&value, |walker, term| walker.rounded(term));
+        }
         let (term, taken) = match &value {
             Value::Uniform(term) => match self.terms.truth(*term) {
                 Some(truth) => (None, if truth { path.mask } else { 0 }),
@@ -563,7 +570,7 @@ impl Walker<'_> {
                         }
                     }
                     if let Some(case) = open.first() {
-                        if let Some(on) = self.beside_the_ended(then, otherwise) {
+                        if let Some(on) = self.beside_the_ended(then, otherwise, &open) {
                             return Ok(Some((on, path)));
                         }
                         let branch = (at, condition, then, otherwise);
@@ -626,7 +633,14 @@ impl Walker<'_> {
             .map(|frame| (frame.continues.len(), frame.breaks.len()));
         let before = path.state.clone();
         let events = *self.events;
-        let one = self.region(then, join, path, &mut first, depth + 1)?;
+        let one = self.region_beside(
+            otherwise,
+            then,
+            join,
+            path,
+            &mut first,
+            (meeting, depth + 1),
+        )?;
         let between = *self.events;
         other.exited |= taken & !one.as_ref().map_or(0, |path| path.mask);
         // What is done on this side is written behind what is done on the other one.
@@ -636,7 +650,14 @@ impl Walker<'_> {
             other.order.ungrouped |= one.order.ungrouped;
             other.order.reads_of(&one.order);
         }
-        let two = self.region(otherwise, join, other, &mut second, depth + 1)?;
+        let two = self.region_beside(
+            then,
+            otherwise,
+            join,
+            other,
+            &mut second,
+            (meeting, depth + 1),
+        )?;
         self.noted.apart(events, between, *self.events);
         if frames
             != self
@@ -711,7 +732,9 @@ impl Walker<'_> {
                 );
             }
             if !self.depends_on_memory(condition, path.mask) {
-                return refuse(MISSING, location);
+                let mut obstacle = Obstacle::new(MISSING, location.clone());
+                obstacle.undefined = self.parts(condition, path.mask) && self.one_side_acts(at);
+                return Err(obstacle);
             }
             *self.trusts_memory = true;
             let blocks = self.graph.between(at, join);
@@ -721,19 +744,6 @@ impl Walker<'_> {
         let blocks = self.graph.between(at, join);
         self.forget(&blocks, &mut path)?;
         Ok(join.map(|join| (join, path)))
-    }
-
-    /// Where lanes go on that do not end. Nobody waits for those that do, whichever they are.
-    fn beside_the_ended(&self, then: BlockId, otherwise: BlockId) -> Option<BlockId> {
-        if self.purpose == Purpose::Events {
-            return None;
-        }
-        let ended = [self.ends(then, None), self.ends(otherwise, None)];
-        match ended {
-            [true, false] => Some(otherwise),
-            [false, true] => Some(then),
-            _ => None,
-        }
     }
 
     /// Whether a condition of some lanes depends on what nothing is known of.
@@ -826,32 +836,6 @@ impl Walker<'_> {
         path.position = path.position.joined(&two.position);
         path.order = path.order.joined(two.order);
         path
-    }
-
-    /// Whether a block does nothing but end the thread: nothing that matters, and nothing before which it may wait. From where
-    /// lanes meet others, they may wait for them before they do anything at all, such as a store.
-    fn ends(&self, mut at: BlockId, meeting: Option<BlockId>) -> bool {
-        let mut met = false;
-        for _ in 0..8 {
-            let block = &self.kernel.blocks[at.0 as usize];
-            met |= Some(at) == meeting;
-            if met && !block.operations.iter().all(only_computes) {
-                return false;
-            }
-            let waits = |operation: &Operation| is_event(operation) || ties_lanes(operation);
-            if self.slice.operations[at.0 as usize].contains(&true)
-                || self.accesses(at)
-                || self.purpose == Purpose::Together && block.operations.iter().any(waits)
-            {
-                return false;
-            }
-            match block.end {
-                Terminator::Exit => return true,
-                Terminator::Jump(to) => at = to,
-                _ => return false,
-            }
-        }
-        false
     }
 
     /// A loop: gives where its ways out come together and what comes there.
@@ -1300,8 +1284,8 @@ impl Walker<'_> {
         for ((index, operation), relevant) in numbered.zip(&slice.operations[at.0 as usize]) {
             self.here = (at, index);
             self.meet(operation, path);
-            if let (Some(name), None) = (operation.kind.of_whole_warp(), &operation.guard) {
-                self.unparted(path.mask, name, &operation.location)?;
+            if let Some(name) = operation.kind.of_whole_warp() {
+                self.computed_by_all(name, operation, path)?;
             }
             if !relevant && !self.touches() {
                 continue;

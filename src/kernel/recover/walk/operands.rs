@@ -5,7 +5,7 @@ use super::Path;
 use super::Result;
 use super::Walker;
 use super::lane_of;
-use super::refuse;
+use super::misused;
 use crate::ir::Location;
 use crate::ir::Operand;
 use crate::recover::term::Atom;
@@ -27,7 +27,7 @@ impl Walker<'_> {
             atoms.iter().any(other)
         });
         if elsewhere {
-            return refuse(
+            return misused(
                 "this instruction takes an mbarrier of its own CTA only, but the address is in another CTA: this is undefined",
                 location,
             );
@@ -50,7 +50,7 @@ impl Walker<'_> {
             mask >> lane & 1 == 1 && bytes.is_some_and(|bytes| bytes % 16 != 0)
         });
         if parted {
-            return refuse("bulk copies have a multiple of 16 bytes", location);
+            return misused("bulk copies have a multiple of 16 bytes", location);
         }
         Ok(())
     }

@@ -15,6 +15,8 @@ use warplock::semantics::hazards::search::AllSearched;
 use warplock::semantics::inputs::Bounds;
 use warplock::semantics::unfold;
 use warplock::semantics::unfold::Limits;
+use warplock::verdict::ahead;
+use warplock::verdict::ahead::SPARED;
 use warplock::verdict::hazard;
 use warplock::witness;
 
@@ -25,6 +27,8 @@ use crate::interrupt;
 
 use super::Arguments;
 use super::counted;
+use super::doubt;
+use super::of_kernel;
 
 /// Searches, and says what was found: text and exit status. `shown` is the emphasis of results
 /// and whether only the first line is wanted.
@@ -124,8 +128,12 @@ fn shown(
             (None, None, _) => (String::new(), Exit::Bounded),
         };
         let property = property.name();
-        let text = format!("{name}: no violation of {property}{but}, {counted} {complete}\n");
-        return Ok((text, exit));
+        let mut text = format!("{name}: no violation of {property}{but}, {counted} {complete}\n");
+        let Some(reason) = doubt(loaded) else {
+            return Ok((text, exit));
+        };
+        text.push_str(&of_kernel(reason));
+        return Ok((text, Exit::Unknown));
     };
     let internal =
         |error: witness::ReplayError| Failure::Internal(format!("failed to replay: {error}"));
@@ -142,6 +150,10 @@ fn shown(
         property.name(),
         told.sentence
     );
+    let spared = ahead::may_be_spared(&loaded.protocol, property);
+    if spared {
+        out.push_str(&of_kernel(SPARED));
+    }
     if !quiet {
         let source = &loaded.protocol.source;
         if let Some(line) = told.line {
@@ -155,5 +167,9 @@ fn shown(
             out.push_str(&report::text::other_run(&events, style));
         }
     }
-    Ok((out, Exit::Refuted))
+    let exit = match spared {
+        true => Exit::Unknown,
+        false => Exit::Refuted,
+    };
+    Ok((out, exit))
 }
