@@ -39,6 +39,7 @@ mod reconverged;
 mod reductions;
 mod restarts;
 mod robust;
+mod rounds;
 mod shapes;
 mod sizes;
 mod slots;

@@ -151,7 +151,9 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     inputs.below = places(&roles, &inputs, &arena.terms);
     let checked = validation.to_string();
     // What is handed over is made up in the runs that were compared, and patterns have no values there.
-    let given = inputs.ring_word_loops.is_empty() && inputs.memories.is_empty();
+    let given = inputs.ring_word_loops.is_empty()
+        && inputs.memories.is_empty()
+        && inputs.functions.is_empty();
     let launches = match refutes && grid.is_none() && given {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
@@ -262,7 +264,9 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     let checked = validation.to_string();
     coarsen(&mut roles);
     merge_roles(&mut roles);
-    let given = inputs.ring_word_loops.is_empty() && inputs.memories.is_empty();
+    let given = inputs.ring_word_loops.is_empty()
+        && inputs.memories.is_empty()
+        && inputs.functions.is_empty();
     let launches = match refutes && given {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),

@@ -50,7 +50,10 @@ pub fn choose(
                             || differs.contains(input)
                                 && turn.is_some_and(|turn| within(inputs, turn, *input, arena))
                     }
-                    Atomic::Index(_) | Atomic::Variable(_) | Atomic::Entry(_) => true,
+                    Atomic::Index(_)
+                    | Atomic::Variable(_)
+                    | Atomic::Entry(_)
+                    | Atomic::Applied(_) => true,
                     _ => false,
                 };
             });

@@ -57,13 +57,15 @@ pub fn behind(inputs: &Inputs, used: &BTreeSet<u32>) -> Words {
 pub fn behind_functions(inputs: &Inputs, terms: &Terms) -> Words {
     let mut words = Words::new();
     let functions = inputs.memories.iter().filter(|memory| memory.is_function());
-    for test in functions.filter_map(|memory| memory.test.as_ref()) {
-        let parts = terms.parts(test.term).into_iter();
+    let conditions = functions.filter_map(|memory| memory.test.as_ref().map(|test| test.term));
+    let numbers = inputs.functions.iter().map(|function| function.term);
+    for term in conditions.chain(numbers) {
+        let parts = terms.parts(term).into_iter();
         let wide: BTreeSet<u32> = parts
             .filter_map(|part| wide_parameter(part, terms))
             .flat_map(|at| [at, at.saturating_add(4)])
             .collect();
-        for atom in terms.atoms(test.term).iter() {
+        for atom in terms.atoms(term).iter() {
             if let Atom::Parameter { offset } = atom
                 && !wide.contains(offset)
             {
@@ -139,7 +141,9 @@ pub fn fill_memory(
     // The words that occur in functions get values, too.
     let functions = inputs.memories.iter().filter(|memory| memory.is_function());
     let functions = functions.filter_map(|memory| memory.test.as_ref().map(|test| test.term));
-    for term in origins.flat_map(Origin::terms).chain(functions) {
+    let numbers = inputs.functions.iter().map(|function| function.term);
+    let all = origins.flat_map(Origin::terms).chain(functions);
+    for term in all.chain(numbers) {
         for word in terms.memory_in(term) {
             let Some((address, bytes)) = place(word, launch, terms) else {
                 continue;

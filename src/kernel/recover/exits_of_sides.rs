@@ -118,7 +118,7 @@ fn is_of_launch(lines: &[Line]) -> bool {
     let mut is = assigned(&lines).is_empty();
     let mut look = |number: &Number| {
         is &= !number.mentions(&|atomic| match atomic {
-            Atomic::Variable(_) | Atomic::Entry(_) => true,
+            Atomic::Variable(_) | Atomic::Entry(_) | Atomic::Applied(_) => true,
             Atomic::Index(index) => !loops.contains(index),
             _ => false,
         });

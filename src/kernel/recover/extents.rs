@@ -160,6 +160,8 @@ pub fn greatest(
                 greatest(&last, counts, turn)?
             }
             Atomic::Input(input) if Some(*input) != turn => Number::of(atomic.clone()),
+            Atomic::Applied(one) if *factor > 0 => Number::constant(one.most),
+            Atomic::Applied(_) => Number::default(),
             // In `0..divisor`.
             Atomic::Remainder(_, divisor) if *factor > 0 => Number::constant(divisor - 1),
             Atomic::Remainder(..) => Number::default(),

@@ -96,7 +96,12 @@ pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms, own: [Option<u32
 
 impl Inputs {
     /// Whether entries are free of each other: of one word, there is one test, and that is about no other.
+    ///
+    /// Functions of rounds are never free: nothing is known of which values go together.
     pub fn entries_are_free(&self) -> bool {
+        if !self.functions.is_empty() {
+            return false;
+        }
         let mut pointers = BTreeSet::new();
         let mut memories = self.memories.iter();
         memories.all(|memory| !memory.is_function() && pointers.insert(memory.pointer))
@@ -104,7 +109,8 @@ impl Inputs {
 
     /// Whether some input is computed from a word of memory, or an entry was made.
     pub fn read_memory(&self, terms: &Terms) -> bool {
-        let mut all = self.origins.iter().flat_map(Origin::terms);
+        let origins = self.origins.iter().flat_map(Origin::terms);
+        let mut all = origins.chain(self.functions.iter().map(|function| function.term));
         !self.memories.is_empty() || all.any(|term| !terms.memory_in(term).is_empty())
     }
 }

@@ -79,6 +79,9 @@ pub struct Roles {
     pub rings: Vec<own_phases::Ring>,
 }
 
+/// What obstacles have in common that a value without a form causes.
+const DEPENDS_ON: &str = "depends on";
+
 /// How often loops are rolled up and branches removed, alternately.
 const MOST_TURNS: usize = 8;
 
@@ -199,7 +202,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     // If memory stops only the first attempt, the obstacle of the second one says more.
     let by_memory = |obstacle: &Obstacle| obstacle.reason.contains(FROM_MEMORY);
     match (
-        roles_with(kernel, shape, over, Some(ring_words), false, None),
+        roles_with(kernel, shape, over, Some(ring_words), (false, false), None),
         first,
     ) {
         (Ok(roles), _) => Ok(roles),
@@ -209,20 +212,33 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
 }
 
 /// If a trip count stops the recovery, tries again with loops that may begin at values of the launch
-/// which have no form as numbers.
+/// which have no form as numbers. If a number stops it, tries again with numbers that are any
+/// functions of the rounds of loops.
 fn roles_from_anywhere(
     kernel: &Kernel,
     shape: Shape,
     over: fn() -> bool,
     accesses: bool,
 ) -> Result<Roles, Obstacle> {
-    let first = roles_with(kernel, shape, over, None, accesses, None);
+    let with = |starts: bool, rounds: bool| {
+        let starts = starts.then(BTreeSet::new);
+        roles_with(kernel, shape, over, None, (accesses, rounds), starts)
+    };
     let by_loop = |obstacle: &Obstacle| obstacle.reason.starts_with(HOW_OFTEN);
-    if !first.as_ref().is_err_and(by_loop) {
+    let mut first = with(false, false);
+    if first.as_ref().is_err_and(by_loop) {
+        first = with(true, false).or(first);
+    }
+    // Other forms come first: these say nothing of how two numbers are related.
+    let by_number = |obstacle: &Obstacle| obstacle.reason.contains(DEPENDS_ON);
+    if !first.as_ref().is_err_and(by_number) {
         return first;
     }
-    let starts = Some(BTreeSet::new());
-    roles_with(kernel, shape, over, None, accesses, starts).or(first)
+    let second = with(false, true);
+    match second.as_ref().is_err_and(by_loop) {
+        true => with(true, true).or(first),
+        false => second.or(first),
+    }
 }
 
 /// As [`roles`], with the accesses to shared memory.
@@ -255,7 +271,7 @@ fn roles_with(
     shape: Shape,
     over: fn() -> bool,
     ring_words: Option<RingWords>,
-    accesses: bool,
+    (accesses, rounds): (bool, bool),
     starts: Option<BTreeSet<TermId>>,
 ) -> Result<Roles, Obstacle> {
     let threads = shape
@@ -292,6 +308,7 @@ fn roles_with(
         unwritten: ReadOnlyMemory::new(kernel),
         wide_sizes: wide_sizes(kernel),
         accesses,
+        rounds,
         starts,
         ..Arena::default()
     };

@@ -1,8 +1,9 @@
 //! Integers of the recovered protocol: linear expressions over parameters, loop indices, counters,
-//! quotients and entries of memory, in a normal form, so equal expressions are equal values.
+//! quotients, entries of memory and functions of rounds, in a normal form, so equal expressions are equal values.
 
 use std::collections::BTreeMap;
 
+use super::applied::Applied;
 use super::entry::Entry;
 
 /// What an expression is made of.
@@ -26,6 +27,8 @@ pub enum Atomic {
     Product(Box<Atomic>, Box<Atomic>),
     /// Whether a word of memory is other than 0, as 0 or 1.
     Entry(Box<Entry>),
+    /// A number that the rounds of loops decide, not below 0.
+    Applied(Box<Applied>),
 }
 
 /// `constant + sum of coefficient * atomic`; coefficients are not 0.
@@ -289,6 +292,7 @@ impl Number {
                         of(a)?.product(&of(b)?)?
                     }
                     Atomic::Entry(entry) => Self::of(Atomic::Entry(Box::new(entry.replaced(by)?))),
+                    Atomic::Applied(one) => Self::of(Atomic::Applied(Box::new(one.replaced(by)?))),
                     other => Self::of(other.clone()),
                 },
             };
@@ -313,6 +317,7 @@ impl Number {
                     }
                 }
                 Atomic::Entry(entry) => entry.numbers().for_each(|number| number.each(with)),
+                Atomic::Applied(one) => one.coordinates.iter().for_each(|number| number.each(with)),
                 Atomic::Input(_) | Atomic::Index(_) | Atomic::Variable(_) => {}
             }
         }
@@ -325,8 +330,8 @@ impl Number {
         found
     }
 
-    /// The value, given the values of inputs, indices, variables, and entries whose indices are
-    /// numbers.
+    /// The value, given the values of inputs, indices, variables, and entries and functions whose
+    /// indices are numbers.
     pub fn value(&self, of: &dyn Fn(&Atomic) -> Option<i128>) -> Option<i128> {
         let mut sum = self.constant;
         for (atomic, coefficient) in &self.parts {
@@ -348,6 +353,7 @@ impl Number {
                     value(a)?.checked_mul(value(b)?)?
                 }
                 Atomic::Entry(entry) => of(&Atomic::Entry(Box::new(entry.fixed(of)?)))?,
+                Atomic::Applied(one) => of(&Atomic::Applied(Box::new(one.fixed(of)?)))?,
                 other => of(other)?,
             };
             sum = sum.checked_add(value.checked_mul(*coefficient)?)?;
@@ -391,6 +397,7 @@ fn range_of(atomic: &Atomic, of: &dyn Fn(&Atomic) -> Option<Range>) -> Option<Ra
             (*ends.iter().min()?, *ends.iter().max()?)
         }
         Atomic::Entry(_) => (0, 1),
+        Atomic::Applied(one) => (0, one.most),
         other => of(other)?,
     })
 }

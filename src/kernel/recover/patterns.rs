@@ -8,10 +8,12 @@
 //! - an index that loops count has the greatest value that their counts give it.
 //!
 //! The coordinates of functions of words have no widths. Each has room in the way of a first index.
+//! Functions of rounds are patterns, too: [`crate::recover::rows`].
 
 use std::collections::BTreeMap;
 
 use crate::ir::Location;
+use crate::recover::applied::Applied;
 use crate::recover::entry::Entry;
 use crate::recover::entry::Memory;
 use crate::recover::extents::greatest;
@@ -26,6 +28,7 @@ use crate::recover::rewrite::replace;
 use crate::recover::role_ir::Line;
 use crate::recover::role_ir::Role;
 use crate::recover::role_ir::counts;
+use crate::recover::rows::Rows;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
 use crate::recover::write::identifier;
@@ -58,6 +61,7 @@ pub struct Pattern {
 #[derive(Debug, Clone, Default)]
 pub struct Patterns {
     all: Vec<Pattern>,
+    rows: Vec<Rows>,
 }
 
 /// The roles with the indices of patterns in entries, as the text has them.
@@ -120,6 +124,10 @@ impl Patterns {
             );
         }
         let turn = grid.and_then(|grid| grid.turn);
+        let rows = Rows::all(roles, inputs)?;
+        if grid.is_some() && !rows.is_empty() {
+            return refuse(OF_CTAS, &nowhere);
+        }
         let is_function = |memory: u32| {
             let own = inputs.memories.get(memory as usize);
             own.is_some_and(Memory::is_function)
@@ -152,7 +160,10 @@ impl Patterns {
         if grid.is_some() && firsts.keys().any(|memory| is_function(*memory)) {
             return refuse(OF_CTAS, &nowhere);
         }
-        let mut patterns = Self::default();
+        let mut patterns = Self {
+            all: Vec::new(),
+            rows,
+        };
         for (memory, firsts) in firsts {
             let base = base(&firsts, turn);
             let room = match &base {
@@ -245,7 +256,17 @@ impl Patterns {
                 pattern.name, pattern.said
             )
         };
-        self.all.iter().map(line).collect()
+        let patterns = self.all.iter().map(line);
+        patterns
+            .chain(self.rows.iter().map(|rows| rows.declared(names)))
+            .collect()
+    }
+
+    /// The value of a function of rounds as a number of the text.
+    pub fn applied(&self, one: &Applied, names: &dyn Names) -> String {
+        let mut rows = self.rows.iter();
+        let own = rows.find(|rows| rows.function == one.function);
+        own.map_or_else(String::new, |rows| rows.applied(one, names))
     }
 
     /// An entry as a truth value of the text.
@@ -338,7 +359,7 @@ fn said(memory: u32, inputs: &Inputs) -> String {
 }
 
 /// A number, or 0 where that may be below 0.
-fn natural(number: Number, inputs: &Inputs, counts: &BTreeMap<u32, Number>) -> Number {
+pub fn natural(number: Number, inputs: &Inputs, counts: &BTreeMap<u32, Number>) -> Number {
     match number.range(&|atomic| inputs.range_of(atomic, counts)) {
         Some((0.., _)) => number,
         _ => Number::maximum(Number::constant(0), number),

@@ -179,7 +179,7 @@ impl Words<'_> {
         };
         let own = |atomic: &Atomic| match atomic {
             Atomic::Input(input) => (self.differs)(*input),
-            Atomic::Index(_) | Atomic::Variable(_) | Atomic::Entry(_) => true,
+            Atomic::Index(_) | Atomic::Variable(_) | Atomic::Entry(_) | Atomic::Applied(_) => true,
             Atomic::Quotient(..)
             | Atomic::Remainder(..)
             | Atomic::Modulo(..)

@@ -46,9 +46,12 @@ pub enum Atom {
     Opaque(u32),
     /// The word of memory that a test is about, in the test alone.
     Tested,
-    /// A number that loops count, in the function that a pattern is of alone.
+    /// A number that loops count, in a function of rounds alone.
     Coordinate(u32),
 }
+
+/// The width of a coordinate, which is cut to that of the term that it stands for.
+pub const COORDINATE_BITS: u16 = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Node {

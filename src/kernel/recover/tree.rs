@@ -426,6 +426,8 @@ pub struct Arena {
     /// The first values of loop counters that the launch decides and that have no form as numbers, if
     /// these are looked for.
     pub starts: Option<BTreeSet<TermId>>,
+    /// Whether numbers that rounds of loops decide may be functions of them.
+    pub rounds: bool,
     /// What the launch multiplies by in addresses of words of global memory that loops change.
     /// `None` stands for a constant.
     pub factors: BTreeSet<Option<TermId>>,

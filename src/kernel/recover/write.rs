@@ -65,6 +65,7 @@ impl Names for Called<'_> {
             },
             Atomic::Variable(variable) => format!("rounds{variable}"),
             Atomic::Entry(entry) => self.patterns.written(entry, self),
+            Atomic::Applied(one) => self.patterns.applied(one, self),
             _ => String::new(),
         }
     }

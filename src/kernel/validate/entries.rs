@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::interpret::Launch;
 use crate::meaning::Word;
+use crate::recover::applied::Applied;
+use crate::recover::applied::Function;
 use crate::recover::at_launch;
 use crate::recover::entry::Entry;
 use crate::recover::entry::Memory;
 use crate::recover::lower::Inputs;
+use crate::recover::number::Number;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
@@ -80,6 +83,7 @@ impl Tests {
 pub struct Entries<'a> {
     pub terms: &'a Terms,
     pub memories: &'a [Memory],
+    pub functions: &'a [Function],
     pub tests: &'a Tests,
     pub launch: &'a Launch,
 }
@@ -90,7 +94,8 @@ impl Entries<'_> {
         let at = usize::try_from(entry.memory).ok()?;
         let memory = self.memories.get(at)?;
         if let Some(test) = memory.test.as_ref().filter(|_| memory.is_function()) {
-            return self.of_function(test.term, entry);
+            let truth = self.of_function(test.term, &entry.indices)?;
+            return Some(i128::from(truth.bits & 1 == 1));
         }
         let place = u64::try_from(entry.place()?).ok()?;
         let given = self.launch.given(memory.pointer, 8)?;
@@ -117,15 +122,22 @@ impl Entries<'_> {
         }
     }
 
+    /// The value of a function of rounds, unless the text says nothing of a launch with it.
+    pub fn applied(&self, one: &Applied) -> Option<i128> {
+        let function = self.functions.get(one.function as usize)?;
+        let value = self.of_function(function.term, &one.coordinates)?.signed();
+        (0..=function.most).contains(&value).then_some(value)
+    }
+
     /// What a function is at numbers.
-    fn of_function(&self, term: TermId, entry: &Entry) -> Option<i128> {
+    fn of_function(&self, term: TermId, coordinates: &[Number]) -> Option<Word> {
         let word = |number: i128, width| Word::new(number.cast_unsigned(), width);
         let values = Values {
             terms: self.terms,
             atom: &|atom, width| {
                 Some(match atom {
                     Atom::Coordinate(at) => {
-                        word(entry.indices.get(at as usize)?.as_constant()?, width)
+                        word(coordinates.get(at as usize)?.as_constant()?, width)
                     }
                     Atom::Parameter { offset } => {
                         word(at_launch::parameter(self.launch, offset).into(), width)
@@ -138,6 +150,6 @@ impl Entries<'_> {
             },
             byte: &|address| self.launch.unwritten_byte(address),
         };
-        values.of(term).map(|truth| i128::from(truth.bits & 1 == 1))
+        values.of(term)
     }
 }

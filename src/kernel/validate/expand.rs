@@ -102,6 +102,7 @@ impl<'a> Expander<'a> {
             Atomic::Index(index) => self.indices.get(index).copied(),
             Atomic::Variable(variable) => self.variables.get(variable).copied(),
             Atomic::Entry(entry) => self.entries.value(entry),
+            Atomic::Applied(one) => self.entries.applied(one),
             _ => None,
         }
     }

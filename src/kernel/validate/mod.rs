@@ -205,6 +205,7 @@ pub fn validate(
             let entries = Entries {
                 terms: &arena.terms,
                 memories: &inputs.memories,
+                functions: &inputs.functions,
                 tests: &tests,
                 launch: &launch,
             };

@@ -38,15 +38,13 @@ use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::number::greatest_divisor;
 use crate::recover::term::Atom;
+use crate::recover::term::COORDINATE_BITS;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tests_of_words::upright;
 
 /// How many coordinates a pattern has at most.
 const MOST_COORDINATES: usize = 4;
-
-/// The width of a coordinate, which is cut to that of the term that it stands for.
-const COORDINATE_BITS: u16 = 64;
 
 /// A condition while its counted numbers are replaced.
 #[derive(Default)]

@@ -66,14 +66,18 @@ impl Lowerer<'_> {
                 (of.clone(), of)
             }
             _ => {
-                let of = self.behind(term);
-                let of = if of.is_empty() {
-                    "the grid".to_owned()
-                } else {
-                    of.join(", ")
-                };
+                let of = self.computed_from(term);
                 ("computed".to_owned(), format!("computed from {of}"))
             }
+        }
+    }
+
+    /// What a term is computed from, in words.
+    pub(super) fn computed_from(&self, term: TermId) -> String {
+        let of = self.behind(term);
+        match of.is_empty() {
+            true => "the grid".to_owned(),
+            false => of.join(", "),
         }
     }
 

@@ -24,7 +24,8 @@ const WRAPS: &str =
 
 impl Lowerer<'_> {
     /// A relation between a bound of a loop, which may be negative, and a number that is not. It
-    /// becomes a relation of `max(0, bound)`, which is an input.
+    /// becomes a relation of `max(0, bound)`, which is an input, or which the rounds of loops around
+    /// decide.
     pub(super) fn clipped_below(
         &mut self,
         relation: Relation,
@@ -32,7 +33,8 @@ impl Lowerer<'_> {
         other: &Number,
         first: bool,
     ) -> Option<Condition> {
-        let (base, less) = self.base(bound)?;
+        let of_launch = self.base(bound);
+        let (base, less) = of_launch.unwrap_or((bound, 0));
         let other = &other.plus(&Number::constant(less))?;
         let less = other.minus(&Number::constant(1))?;
         // If the bound is negative, the input is 0.
@@ -44,7 +46,10 @@ impl Lowerer<'_> {
         if !holds {
             return None;
         }
-        let input = self.above_0(base);
+        let input = match of_launch {
+            Some(_) => self.above_0(base),
+            None => self.above_0_by_rounds(bound)?,
+        };
         if base != bound {
             self.inputs.assumptions.insert(WRAPS.to_owned());
         }

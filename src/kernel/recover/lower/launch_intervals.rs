@@ -43,8 +43,8 @@ pub fn taken_for_a_size(terms: &Terms, term: TermId) -> Option<Range> {
     is_size.then_some((least, MOST))
 }
 
-/// The least and the greatest value of a term that the launch fixes, as a signed number.
-fn spread(terms: &Terms, term: TermId) -> Range {
+/// The least and the greatest value of a term that the launch and rounds of loops fix, as a signed number.
+pub fn spread(terms: &Terms, term: TermId) -> Range {
     within(terms, term, &mut BTreeMap::new())
 }
 
@@ -112,6 +112,7 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
         Node::Atom(Atom::Parameter { .. } | Atom::Special(_)) | Node::Memory(_) => {
             (width >= SIZE_BITS).then_some((0, MOST))
         }
+        Node::Atom(Atom::Coordinate(_)) => Some((0, MOST)),
         Node::Sum { constant, parts } => {
             let constant = Word::new(*constant, width).signed();
             let mut sum = (constant, constant);

@@ -27,6 +27,7 @@ mod phi_values;
 mod reciprocal;
 mod restarts;
 mod ring_words;
+mod rounds;
 mod saved_states;
 mod shared;
 mod sign;
@@ -47,6 +48,7 @@ use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
+use crate::recover::applied::Function;
 use crate::recover::branches::Ranges;
 use crate::recover::branches::spares;
 use crate::recover::entry::Memory;
@@ -111,6 +113,8 @@ pub struct Inputs {
     pub arrival_counts: ArrivalCounts,
     /// The memory that entries are of.
     pub memories: Vec<Memory>,
+    /// The functions of rounds.
+    pub functions: Vec<Function>,
     /// The parameter words behind each input.
     pub words: Vec<BTreeSet<Atom>>,
     /// How each input is computed from the words of a launch.

@@ -161,7 +161,7 @@ impl Lowerer<'_> {
         if is_launch(term, &self.arena.terms) {
             self.input(term)
         } else {
-            None
+            self.by_rounds(term)
         }
     }
 

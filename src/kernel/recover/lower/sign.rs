@@ -121,7 +121,8 @@ impl Lowerer<'_> {
             | Atomic::Input(_)
             | Atomic::Index(_)
             | Atomic::Variable(_)
-            | Atomic::Entry(_) => false,
+            | Atomic::Entry(_)
+            | Atomic::Applied(_) => false,
         })
     }
 
