@@ -184,3 +184,66 @@ fn copies_before_their_bytes_are_expected() {
     // Nobody waits for the first phase, so its bytes may still come when those of the second are expected.
     insta::assert_snapshot!(by_one(&[COPY, &some, COPY, &some, &second]), @"UNKNOWN a run does something undefined: warp0: 1 arrival where 0 are pending");
 }
+
+/// The bytes are expected where `n < 5`, with `first` behind that. Then comes `between`. Another copy is made behind `else` of `limit`,
+/// with `then` in front of it.
+fn by_sides([first, between, then]: [&str; 3], limit: u32) -> String {
+    let (end, other) = (wait("W", 0, 0), another("U", 1));
+    by_one(&[
+        "setp.ge.s32 %p1, %r2, 5;\n@%p1 bra A;\n",
+        first,
+        "A:\n",
+        between,
+        &format!("setp.ge.s32 %p2, %r2, {limit};\n@%p2 bra B;\n"),
+        then,
+        COPY,
+        &end,
+        "bra OUT;\nB:\n",
+        &other,
+    ])
+}
+
+#[test]
+fn bytes_that_are_expected_on_the_other_side_of_a_branch() {
+    let other = another("V", 0);
+    let some = expect(64);
+    let with = format!("{some}{COPY}");
+    for first in [&with, &some] {
+        let said = by_sides([first, &other, ""], 5);
+        assert!(
+            said.starts_with("PROVED for every n in 0..=1073741823 and schedule"),
+            "{first}\n{said}"
+        );
+    }
+}
+
+/// The copy belongs to a later phase, or to none, or is made where nothing is expected.
+#[test]
+fn copies_that_are_not_of_the_phase_of_the_other_side() {
+    let other = another("V", 0);
+    let some = expect(64);
+    let with = format!("{some}{COPY}");
+    let waits = wait("X", 0, 0);
+    let where_5 = format!("setp.ge.s32 %p3, %r2, 5;\n@%p3 bra C;\n{waits}C:\n{other}");
+    let again = format!("setp.lt.s32 %p3, %r2, 7;\n@%p3 bra C;\n{with}C:\n{other}");
+    let behind = format!("{waits}{with}");
+    for (parts, limit) in [
+        ([&with[..], &other, &waits], 5),
+        ([&with, &where_5, ""], 5),
+        ([&with, &again, ""], 5),
+        ([&with, &other, ""], 6),
+        ([&with, &other, ""], 4),
+        ([COPY, &other, &some], 5),
+    ] {
+        let said = by_sides(parts, limit);
+        assert!(
+            !said.starts_with("PROVED") && !said.starts_with("REFUTED"),
+            "{parts:?} {limit}\n{said}"
+        );
+    }
+    // These have a phase of their own behind `else`, and miss it or the first one.
+    for then in [&some, &behind] {
+        let said = by_sides([&with, &other, then], 5);
+        assert!(!said.starts_with("PROVED"), "{then}\n{said}");
+    }
+}

@@ -60,8 +60,12 @@ fn a_relation_that_may_hold_again_says_nothing_of_other_loops() {
         entry(1, &code).map(|lift| lift.text)
     };
     for relation in ["setp.eq.s32", "setp.ne.s32", "setp.le.s32", "setp.lt.s32"] {
+        // What fails in some round and holds again is no end of the other loop.
         let found = both(relation);
-        assert!(found.is_err(), "{relation}: {found:?}");
+        let says = found
+            .as_ref()
+            .is_ok_and(|text| text.contains("if tiles_2 > i"));
+        assert!(!says, "{relation}: {found:?}");
     }
     let text = both("setp.ge.s32").unwrap();
     assert!(text.contains("if tiles_2 > i"), "{text}");

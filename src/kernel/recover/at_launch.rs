@@ -141,9 +141,7 @@ pub fn fill_memory(
     // The words that occur in functions get values, too.
     let functions = inputs.memories.iter().filter(|memory| memory.is_function());
     let functions = functions.filter_map(|memory| memory.test.as_ref().map(|test| test.term));
-    let numbers = inputs.functions.iter().map(|function| function.term);
-    let all = origins.flat_map(Origin::terms).chain(functions);
-    for term in all.chain(numbers) {
+    for term in origins.flat_map(Origin::terms).chain(functions) {
         for word in terms.memory_in(term) {
             let Some((address, bytes)) = place(word, launch, terms) else {
                 continue;

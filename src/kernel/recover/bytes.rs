@@ -11,6 +11,9 @@
 //! same block of its own program: in the same loops and branches, for the same mbarrier. Then the
 //! copies of all these CTAs share the bytes.
 //!
+//! A block may also be the side of a branch whose opposite condition is that of the block that expects the bytes:
+//! [`super::expected_before`].
+//!
 //! A block may have several phases, for example in an unrolled loop. A phase begins where bytes are
 //! expected after a copy. Each phase needs copies, all of them before the warp waits again. If the
 //! phase of a copy is not certain, and it matters, the kernel is refused.
@@ -25,6 +28,7 @@ use crate::recover::boxes::Begins;
 use crate::recover::boxes::SIDE_BY_SIDE;
 use crate::recover::boxes::home;
 use crate::recover::boxes::mapped;
+use crate::recover::expected_before::check;
 use crate::recover::family::places;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Condition;
@@ -43,15 +47,28 @@ const ASSUMPTION: &str = "the tensor copies of a phase deliver the bytes that it
 const UNKNOWN: &str =
     "how many bytes this copy delivers is not known: its mbarrier expects them elsewhere";
 
-const UNCERTAIN: &str = "how many bytes this copy delivers is not known: it is not certain to which phase of its mbarrier it belongs";
+pub const UNCERTAIN: &str = "how many bytes this copy delivers is not known: it is not certain to which phase of its mbarrier it belongs";
+
+/// The bytes up to where the next tensor copy begins ([`Begins::room`]), if accesses are followed.
+type Room<'a> = &'a dyn Fn(&Object) -> Option<i128>;
 
 /// A loop or a side of a branch around a block. Loops and variables are numbered from the beginning
 /// of the program, so that blocks of different programs can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Header {
+pub enum Header {
     For { index: u32, count: Number },
     Then(Condition),
     Otherwise(Condition),
+}
+
+impl Header {
+    /// The side behind `else`, under the negated condition.
+    pub fn otherwise(condition: &Condition) -> Self {
+        match condition.clone().negated() {
+            Some(negated) => Self::Then(negated),
+            None => Self::Otherwise(condition.clone()),
+        }
+    }
 }
 
 /// A block of a program, and an mbarrier that it uses.
@@ -192,6 +209,20 @@ pub fn fill(
     programs: &mut [&mut Vec<Line>],
     inputs: &Inputs,
 ) -> Result<Vec<&'static str>, Obstacle> {
+    let first = fill_with(kernel, programs, inputs, false);
+    if first.is_ok() || programs.iter().any(|lines| check(lines).is_err()) {
+        return first;
+    }
+    fill_with(kernel, programs, inputs, true).or(first)
+}
+
+/// `negates`: whether the side behind `else` is under the negated condition.
+fn fill_with(
+    kernel: &Kernel,
+    programs: &mut [&mut Vec<Line>],
+    inputs: &Inputs,
+    negates: bool,
+) -> Result<Vec<&'static str>, Obstacle> {
     let begins = Begins::new(kernel, programs, inputs);
     let mut all = Vec::new();
     for program in programs.iter() {
@@ -203,7 +234,7 @@ pub fn fill(
             let places = places(&place.offset, &|atomic| inputs.range_of(atomic, &counts))?;
             begins.as_ref()?.room(home(kernel, place), &places)
         };
-        collect(&numbered, &mut Vec::new(), &room, &mut uses);
+        collect(&numbered, &mut Vec::new(), (&room, negates), &mut uses);
         all.push(uses);
     }
     settle_turns(&mut all)?;
@@ -276,12 +307,12 @@ fn shares(all: &[Uses]) -> Result<Vec<Vec<i128>>, Obstacle> {
 fn collect(
     lines: &[Line],
     around: &mut Vec<Header>,
-    room: &dyn Fn(&Object) -> Option<i128>,
+    (room, negates): (Room<'_>, bool),
     uses: &mut Uses,
 ) {
     let mut inside = |header: Header, block: &[Line], uses: &mut Uses| {
         around.push(header);
-        collect(block, around, room, uses);
+        collect(block, around, (room, negates), uses);
         around.pop();
     };
     for line in lines {
@@ -299,7 +330,11 @@ fn collect(
                 ..
             } => {
                 inside(Header::Then(condition.clone()), then, uses);
-                inside(Header::Otherwise(condition.clone()), otherwise, uses);
+                let negated = match negates {
+                    true => Header::otherwise(condition),
+                    false => Header::Otherwise(condition.clone()),
+                };
+                inside(negated, otherwise, uses);
             }
             _ => {}
         }

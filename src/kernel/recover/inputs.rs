@@ -109,8 +109,7 @@ impl Inputs {
 
     /// Whether some input is computed from a word of memory, or an entry was made.
     pub fn read_memory(&self, terms: &Terms) -> bool {
-        let origins = self.origins.iter().flat_map(Origin::terms);
-        let mut all = origins.chain(self.functions.iter().map(|function| function.term));
+        let mut all = self.origins.iter().flat_map(Origin::terms);
         !self.memories.is_empty() || all.any(|term| !terms.memory_in(term).is_empty())
     }
 }

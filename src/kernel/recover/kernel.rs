@@ -13,6 +13,7 @@ use crate::recover::branch_fusion::fuse_branches;
 use crate::recover::branches::straighten;
 use crate::recover::bytes;
 use crate::recover::closed_forms::substitute_closed_forms;
+use crate::recover::decided::settle_branches;
 use crate::recover::elected;
 use crate::recover::elements::lay_out;
 use crate::recover::graph::Graph;
@@ -380,8 +381,10 @@ fn roles_with(
         let assumptions = ring_words::ASSUMPTIONS.map(str::to_owned);
         inputs.assumptions.extend(assumptions);
     }
+    let ranges = inputs.ranges();
     for (_, _, lines) in &mut programs {
         ring_words::take_out(lines);
+        settle_branches(lines, &ranges);
     }
     late_reads::refuse_late_reads(kernel, &mut programs, &inputs)?;
     let mut all: Vec<&mut Vec<Line>> = programs.iter_mut().map(|(_, _, lines)| lines).collect();

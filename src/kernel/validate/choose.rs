@@ -16,7 +16,6 @@ use crate::interpret::Mask;
 use crate::interpret::default_pointer;
 use crate::ir::Kernel;
 use crate::recover::Shape;
-use crate::recover::applied::Function;
 use crate::recover::at_launch;
 use crate::recover::at_launch::Word;
 use crate::recover::is_launch;
@@ -24,7 +23,6 @@ use crate::recover::lower::Inputs;
 use crate::recover::role_ir::Role;
 use crate::recover::term::Atom;
 use crate::recover::term::TermId;
-use crate::recover::term::Terms;
 use crate::recover::tree::Arena;
 use crate::recover::used;
 use crate::recover::words_of;
@@ -167,7 +165,7 @@ pub fn choose(
         for (offset, value) in rare.into_iter().flatten() {
             launch.set_bytes(*offset, &value.to_le_bytes());
         }
-        launch.masks = masks((inputs, tests), &arena.terms, &mut launch, number);
+        launch.masks = masks((inputs, tests), &mut launch, number);
         let mut chance = Chance(0x517c_c1b7 ^ number as u64);
         let alike = pool.get(number).copied();
         at_launch::fill_memory(inputs, &wanted, &mut launch, &mut arena.terms, || {
@@ -238,12 +236,7 @@ fn of_cta((line, part, value): Way, launch: &Launch) -> Way {
 const WORDS: [u64; 8] = [0, 1, 2, 3, 1, 0, 5, 8];
 
 /// What lies in the memory that entries are of: nothing but zeros, none, few or many. It lies where no other pointer points to.
-fn masks(
-    (inputs, tests): (&Inputs, &Tests),
-    terms: &Terms,
-    launch: &mut Launch,
-    number: usize,
-) -> Vec<Mask> {
+fn masks((inputs, tests): (&Inputs, &Tests), launch: &mut Launch, number: usize) -> Vec<Mask> {
     let mut masks: Vec<(u32, Mask)> = Vec::new();
     for (at, memory) in inputs.memories.iter().enumerate() {
         if memory.is_function() || masks.iter().any(|(pointer, _)| *pointer == memory.pointer) {
@@ -273,10 +266,7 @@ fn masks(
     let mut masks: Vec<Mask> = masks.into_iter().map(|(_, mask)| mask).collect();
     // Functions read anywhere.
     let bytes = inputs.memories.iter().filter(|memory| memory.is_function());
-    let bytes = bytes.map(|memory| memory.bytes).min();
-    let reads = |function: &Function| !terms.memory_in(function.term).is_empty();
-    let bytes = bytes.or_else(|| inputs.functions.iter().any(reads).then_some(4));
-    if let Some(bytes) = bytes {
+    if let Some(bytes) = bytes.map(|memory| memory.bytes).min() {
         masks.push(Mask {
             begin: 0,
             size: u64::MAX,

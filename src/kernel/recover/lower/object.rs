@@ -34,7 +34,11 @@ impl Lowerer<'_> {
             );
         };
         let offset = self.arena.terms.sum(constant, &rest, width);
-        let Some(offset) = self.number_or_state(offset) else {
+        // The text has no mbarriers at places of which nothing is known.
+        let rounds = std::mem::take(&mut self.arena.rounds);
+        let number = self.number_or_state(offset);
+        self.arena.rounds = rounds;
+        let Some(offset) = number else {
             let what = self.unknown_in(offset);
             return refuse(
                 format!("which mbarrier this is depends on {what}"),

@@ -6,7 +6,7 @@
 //! function is the term with `first + coordinate * step` in place of each register.
 //!
 //! - Only loops around this point count. A register of another loop has the value of that loop's last round.
-//! - Registers that move in any other way are refused, as is what is read from memory that others may write.
+//! - Registers that move in any other way are refused, as is what is read from memory.
 //! - A value has to lie in `0..=most`. The bounds follow from the term, if words of the launch are sizes; they are
 //!   printed.
 //! - What a division by 0 gives is unspecified, and may differ between two warps. It is assumed that there is none.
@@ -189,6 +189,7 @@ impl Lowerer<'_> {
                 Atom::Parameter { .. } | Atom::Special(_) | Atom::Coordinate(_)
             )
         });
+        let fixed = fixed && self.arena.terms.memory_in(opened).is_empty();
         let few = !rounds.is_empty() && rounds.len() <= MOST_COORDINATES;
         let bounded = rounds.iter().all(|id| {
             let range = self.range(&Number::of(Atomic::Index(*id)));
