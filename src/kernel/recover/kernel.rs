@@ -80,8 +80,8 @@ pub struct Roles {
     pub rings: Vec<own_phases::Ring>,
 }
 
-/// What obstacles have in common that a value without a form causes.
-const DEPENDS_ON: &str = "depends on";
+/// What obstacles have in common that a value without a form causes, where it may be a function of rounds.
+const DEPENDS_ON: [&str; 2] = [HOW_OFTEN, "whether this is done depends on"];
 
 /// How often loops are rolled up and branches removed, alternately.
 const MOST_TURNS: usize = 8;
@@ -231,7 +231,10 @@ fn roles_from_anywhere(
         first = with(true, false).or(first);
     }
     // Other forms come first: these say nothing of how two numbers are related.
-    let by_number = |obstacle: &Obstacle| obstacle.reason.contains(DEPENDS_ON);
+    let by_number = |obstacle: &Obstacle| {
+        let reason = &obstacle.reason;
+        DEPENDS_ON.iter().any(|words| reason.starts_with(words))
+    };
     if !first.as_ref().is_err_and(by_number) {
         return first;
     }
