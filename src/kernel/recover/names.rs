@@ -54,6 +54,25 @@ fn last_piece(symbol: &str) -> Option<&str> {
         .next_back()
 }
 
+/// A name as the language takes it.
+pub fn identifier(name: &str) -> String {
+    let mut text: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
+        text.insert(0, '_');
+    }
+    text.truncate(60);
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,6 +19,7 @@ use crate::recover::entry::Memory;
 use crate::recover::extents::greatest;
 use crate::recover::grid::Grid;
 use crate::recover::lower::Inputs;
+use crate::recover::names::identifier;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -29,9 +30,9 @@ use crate::recover::role_ir::Line;
 use crate::recover::role_ir::Role;
 use crate::recover::role_ir::counts;
 use crate::recover::rows::Rows;
+use crate::recover::rows::natural;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
-use crate::recover::write::identifier;
 use crate::recover::written::Names;
 use crate::recover::written::written;
 
@@ -356,14 +357,6 @@ fn said(memory: u32, inputs: &Inputs) -> String {
         || "the memory is not 0".to_owned(),
         |test| test.said.clone(),
     )
-}
-
-/// A number, or 0 where that may be below 0.
-pub fn natural(number: Number, inputs: &Inputs, counts: &BTreeMap<u32, Number>) -> Number {
-    match number.range(&|atomic| inputs.range_of(atomic, counts)) {
-        Some((0.., _)) => number,
-        _ => Number::maximum(Number::constant(0), number),
-    }
 }
 
 /// One more than the greatest value of an index.

@@ -18,16 +18,15 @@ use crate::ir::Location;
 use crate::recover::applied::Applied;
 use crate::recover::extents::greatest;
 use crate::recover::lower::Inputs;
+use crate::recover::names::identifier;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
-use crate::recover::patterns::natural;
 use crate::recover::rewrite::conditions;
 use crate::recover::rewrite::numbers;
 use crate::recover::role_ir::Role;
 use crate::recover::role_ir::counts;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::refuse;
-use crate::recover::write::identifier;
 use crate::recover::written::Names;
 use crate::recover::written::written;
 
@@ -174,5 +173,13 @@ fn room(all: &[Needed]) -> Room {
             Room::Number(first.clone())
         }
         _ => Room::UpTo(most),
+    }
+}
+
+/// A number, or 0 where that may be below 0.
+pub fn natural(number: Number, inputs: &Inputs, counts: &BTreeMap<u32, Number>) -> Number {
+    match number.range(&|atomic| inputs.range_of(atomic, counts)) {
+        Some((0.., _)) => number,
+        _ => Number::maximum(Number::constant(0), number),
     }
 }

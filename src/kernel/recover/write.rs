@@ -14,6 +14,7 @@ use crate::recover::init_before_use::inits_precede_uses;
 use crate::recover::inputs::used;
 use crate::recover::lower::Inputs;
 use crate::recover::mixed_counts::refuse_mixed_counts;
+use crate::recover::names::identifier;
 use crate::recover::names::mbarrier;
 use crate::recover::names::own;
 use crate::recover::noinc_arrivals::check_noinc_arrivals;
@@ -171,25 +172,6 @@ pub fn parameters(roles: &[Role], inputs: &Inputs) -> Vec<(u32, String)> {
     let used = used(roles).into_iter();
     used.map(|input| (input, identifier(&inputs.all[input as usize].name)))
         .collect()
-}
-
-/// A name as the language takes it.
-pub fn identifier(name: &str) -> String {
-    let mut text: String = name
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '_' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
-    if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
-        text.insert(0, '_');
-    }
-    text.truncate(60);
-    text
 }
 
 impl Writer<'_> {
