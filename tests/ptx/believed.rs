@@ -254,10 +254,10 @@ fn the_last_use_of_an_mbarrier_comes_before_what_is_told() {
 /// Lanes of one instruction that arrive at once arrive in one phase. On hardware the launch fails where they do not.
 #[test]
 fn lanes_arrive_in_one_phase() {
-    insta::assert_snapshot!(verdict("lanes_beyond_a_phase", "phase"), @"UNKNOWN line 16, `@%p1 mbarrier.arrive.shared.b64 _,[%bar]`: more lanes arrive here at once than a phase takes, which is undefined");
-    insta::assert_snapshot!(verdict_of("path", "lanes_beyond_a_phase", "phase"), @"UNKNOWN line 16, `@%p1 mbarrier.arrive.shared.b64 _,[%bar]`: more lanes arrive here at once than a phase takes, which is undefined");
-    insta::assert_snapshot!(verdict("landed_beyond_a_phase", "phase"), @"UNKNOWN line 16, `cp.async.mbarrier.arrive.noinc.shared.b64 [%bar]`: more lanes arrive here at once than a phase takes, which is undefined");
-    insta::assert_snapshot!(verdict_of("path", "landed_beyond_a_phase", "phase"), @"UNKNOWN line 16, `cp.async.mbarrier.arrive.noinc.shared.b64 [%bar]`: more lanes arrive here at once than a phase takes, which is undefined");
+    insta::assert_snapshot!(verdict("lanes_beyond_a_phase", "one phase"), @"UNKNOWN line 16, `@%p1 mbarrier.arrive.shared.b64 _,[%bar]`: more lanes arrive here at once than a phase takes, which is undefined");
+    insta::assert_snapshot!(verdict_of("path", "lanes_beyond_a_phase", "one phase"), @"UNKNOWN line 16, `@%p1 mbarrier.arrive.shared.b64 _,[%bar]`: more lanes arrive here at once than a phase takes, which is undefined");
+    insta::assert_snapshot!(verdict("landed_beyond_a_phase", "one phase"), @"UNKNOWN line 16, `cp.async.mbarrier.arrive.noinc.shared.b64 [%bar]`: more lanes arrive here at once than a phase takes, which is undefined");
+    insta::assert_snapshot!(verdict_of("path", "landed_beyond_a_phase", "one phase"), @"UNKNOWN line 16, `cp.async.mbarrier.arrive.noinc.shared.b64 [%bar]`: more lanes arrive here at once than a phase takes, which is undefined");
 }
 
 /// No grid has a part of a cluster.

@@ -131,15 +131,29 @@ fn ctas_with_rings_that_take_turns() {
     ");
 }
 
+/// An iteration of the unrolled loop goes through all stages and leaves the stage where it was.
+#[test]
+fn rings_that_an_unrolled_iteration_goes_round() {
+    insta::assert_snapshot!(check("whole_periods.ptx", &["--recovery", "graph"]), @"
+    exit 1
+    --- stdout
+    whole_periods.ptx:two_stages: deadlock: PROVED for every tiles in 0..=1073741823, param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
+    whole_periods.ptx:four_stages: deadlock: PROVED for every tiles in 0..=1073741823, param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
+    whole_periods.ptx:two_stages_one_step_less: deadlock: REFUTED at tiles = 3, param_2 = 1: nobody arrives at empty_bar[0], for which warp0 waits (whole_periods.cu:38, line 1712): warp1 never arrives, because `if param_2 >= 2` (whole_periods.cu:51, line 1409) does not hold for it
+    whole_periods.ptx:four_stages_one_step_less: deadlock: REFUTED at tiles = 5, param_2 = 1: nobody arrives at empty_bar[0], for which warp0 waits (whole_periods.cu:38, line 2375): warp1 never arrives, because `if param_2 >= 2` (whole_periods.cu:51, line 2072) does not hold for it
+    --- stderr
+    ");
+}
+
 /// Loops of rounds that the compiler wrote out, in rings that go on from where the tile before has left them.
 #[test]
 fn rings_that_the_compiler_wrote_out() {
     insta::assert_snapshot!(check("bulk_ring_unrolled.ptx", &[]), @"
     exit 1
     --- stdout
-    bulk_ring_unrolled.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
-    bulk_ring_unrolled.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at tiles = 1, param_3 = 1: memory_16384[0] expects 4112 bytes (bulk_ring.cu:34, line 1562) and gets 4096 (bulk_ring.cu:35, line 1576): nobody delivers the other 16; warps1_4[0] waits for it (bulk_ring.cu:48, line 1168)
-    bulk_ring_unrolled.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at tiles = 2, param_3 = 1: warps1_4[0] is lapped: it still waits for phase 0 of memory_16384[0] (bulk_ring.cu:48, line 2007), but warp0 completed phases 0 and 1 (bulk_ring.cu:34, line 2338) without waiting for warps1_4[0]
+    bulk_ring_unrolled.ptx:bulk_ring: deadlock: PROVED for every tiles in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
+    bulk_ring_unrolled.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at tiles = 1, param_3 = 1: memory_16384[0] expects 4112 bytes (bulk_ring.cu:34, line 1377) and gets 4096 (bulk_ring.cu:35, line 1395): nobody delivers the other 16; warps1_4[0] waits for it (bulk_ring.cu:48, line 987)
+    bulk_ring_unrolled.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at tiles = 2, param_3 = 1: warps1_4[0] is lapped: it still waits for phase 0 of memory_16384[0] (bulk_ring.cu:48, line 1827), but warp0 completed phases 0 and 1 (bulk_ring.cu:34, line 2338) without waiting for warps1_4[0]
     --- stderr
     ");
     insta::assert_snapshot!(check("lookahead_unrolled.ptx", &[]), @"

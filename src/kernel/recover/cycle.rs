@@ -10,7 +10,8 @@ use crate::recover::tree::Phi;
 
 /// Numbers the states of a cycle so that the longest distance is as short as possible. For example,
 /// a body that is unrolled three times makes three steps, and not one step that jumps around the
-/// cycle.
+/// cycle. Among equally good numberings, the one is taken whose first states have the least values.
+/// For a cycle can be followed in both directions, and the stage of a ring mostly goes upwards.
 pub(super) fn shorten(states: &mut [Vec<u128>], distances: Vec<&mut usize>) {
     let period = states.len();
     let longest = |factor: usize| {
@@ -21,10 +22,24 @@ pub(super) fn shorten(states: &mut [Vec<u128>], distances: Vec<&mut usize>) {
     };
     let word = |n: usize| i128::try_from(n).unwrap_or(0);
     let coprime = |factor: &usize| greatest_divisor(word(*factor), word(period)) == 1;
-    let best = (1..period)
-        .filter(coprime)
-        .min_by_key(|factor| longest(*factor));
-    let Some(factor) = best.filter(|factor| longest(*factor) < longest(1)) else {
+    let factors = || (1..period).filter(coprime);
+    let Some(least) = factors().map(longest).min() else {
+        return;
+    };
+    // The values of each variable in the order of the new numbers. State `n` gets the number `n * factor`.
+    let values = |factor: &usize| {
+        let further = (1..period).find(|steps| steps * factor % period == 1);
+        let at = |number: usize| further.map_or(number, |further| number * further % period);
+        let variables = 0..states.first().map_or(0, Vec::len);
+        let of = |variable: usize| (0..period).map(move |number| (number, variable));
+        let all = variables.flat_map(of);
+        all.map(|(number, variable)| states[at(number)][variable])
+            .collect::<Vec<u128>>()
+    };
+    let Some(factor) = factors()
+        .filter(|factor| longest(*factor) == least)
+        .min_by_key(values)
+    else {
         return;
     };
     let old = states.to_vec();

@@ -332,6 +332,7 @@ impl Lowerer<'_> {
                 let all = self.of_machine(own, machine, |phi| phi.next);
                 let mut moved = Vec::new();
                 self.advance_all(&all, machine, number, &steps, &mut moved)?;
+                moved.extend(self.whole_periods(machine, number, &steps, lines));
                 updates.push((number, moved));
                 continue;
             }

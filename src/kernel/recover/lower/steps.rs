@@ -1,6 +1,7 @@
 //! The number of steps that a machine ([`crate::recover::recurrence`]) has made: the variable of
 //! the role that counts them, and the steps at which terms over the machine's phis are.
 
+use std::collections::BTreeSet;
 use std::collections::VecDeque;
 
 use super::Lowerer;
@@ -14,6 +15,7 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::recurrence::Steps;
+use crate::recover::rewrite::numbers;
 use crate::recover::role_ir::Line;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
@@ -46,6 +48,26 @@ impl Lowerer<'_> {
         }
         lines.append(&mut all.unwrap_or_default());
         Ok(())
+    }
+
+    /// Moves the step counter by a period, behind a body that goes through a whole period and so leaves the machine in
+    /// the state in which it began. From any state of the cycle, a period more leads to that state. With it, such a body
+    /// looks like every other unrolled one.
+    pub(super) fn whole_periods(
+        &self,
+        machine: usize,
+        variable: u32,
+        steps: &Steps,
+        body: &[Line],
+    ) -> Option<Line> {
+        let machine = &self.recurrences.machines[machine];
+        let comes_around = *steps == Steps::By(0) && machine.tail == 0;
+        if !comes_around || !uses_several_rounds(body, variable) {
+            return None;
+        }
+        let period = Number::constant(i128::try_from(machine.period()).ok()?);
+        let value = Number::of(Atomic::Variable(variable)).plus(&period)?;
+        Some(Line::Assign { variable, value })
     }
 
     /// Moves the step counter of a machine, beginning with the step at which the phis of a term
@@ -197,22 +219,17 @@ impl Lowerer<'_> {
         Some(either)
     }
 
-    /// A choice of the launch in a term that has few choices.
+    /// A choice of the launch in a term that has few of them.
     fn launched_choice(&self, term: TermId) -> Option<TermId> {
         let terms = &self.arena.terms;
-        let parts = terms.parts(term);
-        let choices: Vec<TermId> = parts
-            .into_iter()
-            .filter_map(|part| match terms.node(part) {
-                Node::Select(condition, ..) => Some(*condition),
-                _ => None,
-            })
-            .collect();
-        let few = choices.len() <= MAX_CHOICES as usize;
-        let mut launched = choices
-            .into_iter()
-            .filter(|choice| is_launch(*choice, terms));
-        launched.next().filter(|_| few)
+        let parts = terms.parts(term).into_iter();
+        let choices = parts.filter_map(|part| match terms.node(part) {
+            Node::Select(condition, ..) if is_launch(*condition, terms) => Some(*condition),
+            _ => None,
+        });
+        let launched: BTreeSet<TermId> = choices.collect();
+        let first = launched.first().copied();
+        first.filter(|_| launched.len() <= MAX_CHOICES as usize)
     }
 
     /// Calls `with` for one side of a choice in a term. `holds` is the condition of that side,
@@ -309,4 +326,20 @@ impl Lowerer<'_> {
         }
         Some(found)
     }
+}
+
+/// Whether lines use the states of several rounds, counted from where a variable is.
+fn uses_several_rounds(lines: &[Line], variable: u32) -> bool {
+    let own = |atomic: &Atomic| *atomic == Atomic::Variable(variable);
+    let mut rounds = BTreeSet::new();
+    numbers(&mut lines.to_vec(), &mut |number| {
+        number.each(&mut |atomic| {
+            if let Atomic::Remainder(inner, _) = atomic
+                && inner.parts.keys().any(own)
+            {
+                rounds.insert(inner.constant);
+            }
+        });
+    });
+    rounds.len() > 1
 }

@@ -24,6 +24,7 @@ mod ring_words;
 mod shared_words;
 mod thresholds;
 mod touches;
+mod values;
 mod waits;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,10 @@ use groups::Groups;
 pub use lanes::differs;
 pub use thresholds::Ordered;
 use touches::Order;
+use values::Value;
+use values::lane_of;
+use values::packed;
+use values::shared;
 
 use crate::cfg::Loop;
 use crate::ir::BlockId;
@@ -112,12 +117,6 @@ impl Place {
             (1 << here) - 1
         }
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Value {
-    Uniform(TermId),
-    Lanes(Rc<[TermId; 32]>),
 }
 
 type State = Vec<Option<Value>>;
@@ -1740,29 +1739,5 @@ fn both(one: Option<u32>, two: Option<u32>) -> Option<u32> {
     match (one, two) {
         (Some(one), Some(two)) => Some(one & two),
         (one, two) => one.or(two),
-    }
-}
-
-fn lane_of(value: &Value, lane: usize) -> TermId {
-    match value {
-        Value::Uniform(term) => *term,
-        Value::Lanes(lanes) => lanes[lane],
-    }
-}
-
-/// The term that lanes have alike.
-fn shared(value: &Value, lanes: u32) -> Option<TermId> {
-    let mut terms = (0..32)
-        .filter(|lane| lanes >> lane & 1 == 1)
-        .map(|lane| lane_of(value, lane));
-    let first = terms.next()?;
-    terms.all(|term| term == first).then_some(first)
-}
-
-fn packed(lanes: [TermId; 32]) -> Value {
-    if lanes.iter().all(|lane| *lane == lanes[0]) {
-        Value::Uniform(lanes[0])
-    } else {
-        Value::Lanes(Rc::new(lanes))
     }
 }
