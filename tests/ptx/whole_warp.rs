@@ -87,3 +87,20 @@ fn memory_decides() {
     let some = format!("{READ}\nsetp.lt.u32 %p6, %r1, 16;\nand.pred %p5, %p5, %p6;");
     insta::assert_snapshot!(verdict(&format!("{some}\n@%p5 {LOAD}\nbar.sync 0;")), @"UNKNOWN line 23: only some lanes of a warp may carry out ldmatrix.sync.aligned.m8n8.x1.shared.b16: this is undefined");
 }
+
+/// Lanes exchange values among themselves where the others do not come. `rem.s32` of a number that may wrap around need not be the lane.
+#[test]
+fn a_mask_names_the_lanes_that_come() {
+    let scan = |mask: &str| {
+        format!(
+            "bar.sync 0;\nmov.u32 %r20, %ctaid.x;\nmad.lo.s32 %r20, %r20, 64, %r1;\nrem.s32 %r20, %r20, 32;\n\
+             setp.ge.u32 %p5, %r20, 8;\n@%p5 bra OVER;\nshfl.sync.up.b32 %r7, %r1, 1, 0, {mask};\nOVER:\nbar.sync 0;"
+        )
+    };
+    for recovery in ["path", "auto"] {
+        let said = verdict_by(recovery, 64, &scan("255"));
+        assert_eq!(said, "PROVED for every schedule", "{recovery}");
+        let said = verdict_by(recovery, 64, &scan("-1"));
+        assert!(said.starts_with("UNKNOWN"), "{recovery} {said}");
+    }
+}

@@ -9,10 +9,12 @@ use super::Result;
 use super::Walker;
 use super::only_computes;
 use crate::ir::BlockId;
+use crate::ir::Operand;
 use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::Terminator;
 use crate::recover::slice::is_event;
+use crate::recover::slice::mask_of;
 use crate::recover::slice::ties_lanes;
 use crate::recover::term::TermId;
 use crate::recover::tree::Statement;
@@ -48,7 +50,8 @@ impl Walker<'_> {
         !self.beside.iter().any(|others| others.contains(&at))
     }
 
-    /// Whether something that lanes do together is on one side of a branch only.
+    /// Whether something that all lanes of the warp do together is on one side of a branch only. What names lanes by a mask may be for
+    /// those of that side.
     pub(super) fn one_side_acts(&self, at: BlockId) -> bool {
         let meeting = self.graph.join(at);
         let sides = self.graph.successors(at).iter();
@@ -56,12 +59,19 @@ impl Walker<'_> {
         let blocks = ways.iter().flatten();
         let mut alone = blocks.filter(|block| ways.iter().any(|way| !way.contains(block)));
         alone.any(|block| {
-            let operations = &self.kernel.blocks[block.0 as usize].operations;
-            let mut kinds = operations.iter();
-            let together = |operation: &Operation| {
-                ties_lanes(operation) || operation.kind.of_whole_warp().is_some()
-            };
-            self.is_alone(*block) && kinds.any(together)
+            self.is_alone(*block) && (self.needs_all(*block) || self.names_all(*block))
+        })
+    }
+
+    /// Whether an operation of a block names all lanes by a mask.
+    fn names_all(&self, at: BlockId) -> bool {
+        const ALL: u128 = 0xffff_ffff;
+        let mut operations = self.kernel.blocks[at.0 as usize].operations.iter();
+        operations.any(|operation| match &operation.kind {
+            OperationKind::Synchronization(synchronization) => {
+                matches!(mask_of(synchronization), Some(Operand::Constant(mask)) if mask & ALL == ALL)
+            }
+            _ => false,
         })
     }
 
