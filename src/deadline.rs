@@ -11,14 +11,14 @@ use std::cell::Cell;
 use std::time::Duration;
 use std::time::Instant;
 
-/// A limit that is never reached, for durations beyond what the clock can say.
+/// The length of a limit that is never reached. It replaces durations too long for the clock.
 const AGES: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 thread_local! {
     static END: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Puts back what was there, also where work panics.
+/// Restores the outer limit when it is dropped, also if the work panics.
 struct Restored(Option<Instant>);
 
 impl Drop for Restored {
@@ -27,12 +27,12 @@ impl Drop for Restored {
     }
 }
 
-/// Does work that may take until then, or until a limit around it.
+/// Does work that may take until `end`, or until the outer limit if that is earlier.
 pub fn until<T>(end: Instant, work: impl FnOnce() -> T) -> T {
     within(Some(end), work)
 }
 
-/// Does work of another thread, which has this limit if any.
+/// Does work with the limit of another thread, if that thread has one.
 pub fn within<T>(end: Option<Instant>, work: impl FnOnce() -> T) -> T {
     let around = END.get();
     let _restored = Restored(around);
@@ -40,7 +40,7 @@ pub fn within<T>(end: Option<Instant>, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The limit of what is being done, if any.
+/// The present limit, if there is one.
 pub fn end() -> Option<Instant> {
     END.get()
 }
@@ -50,7 +50,7 @@ pub fn over() -> bool {
     END.get().is_some_and(|end| Instant::now() >= end)
 }
 
-/// When so much time will have gone by, or the time is over.
+/// The time after this duration, or the present limit if that is earlier.
 pub fn after(limit: Duration) -> Instant {
     let now = Instant::now();
     let last = now.checked_add(limit).or_else(|| now.checked_add(AGES));
@@ -58,7 +58,7 @@ pub fn after(limit: Duration) -> Instant {
     END.get().map_or(last, |end| end.min(last))
 }
 
-/// The middle of the time that is left: what comes first of two ways may take until then.
+/// The middle of the time that is left. The first of two attempts may take until then.
 pub fn middle() -> Instant {
     let left = END
         .get()
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(end(), None);
     }
 
-    /// A limit that no clock can add is no reason to stop.
+    /// A duration that is too long for the clock must not make the work stop.
     #[test]
     fn a_limit_without_end_is_far_away() {
         assert!(after(Duration::MAX) > Instant::now() + Duration::from_secs(60));

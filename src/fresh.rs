@@ -1,19 +1,19 @@
-//! A Z3 context of its own for every question.
+//! A new Z3 context for every question.
 //!
-//! A context that has answered before gives answers that depend on what it was asked, so none is
-//! used twice. Every thread has one of its own, made when it is first needed, so a new thread is
-//! the cheapest way to a new context: asking for another one makes both, and each begins by
-//! filling tables of 17 MB.
+//! The answers of a Z3 context depend on the questions before, so no context is used twice. Z3 makes a default
+//! context for each thread when the thread first needs one. So the cheapest way to a new context is a new thread. In
+//! a thread that has used Z3 or will use it, a further context comes in addition to the default one, and making
+//! either begins with filling tables of 17 MB.
 
 use std::panic;
 use std::thread;
 
 use crate::deadline;
 
-/// The stack: solvers recurse deeply.
+/// The size of the stack, because solvers recurse deeply.
 const STACK: usize = 64 << 20;
 
-/// Does something in a context in which nothing has been done yet.
+/// Does work in a new context.
 pub(crate) fn context<T: Send + Sync>(work: impl Fn() -> T + Send + Sync) -> T {
     let end = deadline::end();
     let limited = || deadline::within(end, &work);
@@ -25,7 +25,7 @@ pub(crate) fn context<T: Send + Sync>(work: impl Fn() -> T + Send + Sync) -> T {
             Err(payload) => panic::resume_unwind(payload),
         }
     });
-    // Where no thread can be started there is room for another context perhaps.
+    // If no thread can be started, there may still be memory for another context in this thread.
     answer.unwrap_or_else(|| {
         let config = z3::Config::new();
         z3::with_z3_config(&config, work)

@@ -1,19 +1,16 @@
-//! Warplock proves that a GPU kernel's synchronization cannot deadlock, for any thread count,
-//! trip count or block-sparse pattern, or finds the smallest input that hangs it.
+//! Warplock proves that a GPU kernel's synchronization cannot deadlock, for any thread count, trip count or block-sparse
+//! pattern; or it finds the smallest input that hangs the kernel.
 //!
-//! Data flows one way: [`text`] becomes a [`protocol`]; its reference meaning is in
-//! [`semantics`]; [`encoding`] turns it into formulas that look for a failure and [`proof`]
-//! looks for a reason why there is none; [`hunt`] runs it at concrete values where no formula is
-//! made of it yet; what they find is a [`witness`] or a [`certificate`],
-//! each checked by code of its own before it becomes a [`verdict`], which [`report`] words.
-//! [`trusted`] is the kernel: the small part of the checker that checks proofs by invariants and ranks.
-//! [`repair`] looks for an edit of a text that makes a refuted protocol a proved one.
-//! [`condition`] finds the parameter values at which it hangs, as a formula.
-//! [`lint`] looks a protocol through for what a reader with a checklist looks for.
-//! [`observation`] reads what a debugger shows of a kernel that hangs.
-//! [`ptx`] recovers such texts from compiled kernels.
-//! [`export`] writes protocols in the languages of other verifiers.
-//! [`tensors`] reads and writes the block-sparse arrays that kernels are given.
+//! Data flows one way. [`text`] becomes a [`protocol`], whose reference meaning is in [`semantics`]. [`encoding`] turns a
+//! protocol into formulas and searches them for a failure. [`hunt`] runs a protocol at concrete values, where [`encoding`] has
+//! no formula for it yet. [`proof`] searches for a reason why there is no failure. What they find is a [`witness`] or a
+//! [`certificate`]. Separate code checks each of these before it becomes a [`verdict`], and [`report`] puts the verdict into
+//! words. [`trusted`] is the kernel: the small part of the checker that checks proofs by invariants and ranks.
+//!
+//! [`repair`] searches for an edit of a text after which a refuted protocol is proved. [`condition`] finds a formula for the
+//! parameter values at which a protocol hangs. [`lint`] looks in a protocol for common mistakes. [`observation`] reads what a
+//! debugger shows of a kernel that hangs. [`ptx`] recovers protocols from compiled kernels. [`export`] writes protocols in the
+//! languages of other verifiers. [`tensors`] reads and writes the block-sparse arrays that kernels are given.
 //!
 //! The library never prints and never reads user configuration.
 

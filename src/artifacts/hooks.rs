@@ -1,14 +1,14 @@
-//! The variables that make a program keep the kernels that it compiles.
+//! Environment variables that make a program keep the kernels that it compiles.
 //!
-//! Each is documented by the framework that reads it. A program that does not know a variable
-//! ignores it, so all are set at once.
+//! Each variable is documented by the framework that reads it. A program ignores variables that it does not know, so
+//! all are set at once.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use crate::arch::Arch;
 
-/// What a variable is set to.
+/// The value of a variable.
 enum Value {
     /// This text.
     Text(&'static str),
@@ -19,7 +19,7 @@ enum Value {
 use Value::Folder;
 use Value::Text;
 
-/// The variables. Caches are new folders, so that what is cached elsewhere is compiled again.
+/// The variables. The caches are new folders, so kernels that are cached elsewhere are compiled again.
 const VARIABLES: [(&str, Value); 12] = [
     // CuTe DSL.
     ("CUTE_DSL_KEEP", Text("ir,ptx")),
@@ -39,7 +39,7 @@ const VARIABLES: [(&str, Value); 12] = [
     ("DG_JIT_WITH_LINEINFO", Text("1")),
 ];
 
-/// The folders that have to be there before the program starts.
+/// The folders that have to exist before the program starts.
 pub const FOLDERS: [&str; 1] = ["cute"];
 
 /// The variables for a folder.
@@ -52,7 +52,7 @@ pub fn variables(folder: &Path) -> Vec<(&'static str, OsString)> {
     all.map(|(name, each)| (*name, value(each))).collect()
 }
 
-/// A kernel language, or what its kernels are called with.
+/// A kernel language, or a library that calls its kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Language {
     /// The module that a file imports.
@@ -113,8 +113,9 @@ pub fn architecture(arch: Arch) -> [(&'static str, String); 3] {
     ]
 }
 
-/// Runs a Python file where there may be no GPU: the file, and where to write which line needs one.
+/// A program that runs a Python file on a machine that may have no GPU. Its arguments are the file, and where to
+/// write which line needs a GPU.
 pub const STAND_IN: &str = include_str!("stand_in.py");
 
-/// What that loads from beside itself: it keeps kernels that CuTe DSL would overwrite.
+/// A module that `STAND_IN` loads: it keeps kernels that CuTe DSL would overwrite.
 pub const OVERWRITTEN: &str = include_str!("../../python/warplock/_overwritten.py");

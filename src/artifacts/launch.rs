@@ -6,19 +6,19 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-/// What is known of a kernel's launch.
+/// The known facts about a kernel's launch.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Facts {
     /// Threads per CTA.
     pub threads: Option<[u32; 3]>,
     /// CTAs per cluster.
     pub cluster: Option<[u32; 3]>,
-    /// The file that says so; empty if nothing is known.
+    /// The file that contains these facts; empty if nothing is known.
     pub source: String,
 }
 
 impl Facts {
-    /// What a verdict assumes that rests on these, as sentences.
+    /// The assumptions of a verdict that uses these facts, as sentences.
     pub fn assumptions(&self, threads: bool, cluster: bool) -> Vec<String> {
         let mut all = Vec::new();
         let source = &self.source;
@@ -44,7 +44,7 @@ const MOST_BYTES: u64 = 4 << 20;
 /// A CTA has no more threads.
 const MOST_THREADS: u32 = 1024;
 
-/// What Triton keeps as `NAME.json` beside `NAME.ptx`.
+/// The contents of `NAME.json`, which Triton writes beside `NAME.ptx`.
 #[derive(Deserialize)]
 struct Metadata {
     num_warps: u32,
@@ -63,7 +63,7 @@ struct Target {
     warp_size: Option<u32>,
 }
 
-/// Reads what stands beside a kernel. A file of another form says nothing.
+/// Reads the launch description beside a kernel. A file in another format gives no facts.
 pub fn beside(kernel: &Path) -> Facts {
     let path = kernel.with_extension("json");
     let Ok(file) = File::open(&path) else {

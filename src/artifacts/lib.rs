@@ -1,13 +1,12 @@
 //! Finds the output of GPU compilers, as input of a verifier.
 //!
-//! [`embedded`] reads the PTX out of executables, shared objects, fat binaries and cubins.
-//! [`folder`] collects the compiled kernels of a dump folder or cache, each content once.
-//! [`launch`] reads what Triton writes beside a kernel about its launch.
-//! [`nvcc`] finds CUDA's compiler and the architecture that a source file asks for.
-//! [`hooks`] says which variables make a program keep the kernels that it compiles.
-//! [`pip`] says how a missing package is installed.
+//! [`embedded`] reads the PTX in executables, shared objects, fat binaries and cubins. [`folder`] collects the
+//! compiled kernels of a dump folder or cache; equal contents are collected once. [`launch`] reads the launch
+//! description that Triton writes beside a kernel. [`nvcc`] finds CUDA's compiler and the architecture that a source
+//! file asks for. [`hooks`] lists variables that make a program keep the kernels that it compiles. [`pip`] has the
+//! command that installs a missing package.
 //!
-//! Nothing here prints. Input is untrusted: sizes are checked before memory is taken.
+//! Nothing here prints. Input is untrusted, so sizes are checked before memory is allocated.
 
 pub mod arch;
 pub mod embedded;

@@ -68,7 +68,7 @@ pub enum Argument {
 }
 
 impl Argument {
-    /// Why a CTA that has not started yet does no harm. `None` if no CTA waits for a place.
+    /// Why a CTA that has not started yet does no harm. `None` if no CTA has to wait for a place.
     pub(super) fn residency(&self) -> Option<Residency> {
         match self {
             Argument::Ticket(ticket) => Some(ticket.residency),
@@ -80,7 +80,7 @@ impl Argument {
                 true => Residency::WholeGrid,
                 false => Residency::LaunchOrder,
             }),
-            // A launch, if there is one, has to be of the whole grid.
+            // If there is a launch, it has to make the whole grid resident.
             Argument::CaseSplit(_)
             | Argument::Arriver(_)
             | Argument::Kernel(_)
@@ -92,8 +92,8 @@ impl Argument {
         }
     }
 
-    /// Why a CTA that has not started yet does no harm. `None` if the rule shows that it never
-    /// does any. Without a grid this has no meaning.
+    /// Why a CTA that has not started yet does no harm. `None` if the rule itself shows that it never does. This has
+    /// no meaning without a grid.
     pub(super) fn places(&self, protocol: &Protocol) -> Option<Residency> {
         match self {
             Argument::Credit(credit) => credit::residency(protocol, credit),
@@ -101,7 +101,7 @@ impl Argument {
                 Ok(apart) => arriver.argument.places(&apart),
                 Err(_) => Some(Residency::WholeGrid),
             },
-            // What the certificate says counts only for grids of which few CTAs are resident.
+            // The residency in the certificate matters only for grids that are not completely resident.
             Argument::Waits(waits) => {
                 let mut roles = protocol.roles.iter().enumerate();
                 let late = roles.any(|(number, role)| waits.starts_late(number, role));
@@ -148,8 +148,8 @@ impl Argument {
     pub fn all_obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
         match self {
             Argument::Exhaustive(_) => return Ok(Vec::new()),
-            // The kernel reads the text as it stands, and states itself what has to be defined. So
-            // does the arriver rule.
+            // The trusted kernel reads the original text, and states itself what has to be defined. So does the
+            // arriver rule.
             Argument::Kernel(_) | Argument::Waits(_) | Argument::Arriver(_) => {
                 return self.obligations(protocol);
             }
@@ -160,7 +160,7 @@ impl Argument {
         Ok(all)
     }
 
-    /// That what the untouched text evaluates is defined: see [`defined`].
+    /// The obligations that every expression which the original text evaluates is defined: see [`defined`].
     pub(super) fn text_defined(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
         match self {
             Argument::Separation(_) => {
@@ -173,8 +173,8 @@ impl Argument {
 
     /// Whether the argument, once its obligations are discharged, proves a property.
     pub fn proves(&self, protocol: &Protocol, property: Property) -> bool {
-        // What replaces an operation that returns a value gets stuck if that operation does.
-        // Nothing else is known of it.
+        // The rule is about a protocol in which other operations replace those that return a value. The replacement
+        // gets stuck if the original does. Nothing else is known about it.
         let replaced = !matches!(self, Argument::Exhaustive(_)) && protocol.atomic().is_some();
         if replaced && property != Property::Deadlock {
             return false;
@@ -213,7 +213,7 @@ impl Argument {
         }
     }
 
-    /// What checks it, one of [`CHECKERS`].
+    /// The checker of the argument, one of [`CHECKERS`].
     pub fn checker(&self) -> &'static str {
         match self {
             Argument::Kernel(_) | Argument::Waits(_) => "kernel",
@@ -229,7 +229,7 @@ impl Argument {
         }
     }
 
-    /// What checks it: the kernel, a rule with its obligations, or a search.
+    /// What checks the argument: the trusted kernel, a rule with its obligations, or a search.
     pub fn checked_by(&self) -> String {
         match self {
             Argument::Kernel(_) | Argument::Waits(_) | Argument::Exhaustive(_) => {
@@ -239,7 +239,7 @@ impl Argument {
         }
     }
 
-    /// How much is searched, if the argument is a search.
+    /// The extent of the search, if the argument is a search.
     pub fn searched(&self) -> Option<Exhaustive> {
         match self {
             Argument::Exhaustive(searched) => Some(*searched),
@@ -248,7 +248,7 @@ impl Argument {
     }
 }
 
-/// What checks arguments, as words that fit after "the".
+/// The checkers of arguments, as words that fit after "the".
 pub const CHECKERS: [&str; 10] = [
     "kernel",
     "ticket rule",

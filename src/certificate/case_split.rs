@@ -1,15 +1,15 @@
-//! The case rule: one parameter splits the domain in two, and each part has an argument of its own.
+//! The case rule: one parameter is split at a bound, and each part of the domain has an argument of its own.
 //!
-//! Example: a kernel with `for k in 0..K` does nothing at `K == 0`, and passes work on at `K >= 1`. Where a
-//! member stops while another one is held differs between the two, so no single argument of the cut rule says it.
+//! Example: a kernel with `for k in 0..K` does nothing at `K == 0`, and passes work on at `K >= 1`. In the two cases,
+//! a member stops at different places while another one is held. So no single argument of the cut rule covers both.
 //!
-//! **Why it is sound.** Every value of the parameter is below the bound or is not. The two parts are the protocol
-//! with its domain cut down accordingly, so a run at any values is a run of one of the two. A property of
-//! every run of both parts is one of every run of the whole.
+//! **Why it is sound.** Every value of the parameter is below the bound, or it is not. The two parts are the protocol
+//! with its domain restricted accordingly. So a run at any values is a run of one of the two parts. A property of
+//! every run of both parts is a property of every run of the whole.
 //!
-//! **Side conditions**, all checked here: the parameter exists and both parts have values of it, so that each
-//! argument is about something; both arguments prove the property of their part. Arguments that rest on how a grid
-//! is launched are refused, since a certificate states that assumption once. An argument that is not made of
+//! **Side conditions**, all checked here: the parameter exists, and both parts contain values of it, so that each
+//! argument is about something; and each argument proves the property of its part. An argument that rests on how a
+//! grid is launched is refused, because a certificate states this assumption only once. An argument without
 //! obligations, such as a search, is refused by [`Argument::obligations`].
 
 use serde::Deserialize;
@@ -78,7 +78,7 @@ pub fn obligations(protocol: &Protocol, split: &CaseSplit) -> Result<Vec<Obligat
                 "a case whose proof assumes an order in which CTAs start",
             ));
         }
-        // What such a rule leaves out is shown to be defined only where it is about the whole text.
+        // Whether the parts that such a rule leaves out are defined is shown only for the whole text.
         if let Argument::Separation(_) = argument.as_ref() {
             return Err(Unsupported::whole(
                 "a case whose proof takes the protocol apart",

@@ -1,13 +1,12 @@
-//! Claims of runs: `eventually done` and `always (waiting -> eventually passes)`.
+//! Claims about runs: `eventually done` and `always (waiting -> eventually passes)`.
 //!
-//! A fair run is one that ends only where nobody can go on. If every run is finite, each fair run
-//! ends in such a state; where nothing gets stuck, everybody has finished there. So everybody
-//! finishes in every fair run, and nobody is left waiting: whatever shows that a protocol is free of
-//! deadlock shows both claims.
+//! A fair run ends only in a state where nobody can go on. If every run is finite, each fair run ends in such a
+//! state. If the protocol cannot get stuck, all members have finished there. So all members finish in every fair run,
+//! and none is left waiting. Hence a proof that the protocol is free of deadlock proves both claims.
 //!
-//! *Every run is finite* is the side condition, looked at here: a member's program is finite if each
-//! of its loops runs over a range of integers or over the entries of a row, and there are finitely
-//! many members. A landing happens once for each operation that starts one.
+//! The side condition is that *every run is finite*, and it is checked here. A program is finite if each of its loops
+//! runs over a range of integers or over the entries of a row. There are finitely many members. A landing happens
+//! once for each operation that starts one.
 
 use crate::protocol::Iteration;
 use crate::protocol::Protocol;
@@ -15,12 +14,12 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::Work;
 
-/// Whether all that a protocol claims follows from its freedom from deadlock.
+/// Whether all claims of a protocol follow from its freedom from deadlock.
 pub fn follow_from_progress(protocol: &Protocol) -> bool {
     !protocol.progress.is_empty() && !of_states(protocol) && every_run_ends(protocol)
 }
 
-/// Whether a protocol claims something of states: an assertion or an invariant.
+/// Whether a protocol makes claims about states: assertions or invariants.
 pub fn of_states(protocol: &Protocol) -> bool {
     let asserts = |stmt: &Stmt| {
         matches!(
@@ -35,7 +34,7 @@ pub fn of_states(protocol: &Protocol) -> bool {
     !protocol.invariants.is_empty() || roles.any(|role| any(&role.body, &asserts))
 }
 
-/// Whether no run goes on for ever.
+/// Whether every run is finite.
 pub fn every_run_ends(protocol: &Protocol) -> bool {
     let goes_on = |stmt: &Stmt| match &stmt.kind {
         StmtKind::For { over, .. } => match over {
@@ -47,7 +46,7 @@ pub fn every_run_ends(protocol: &Protocol) -> bool {
     !roles.any(|role| any(&role.body, &goes_on))
 }
 
-/// Whether some statement of a block, however deep, is wanted.
+/// Whether some statement of a block, at any depth, is `wanted`.
 fn any(body: &[Stmt], wanted: &dyn Fn(&Stmt) -> bool) -> bool {
     body.iter().any(|stmt| {
         wanted(stmt)

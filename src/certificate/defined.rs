@@ -1,22 +1,24 @@
-//! What the text evaluates is defined: derived from the untouched protocol, whatever the rule.
+//! Obligations that every expression which the text evaluates is defined. They are derived from the original
+//! protocol, for every rule.
 //!
 //! Example: a rule may leave out `if n / d > 0 { accumulate t }`, because nobody waits for it. The kernel still
 //! evaluates `n / d`, so `d >= 1` has to hold.
 //!
-//! In general, rules rewrite the text before they state their obligations. They leave out what nobody waits for,
-//! write loops differently, and fold expressions. So definedness is stated here, once, about the text as it
-//! stands: declarations with the ranges of their amounts, definitions of patterns, and every expression of a
-//! program under the conditions of the branches and loops around it. An expression counts as evaluated even if its
-//! member may block before it, as in the interpreter.
+//! In general, rules rewrite the text before they state their obligations. They leave out statements that nobody
+//! waits for, rewrite loops, and fold expressions. So definedness is stated here, once, about the original text. This
+//! covers declarations with the ranges of their amounts, definitions of patterns, and every expression of a program
+//! under the conditions of the branches and loops around it. An expression counts as evaluated even if its member may
+//! block before it, as in the interpreter.
 //!
-//! A local variable has its value. If a loop changes it, it may be anything here, but rules know closed forms of
-//! such variables. So if an expression depends on one, and the rule has the statement as it stands (`kept`), the
-//! rule states its definedness. Otherwise the expression has to be defined for any value. The same goes for loops
-//! that are left early: what follows the exit in later iterations is stated as if nobody had left before.
+//! A local variable stands for its value. If a loop changes it, its value is unknown here, but rules know closed
+//! forms of such variables. Suppose that an expression depends on such a variable. If the rule keeps its statement
+//! unchanged (`kept`), the rule states the definedness of the expression. Otherwise the expression has to be defined
+//! for any value of the variable. Loops that are left early are treated in the same way: code behind an exit, in
+//! later iterations, is checked as if no member had left before.
 //!
-//! Nothing is stated if the shape of an expression and the domain show that it is defined, as for a divisor that
-//! is never below 1. Expressions about data are not covered here. They are evaluated for some properties only, and
-//! the rules for these state their definedness.
+//! There is no obligation if the form of an expression and the domain show that it is defined, for example if a
+//! divisor is never below 1. Expressions about data are not covered here. They are evaluated for some properties
+//! only, and the rules for these properties state their definedness.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -47,7 +49,7 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 
-/// That everything is defined. `kept`: says of a statement whether the rule has it as it stands.
+/// The obligations that everything is defined. `kept` says whether the rule keeps a statement unchanged.
 ///
 /// # Errors
 ///
@@ -75,7 +77,7 @@ struct Walk<'a> {
     kept: &'a dyn Fn(&Stmt) -> bool,
     /// The first number that no variable has.
     next: usize,
-    /// Names for values that may be anything here.
+    /// Names for values that are unknown here.
     open: BTreeSet<VarId>,
     all: Vec<Obligation>,
 }
@@ -85,9 +87,9 @@ struct Walk<'a> {
 struct Place {
     /// Local variables.
     values: HashMap<VarId, Expr>,
-    /// What holds there.
+    /// The conditions that hold there.
     facts: Vec<Expr>,
-    /// Whether it comes after a way out of a loop around it, in an earlier iteration or in the loop itself.
+    /// Whether it comes after an exit of a loop around it, in an earlier iteration or in the loop itself.
     loose: bool,
 }
 
@@ -137,7 +139,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Declared amounts are in range, where there are elements: also of what no program uses.
+    /// Declared amounts are in range if there are elements. This also holds for objects that no program uses.
     fn ranges(&mut self) -> Result<(), Unsupported> {
         let protocol = self.protocol;
         for object in &protocol.objects {
@@ -176,7 +178,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Goes through a block, and says when it is left before its end.
+    /// Walks a block. Returns the condition under which it is left before its end.
     fn block(&mut self, body: &[Stmt], place: &mut Place) -> Result<Expr, Unsupported> {
         let outside = place.facts.len();
         let mut left = Expr::Bool(false);
@@ -275,7 +277,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Variables may have any value from here on.
+    /// From here on, these variables may have any value.
     fn forget(&mut self, place: &mut Place, changed: &[VarId]) {
         for var in changed {
             if let Some(value) = place.values.get_mut(var) {
@@ -287,7 +289,7 @@ impl Walk<'_> {
         }
     }
 
-    /// States that an expression is defined at a place, unless that is plain or left to the rule.
+    /// States that an expression is defined at a place, unless this is evident or left to the rule.
     fn state(
         &mut self,
         place: &Place,
@@ -314,7 +316,7 @@ impl Walk<'_> {
         self.conclude(facts, &whole, format!("`{}`", text.join(" ")))
     }
 
-    /// States that what is declared is at least a number, unless that is plain.
+    /// States that a declared amount is at least a number, unless this is evident.
     fn at_least(
         &mut self,
         mut facts: Vec<Expr>,
@@ -337,7 +339,7 @@ impl Walk<'_> {
 
     fn hypotheses(&self, terms: &mut Translator<'_>, facts: &[Expr], env: &Env) -> Vec<Term> {
         let mut all = terms.domain();
-        // Fewer facts make it harder to show.
+        // If facts are left out, the obligation is only harder to show.
         for fact in facts {
             all.extend(terms.expr(fact, env).ok());
         }
@@ -389,7 +391,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether an expression is defined by its shape and the domain.
+/// Whether the form of an expression and the domain show that it is defined.
 pub(super) fn evident(protocol: &Protocol, expr: &Expr) -> bool {
     let go = |e: &Expr| evident(protocol, e);
     match expr {
@@ -416,13 +418,14 @@ pub(super) fn evident(protocol: &Protocol, expr: &Expr) -> bool {
 }
 
 impl Place {
-    /// An expression over what does not change, with nothing folded: folding may drop what is undefined.
+    /// An expression over names that do not change. Nothing in it is folded, because folding may drop an undefined
+    /// part.
     fn value(&self, expr: &Expr) -> Expr {
         algebra::replace(expr, &|var| self.values.get(&var).cloned(), &|_| None)
     }
 }
 
-/// Whether a value is 0 or 1 by its shape.
+/// Whether the form of a value shows that it is 0 or 1.
 fn is_bit(expr: &Expr) -> bool {
     match expr {
         Expr::Int(0 | 1) => true,
@@ -441,7 +444,7 @@ fn within(var: VarId, lo: &Expr, hi: &Expr) -> Vec<Expr> {
     ]
 }
 
-/// Whether anything leaves the loop around a block, or the program.
+/// Whether a statement leaves the loop around a block, or the program.
 fn exits(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         StmtKind::Return | StmtKind::Break => true,

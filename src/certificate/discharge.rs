@@ -1,7 +1,7 @@
 //! Discharges an obligation by the linked Z3 in a fresh context, or by any SMT-LIB solver.
 //!
-//! Only `unsat` discharges it. The report distinguishes `sat`, `unknown`, a time-out, a parse error and a crash of the
-//! solver. None of them counts.
+//! Only the answer `unsat` (for the negated obligation) discharges it. The report distinguishes `sat`, `unknown`, a
+//! time-out, a parse error and a crash of the solver. None of these counts.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub enum Solver {
     Program(PathBuf),
 }
 
-/// What a solver said about an obligation.
+/// The answer of a solver about an obligation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// The negation is unsatisfiable: the obligation holds.
@@ -41,9 +41,9 @@ pub enum Answer {
     Unknown(String),
 }
 
-/// Decides one obligation within a time limit: first without its products, then as a whole if that
-/// is soon done, and otherwise part by part. The parts are those of the goal, and then the cases in
-/// which the obligation says how to split it.
+/// Decides one obligation within a time limit. First it is tried without its products; then as a whole, if that
+/// succeeds soon; and otherwise part by part. The parts are those of the goal, and then the cases into which the
+/// obligation says it can be split.
 pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
     let deadline = deadline::after(limit);
     if deadline::over() {
@@ -52,7 +52,7 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
     if *solver == Solver::BuiltIn && ground::truth(&obligation.goal) == Some(true) {
         return Answer::Discharged;
     }
-    // If the stronger obligation fails, that says nothing about this one.
+    // If the linear obligation, which is stronger, fails, nothing follows for this one.
     if let Some(linear) = linear::linear(obligation)
         && first(&linear, solver, limit) == Answer::Discharged
     {
@@ -63,8 +63,8 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
         if !matches!(answer, Answer::Unknown(_)) {
             return answer;
         }
-        // Each part has a reason of its own. The solver then need not tell it from those of the
-        // others.
+        // Each part holds for a reason of its own. So the solver need not search for the reasons of all parts at
+        // once.
         let conjuncts = parts::conjuncts(obligation);
         if conjuncts.len() > 1 {
             return all_of(&conjuncts, solver, deadline);
@@ -101,7 +101,7 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
     Answer::Discharged
 }
 
-/// Decides the parts of an obligation. Those that are soon decided come first.
+/// Decides the parts of an obligation. Parts that are decided quickly come first.
 fn all_of(parts: &[Obligation], solver: &Solver, deadline: Instant) -> Answer {
     let soon = at_once(&parts.iter().collect::<Vec<_>>());
     let open = parts.iter().zip(soon).filter(|(_, soon)| !soon);
@@ -134,27 +134,27 @@ fn first(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
     }
 }
 
-/// Which part of Z3 is asked.
+/// The part of Z3 that is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Engine {
-    /// Its core alone. It decides most obligations, and soonest.
+    /// Its core alone. It decides most obligations, and it is the fastest.
     Core,
-    /// Whatever tactic it chooses for the problem, after it has looked at it.
+    /// A tactic that Z3 chooses after it has analysed the problem.
     Chosen,
 }
 
-/// How long the core alone is asked.
+/// The time for the core alone.
 const CORE: Duration = Duration::from_millis(50);
 
-/// How long another program is asked first.
+/// The time for the first attempt of another program.
 const PROGRAM: Duration = Duration::from_secs(10);
 
-/// How often and how long an obligation that can be split is tried as a whole.
+/// How many attempts are made on the whole obligation if it can be split, and the time for each of them.
 const SEEDS_BEFORE_SPLITTING: u32 = 2;
 const BEFORE_SPLITTING: Duration = Duration::from_millis(700);
 
-/// Nonlinear arithmetic is a matter of luck: an attempt that finds nothing soon is given up for
-/// one with another seed and more time. The last one has what is left.
+/// Whether Z3 succeeds with nonlinear arithmetic depends on chance. An attempt without a result is soon replaced by
+/// one with another seed and more time. The last attempt gets the remaining time.
 const ATTEMPTS: [Duration; 4] = [
     Duration::from_millis(700),
     Duration::from_millis(1500),
@@ -163,7 +163,7 @@ const ATTEMPTS: [Duration; 4] = [
 ];
 
 fn persist(obligation: &Obligation, solver: &Solver, deadline: Instant) -> Answer {
-    // Another solver's seeds are its own matter.
+    // Another solver chooses its own seeds.
     let attempts: &[Duration] = match solver {
         Solver::BuiltIn => &ATTEMPTS,
         Solver::Program(_) => &[],
@@ -188,9 +188,9 @@ fn one(obligation: &Obligation, solver: &Solver, time: Duration, seed: u32) -> A
     }
 }
 
-/// Which of these obligations the core alone discharges soon. It is asked for one after the other
-/// in one context, since a context takes longer to make than most obligations take to decide. If
-/// such a context leaves a question open, that means nothing: it depends on what was asked before.
+/// Which of these obligations the core alone discharges quickly. All are asked in one context, one after the other,
+/// because making a context takes longer than deciding most obligations. If a question is left open in such a
+/// context, nothing follows: the result depends on the questions before.
 pub fn at_once(obligations: &[&Obligation]) -> Vec<bool> {
     fresh::context(|| {
         let limit = Limit::time(CORE);
@@ -208,8 +208,8 @@ pub fn at_once(obligations: &[&Obligation]) -> Vec<bool> {
     })
 }
 
-/// How much work of the linked solver may be used, in steps that the solver counts itself. They are
-/// as many on a busy machine as on any other.
+/// A limit on the work of the linked solver, in steps that the solver counts itself. The number of steps does not
+/// depend on how busy the machine is.
 #[derive(Debug, Clone, Copy)]
 pub struct Work {
     /// For one question.
@@ -218,12 +218,12 @@ pub struct Work {
     pub all: u64,
 }
 
-/// How much work it takes to discharge all of these by the core alone, one after the other in one
-/// context. `None` if one is left open, or if it is more than the limit. The same questions come
-/// before each time, so the outcome is the same.
+/// How much work it takes to discharge all of these by the core alone, one after the other in one context. `None` if
+/// one is left open, or if the work exceeds the limit. The same questions come before each time, so the outcome is
+/// always the same.
 pub fn work(obligations: &[&Obligation], limit: Work) -> Option<u64> {
     fresh::context(|| {
-        // The count of a context is cumulative.
+        // The counter of a context is cumulative.
         let mut done = 0;
         let one = Limit {
             time: left(deadline::after(UNREACHED)),
@@ -248,15 +248,15 @@ pub fn work(obligations: &[&Obligation], limit: Work) -> Option<u64> {
     })
 }
 
-/// What is limited by work never takes so long on any machine.
+/// A time limit for runs that are limited by work. No machine ever reaches it.
 const UNREACHED: Duration = Duration::from_secs(3600);
 
-/// Decides in a context of its own: a reused one gives run-dependent results.
+/// Decides in a new context. In a reused one, results depend on the run.
 fn attempt(obligation: &Obligation, engine: Engine, limit: Duration, seed: u32) -> Answer {
     fresh::context(|| decide(obligation, engine, Limit::time(limit), seed))
 }
 
-/// How long the solver is asked, and how much it may do.
+/// The limits on the time and the work of the solver.
 #[derive(Debug, Clone, Copy)]
 struct Limit {
     time: Duration,
@@ -269,12 +269,12 @@ impl Limit {
     }
 }
 
-/// Decides in the context at hand.
+/// Decides in the current context.
 fn decide(obligation: &Obligation, engine: Engine, limit: Limit, seed: u32) -> Answer {
     counted(obligation, engine, limit, seed).0
 }
 
-/// The same, with the work that has been done in this context.
+/// The same. Also returns the work that has been done in this context.
 fn counted(obligation: &Obligation, engine: Engine, limit: Limit, seed: u32) -> (Answer, u64) {
     let expected = obligation.asserted().len();
     let script = obligation.script();
@@ -288,14 +288,14 @@ fn counted(obligation: &Obligation, engine: Engine, limit: Limit, seed: u32) -> 
     let mut params = z3::Params::new();
     params.set_u32("timeout", milliseconds);
     params.set_u32("random_seed", seed);
-    // Otherwise Z3 would take the signal from the program, and give an answer that is none.
+    // Otherwise Z3 would catch the interrupt signal in place of the program, and its answer would be none.
     params.set_bool("ctrl_c", false);
     if let Some(work) = limit.work {
         params.set_u32("rlimit", work);
     }
     solver.set_params(&params);
     solver.from_string(script.as_str());
-    // The C interface swallows parse errors and would answer about an empty problem.
+    // The C interface ignores parse errors. Z3 would then answer about an empty problem.
     let read = solver.get_assertions().len();
     if read != expected {
         let why = format!("the solver read {read} of {expected} assertions");
@@ -349,8 +349,8 @@ fn run(obligation: &Obligation, program: &PathBuf, limit: Duration) -> Result<St
     let deadline = deadline::after(limit);
     loop {
         match child.try_wait().map_err(|e| e.to_string())? {
-            // Solvers end with all kinds of codes, but what one printed before it was killed is
-            // no answer.
+            // Solvers end with many different exit codes. However, output from before a program was killed is not an
+            // answer.
             Some(status) if status.code().is_none() => return Err("killed by a signal".to_owned()),
             Some(_) => break,
             None if Instant::now() >= deadline => {

@@ -1,13 +1,13 @@
 //! Evaluates obligations without variables, which need no solver.
 //!
-//! For example, an index 0 has to be below an extent 2. Many protocols have mostly obligations of this kind. To create a
-//! context of a solver takes longer than to evaluate one.
+//! For example, an index 0 has to be below an extent 2. Many protocols have mostly obligations of this kind.
+//! Evaluating one is faster than creating a context of a solver.
 
 use super::sexpr::Sexpr;
 use super::term::Term;
 
-/// Whether a statement without variables is true; `None` for anything else, and where a value is
-/// out of the range of the arithmetic here.
+/// Whether a statement without variables is true. `None` for any other statement, and if a value exceeds the range of
+/// the arithmetic here.
 pub fn truth(term: &Term) -> Option<bool> {
     match value(&Sexpr::of(term)?)? {
         Value::Truth(truth) => Some(truth),
@@ -109,13 +109,13 @@ mod tests {
         for statement in [
             term::le(&x, &x),
             term::lt(&term::int(0), &huge),
-            // Division by zero is not a matter of arithmetic.
+            // Division by zero is not evaluated.
             term::eq(&quotient, &term::int(0)),
             term::int(3),
             term::name("(<= 1 2 3)"),
             term::name("(and 1 true)"),
             term::name("()"),
-            // A goal that holds anyway is not one of literals.
+            // A goal that holds for all values of a variable is still not one of literals.
             term::or([x, term::le(&term::int(1), &term::int(2))]),
         ] {
             assert_eq!(truth(&statement), None, "{statement}");

@@ -1,5 +1,5 @@
-//! A cache of discharged obligations, so that one run of the program discharges none twice. The proofs of several
-//! properties of a protocol have most obligations in common.
+//! A cache of decided obligations, so that one run of the program discharges no obligation twice. The proofs of
+//! several properties of a protocol share most of their obligations.
 //!
 //! The key is the script of the obligation, byte by byte. Every certificate still lists all of its own obligations.
 
@@ -17,10 +17,10 @@ use super::elementary::Reader;
 use super::obligation::Obligation;
 use super::workers;
 
-/// How many obligations one context is asked about, at most.
+/// The most obligations that one context is asked about.
 const AT_ONCE: usize = 32;
 
-/// And how many at least, so that a second context pays.
+/// The least number of obligations for which a second context pays off.
 const AT_LEAST: usize = 16;
 
 /// Obligations that have been decided, by their scripts.
@@ -30,8 +30,8 @@ pub struct Known {
 }
 
 impl Known {
-    /// Has one obligation decided within a time limit by the linked solver, unless that is known: an
-    /// answer that more time might change counts only for limits that are no longer.
+    /// Decides one obligation within a time limit by the linked solver, unless the answer is in the cache. An answer
+    /// that more time might change is used only for limits that are not longer.
     pub fn discharge(&self, obligation: &Obligation, limit: Duration) -> Answer {
         let script = obligation.script();
         let known = self.answers().get(&script).cloned();
@@ -45,7 +45,7 @@ impl Known {
         answer
     }
 
-    /// Has those of the obligations discharged that are discharged soon, many in one context.
+    /// Discharges those of the obligations that are discharged quickly, many in one context.
     pub fn discharge_at_once(&self, obligations: &[Obligation]) {
         let unknown: Vec<&Obligation> = {
             let answers = self.answers();
@@ -66,9 +66,9 @@ impl Known {
         });
     }
 
-    /// Whether all of these are discharged with so much work of the solver, which is asked about what is not
-    /// [elementary](super::elementary). The outcome is the same every time: it depends neither on how busy the
-    /// machine is, nor on what is known already.
+    /// Whether all of these are discharged with this much work of the solver. The solver is asked only about
+    /// obligations that are not [elementary](super::elementary). The outcome is always the same: it depends neither
+    /// on how busy the machine is, nor on the contents of the cache.
     pub fn discharge_within(&self, obligations: &[Obligation], limit: Work) -> bool {
         let mut reader = Reader::default();
         let is_open = |obligation: &&Obligation| !reader.shows(obligation);
@@ -122,11 +122,11 @@ mod tests {
         assert_eq!(known.discharge(&obligation(1), limit), Answer::Discharged);
         assert_eq!(known.discharge(&obligation(2), limit), Answer::Fails);
         assert_eq!(known.answers().len(), 2);
-        // No solver is asked: none could answer in no time.
+        // With a time limit of zero, no solver can answer, so none is asked.
         let none = Duration::ZERO;
         assert_eq!(known.discharge(&obligation(1), none), Answer::Discharged);
         assert_eq!(known.discharge(&obligation(2), none), Answer::Fails);
-        // What was not known with more time is not asked again with less.
+        // A question that was not answered with more time is not asked again with less.
         let open = Answer::Unknown("timeout".to_owned());
         let had = (open.clone(), Duration::from_secs(1));
         known.answers().insert(obligation(3).script(), had);
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(known.discharge(&obligation(3), limit), Answer::Fails);
     }
 
-    /// What is elementary takes no work of the solver; all else takes as much as it takes, every time.
+    /// Elementary obligations take no work of the solver. All others take the same work each time.
     #[test]
     fn work_is_counted_and_limited() {
         let (x, y) = (term::name("x"), term::name("y"));

@@ -1,14 +1,13 @@
-//! Makes obligations linear: each product of unknowns is replaced by a new unknown.
+//! Makes obligations linear: a new unknown replaces each product of unknowns.
 //!
-//! For example, `n * m <= k` becomes `opaque_0 <= k`. Solvers are quick and reliable with linear
-//! arithmetic, and neither with products of unknowns. Most obligations need few facts about their
-//! products: that the same product is on both sides, its sign, or that it is at least each of its
-//! factors. So all occurrences of a product become the same new unknown, and a few theorems about
-//! products are assumed of it.
+//! For example, `n * m <= k` becomes `opaque_0 <= k`. Solvers are quick and reliable with linear arithmetic, but
+//! neither with products of unknowns. Most obligations need few facts about their products: that the same product is
+//! on both sides, its sign, or that it is at least each of its factors. So all occurrences of a product become the
+//! same new unknown, and a few theorems about products are assumed for it.
 //!
-//! The linear obligation implies the original one. A counterexample of the original is one of the
-//! linear obligation, too: the new unknowns have the values of the products, and the theorems hold
-//! of these. So if the linear obligation has no counterexample, the original has none. The converse
+//! Invariant: the linear obligation implies the original one. Suppose that the original has a counterexample. Then it
+//! is a counterexample of the linear obligation, too: the new unknowns have the values of the products, and the
+//! theorems hold for these. So if the linear obligation has no counterexample, the original has none. The converse
 //! does not hold: a counterexample of the linear obligation says nothing.
 
 use std::collections::BTreeMap;
@@ -22,11 +21,11 @@ use super::term::Term;
 /// How the names of the new unknowns begin.
 const NAME: &str = "opaque_";
 
-/// What binds names in a term. Under these, the same product may have different values.
+/// Constructs that bind names in a term. Under them, the same product may have different values.
 const BINDERS: [&str; 4] = ["let", "forall", "exists", "!"];
 
-/// An obligation without products of unknowns that implies this one. `None` if this one has no such
-/// products, or something that is not looked into.
+/// A linear obligation that implies this one. `None` if this one has no products of unknowns, or if it contains
+/// something that is not understood.
 pub fn linear(obligation: &Obligation) -> Option<Obligation> {
     let declared = |line: &String| line.contains(NAME);
     if obligation.declarations.iter().any(declared) {
@@ -73,13 +72,13 @@ pub fn linear(obligation: &Obligation) -> Option<Obligation> {
 #[derive(Default)]
 struct Names {
     products: BTreeMap<(String, String), Term>,
-    /// What is true of them.
+    /// The facts that are assumed about them.
     facts: Vec<Term>,
 }
 
 impl Names {
     fn replaced(&mut self, term: &Term) -> Option<Term> {
-        // Most have none, and need not be taken apart.
+        // Most terms contain no product and need not be parsed.
         if !term.to_string().contains("(* ") {
             return Some(term.clone());
         }

@@ -1,9 +1,9 @@
-//! A certificate as files: a manifest and one SMT-LIB script per obligation.
+//! A certificate as files: a manifest, and one SMT-LIB script per obligation.
 //!
-//! The manifest embeds the protocol's text, the narrowing of its domain, the rule and its
-//! artefact. Checking starts from that text again: it is parsed, the obligations are derived
-//! anew, compared with the recorded scripts to the letter, and discharged. An edited text,
-//! artefact, domain or script is noticed, and so is a certificate for another protocol.
+//! The manifest contains the text of the protocol, the narrowing of its domain, the rule and its artefact. A check
+//! starts from this text: it parses the text, derives the obligations anew, compares them with the recorded scripts
+//! to the letter, and discharges them. So an edited text, artefact, domain or script is noticed, and so is a
+//! certificate for another protocol.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,7 +50,7 @@ pub const SCHEMA: u32 = 1;
 /// The largest manifest that is read, in bytes.
 const MAX_MANIFEST_BYTES: u64 = 16 << 20;
 
-/// Obligations that are all discharged this soon need one worker.
+/// If all obligations are discharged in this time, one worker is enough.
 const ALONE: Duration = Duration::from_millis(100);
 
 /// The name of the manifest in a certificate's folder.
@@ -76,7 +76,7 @@ pub struct Certificate {
     pub source: String,
     /// How the domain was narrowed from outside the text.
     pub narrowing: Narrowing,
-    /// What the proof rests on, for readers; checked to be what the checker derives.
+    /// The assumptions of the proof, for readers. The check compares them with what it derives.
     pub assumptions: Vec<String>,
     /// The argument.
     pub argument: Argument,
@@ -92,7 +92,7 @@ pub struct Entry {
     pub file: String,
     /// SHA-256 of the script, in hexadecimal.
     pub sha256: String,
-    /// What it says.
+    /// The meaning of the obligation.
     pub meaning: String,
 }
 
@@ -107,7 +107,7 @@ pub enum Rejection {
         /// What went wrong.
         reason: String,
     },
-    /// It is damaged, or not about what it says it is about.
+    /// It is damaged, or it is not about the protocol that it names.
     #[error("{0}")]
     Mismatch(String),
     /// It was not read to its end in time.
@@ -116,16 +116,16 @@ pub enum Rejection {
     /// An obligation was not discharged.
     #[error("obligation {name} was not discharged: {reason} ({meaning})")]
     Open {
-        /// Which.
+        /// The obligation.
         name: String,
-        /// What it says.
+        /// The meaning of the obligation.
         meaning: String,
-        /// What the solver said.
+        /// The answer of the solver.
         reason: String,
     },
 }
 
-/// What the checker did.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     /// How many obligations were discharged.
@@ -138,9 +138,9 @@ pub struct Checked {
     pub rule: &'static str,
     /// What checked it, as words that fit after "the".
     pub checker: &'static str,
-    /// What was searched, where that is the argument.
+    /// The extent of the search, if the argument is a search.
     pub searched: Option<Exhaustive>,
-    /// What the proof rests on.
+    /// The assumptions of the proof.
     pub assumptions: Vec<String>,
 }
 
@@ -182,8 +182,8 @@ pub fn issue(
     Ok((certificate, obligations))
 }
 
-/// Checks a certificate: derives its obligations anew, compares, and has each discharged.
-/// `each` limits the time for one obligation; `tell` is told which one is next.
+/// Checks a certificate: derives its obligations anew, compares them, and discharges each. `each` limits the time for
+/// one obligation. `tell` is called with the name of the next obligation.
 ///
 /// # Errors
 ///
@@ -201,7 +201,7 @@ pub fn check(
     accept(certificate, None, &discharge, tell)
 }
 
-/// The same by the linked solver, which is not asked about what is known.
+/// The same by the linked solver, which is not asked about obligations in the cache.
 ///
 /// # Errors
 ///
@@ -216,7 +216,7 @@ pub fn check_knowing(
     accept(certificate, Some(known), &discharge, tell)
 }
 
-/// `built_in` is there where no other solver is asked for: then multipliers will do.
+/// `built_in` is given if no other solver is asked for. Then multipliers are accepted as proofs.
 fn accept(
     certificate: &Certificate,
     built_in: Option<&Known>,
@@ -249,7 +249,7 @@ fn accept(
     })
 }
 
-/// Searches everything again, and compares how much that is.
+/// Repeats the search, and compares its extent with the recorded one.
 fn searched_again(
     protocol: &Protocol,
     property: Property,
@@ -268,7 +268,7 @@ fn searched_again(
     }
 }
 
-/// Shows every obligation of an order proof by its multipliers: no solver is asked.
+/// Checks every obligation of an order proof by its multipliers, without a solver.
 fn multiplied(protocol: &Protocol, order: &Order) -> Result<(), Rejection> {
     match order::unproved(&normal::normal(protocol), order).map_err(inapplicable)? {
         None => Ok(()),
@@ -280,14 +280,14 @@ fn multiplied(protocol: &Protocol, order: &Order) -> Result<(), Rejection> {
     }
 }
 
-/// Has every obligation discharged, a few at a time. Of several that are not, the first one is
-/// named, whichever came back first.
+/// Discharges every obligation, several at the same time. If some are not discharged, the first one in order is
+/// reported, regardless of which answer came first.
 fn discharge_all(
     obligations: &[Obligation],
     discharge: &(dyn Fn(&Obligation) -> Answer + Sync),
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<(), Rejection> {
-    // Everything up to the first failure is decided, so that the report does not depend on luck.
+    // All obligations up to the first failure are decided, so the report does not depend on timing.
     let first_failure = AtomicUsize::new(usize::MAX);
     let failures = Mutex::new(BTreeMap::new());
     workers::each(obligations.len(), ALONE, |at| {
@@ -322,8 +322,7 @@ fn discharge_all(
     }
 }
 
-/// Derives the obligations anew from the embedded protocol and compares everything the manifest
-/// records with them.
+/// Derives the obligations anew from the embedded protocol, and compares everything in the manifest with them.
 fn verify(certificate: &Certificate) -> Result<(Protocol, Property, Vec<Obligation>), Rejection> {
     let mismatch = |what: String| Err(Rejection::Mismatch(what));
     if certificate.schema != SCHEMA {
@@ -355,7 +354,7 @@ fn verify(certificate: &Certificate) -> Result<(Protocol, Property, Vec<Obligati
         return mismatch("the recorded assumptions are not those of the proof".to_owned());
     }
     let obligations = derive(&protocol, &certificate.argument)?;
-    // What an obligation means is for readers, who should not be told anything else.
+    // Readers rely on the meaning of an obligation, so it is compared, too.
     let derived: BTreeMap<String, (String, &str)> = obligations
         .iter()
         .map(|o| {
@@ -387,8 +386,8 @@ fn verify(certificate: &Certificate) -> Result<(Protocol, Property, Vec<Obligati
     Ok((protocol, property, obligations))
 }
 
-/// Writes a certificate into a folder of its own below `into`, and returns that folder. Files
-/// appear under their final names only when they are complete.
+/// Writes a certificate into a new folder below `into`, and returns this folder. Files get their final names only
+/// when they are complete.
 ///
 /// # Errors
 ///
@@ -425,7 +424,7 @@ pub fn write(
     let mut file = fs::File::create(&path).map_err(failed(&path))?;
     file.write_all(manifest.as_bytes()).map_err(failed(&path))?;
     file.sync_all().map_err(failed(&path))?;
-    // The name is a digest of the content: a folder that is already there holds the same.
+    // The name is a digest of the content. So an existing folder has the same content.
     if !folder.exists()
         && let Err(error) = fs::rename(partial.path(), &folder)
         && !folder.exists()
@@ -464,7 +463,7 @@ pub fn read(path: &Path) -> Result<Certificate, Rejection> {
         serde_json::from_slice(&content).map_err(|e| failed(&manifest, e.to_string()))?;
     let folder = manifest.parent().unwrap_or_else(|| Path::new("."));
     for entry in &certificate.obligations {
-        // A name that leads out of the folder is not one that was written here.
+        // A file name that leads out of the folder was not written by this program.
         if Path::new(&entry.file).components().count() != 1 {
             return Err(failed(
                 &manifest,
@@ -483,7 +482,7 @@ pub fn read(path: &Path) -> Result<Certificate, Rejection> {
     Ok(certificate)
 }
 
-/// What a proof by this argument rests on beyond the protocol's text.
+/// The assumptions of a proof by this argument, in addition to the protocol's text.
 pub fn assumptions(protocol: &Protocol, property: Property, argument: &Argument) -> Vec<String> {
     let mut all = super::environment(protocol, property);
     if in_step::is_in_step(protocol, property, argument) {
@@ -500,7 +499,7 @@ pub fn assumptions(protocol: &Protocol, property: Property, argument: &Argument)
     let launches = protocol.roles.iter();
     let mut launches = launches.filter_map(|role| role.launch.as_ref());
     match argument.places(protocol) {
-        // Where CTAs start in any order, the proof is about numbers that they draw.
+        // If CTAs start in any order, the proof is about the numbers that they draw.
         Some(Residency::LaunchOrder) if launches.any(|l| l.order != LaunchOrder::Any) => {
             all.push(super::LAUNCH_ORDER.to_owned());
         }
@@ -529,7 +528,7 @@ fn inapplicable(refused: Unsupported) -> Rejection {
 ///
 /// # Errors
 ///
-/// A text that is none.
+/// A text that is not a protocol.
 pub fn protocol(certificate: &Certificate) -> Result<Protocol, Rejection> {
     load(&certificate.source, &certificate.narrowing)
 }

@@ -1,9 +1,9 @@
 //! Certificates: proofs that can be checked without trusting the search that found them.
 //!
-//! A certificate names a rule and an *artefact*: what the rule needs besides the text, such as a rank for each
-//! wait. This room derives every obligation of the rule from the protocol and the artefact, as SMT-LIB text, and has
-//! them discharged. It imports neither [`crate::proof`], which guesses artefacts from concrete runs, nor
-//! [`crate::encoding`], which looks for failures. The rules that have moved into the trusted kernel are in
+//! A certificate names a rule and an *artefact*. The artefact is what the rule needs besides the text, such as a rank
+//! for each wait. This folder derives every obligation of the rule from the protocol and the artefact, as SMT-LIB
+//! text, and discharges the obligations. It imports neither [`crate::proof`], which guesses artefacts from concrete
+//! runs, nor [`crate::encoding`], which looks for failures. Some rules have moved into the trusted kernel,
 //! [`crate::trusted`].
 
 // A number that does not fit is refused: none wraps, saturates or overflows where proofs are checked.
@@ -55,8 +55,8 @@ use crate::protocol::Role;
 pub const LAUNCH_ORDER: &str =
     "CTAs start in the declared launch order, which CUDA does not promise";
 
-/// What every verdict about a property of a protocol rests on: its domain and its assumptions, that
-/// the machine makes progress, and how it orders memory where that matters.
+/// The assumptions of every verdict about a property of a protocol: its domain, its own assumptions, that the machine
+/// makes progress, and, if this matters, how the machine orders memory.
 pub fn environment(protocol: &Protocol, property: Property) -> Vec<String> {
     let mut all = Vec::new();
     for param in &protocol.params {

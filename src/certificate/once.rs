@@ -1,4 +1,5 @@
-//! Loops with at most one iteration: `for j in 0..min(1, n) { B }`. The normal form makes them from branches on a count.
+//! Recognises loops with at most one iteration: `for j in 0..min(1, n) { B }`. The normal form makes them from
+//! branches on a count.
 
 use super::cut::algebra;
 use super::cut::break_elimination;
@@ -10,9 +11,10 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 
-/// What has to be at least 1, and what is then executed once, if a statement is `for j in 0..min(1, n) { B }`.
+/// The count and the body of a statement `for j in 0..min(1, n) { B }`. The body is executed once if the count is at
+/// least 1.
 ///
-/// It is the same as `if n >= 1 { B }`, unless `B` mentions `j` or leaves the loop.
+/// The loop is equivalent to `if n >= 1 { B }`, unless `B` mentions `j` or leaves the loop.
 pub fn once(stmt: &Stmt) -> Option<(&Expr, &[Stmt])> {
     let StmtKind::For {
         var,
@@ -34,7 +36,7 @@ pub fn once(stmt: &Stmt) -> Option<(&Expr, &[Stmt])> {
     (!says(body, *var) && break_elimination::leaving(body).is_none()).then_some((amount, body))
 }
 
-/// Whether a name occurs in a block, also in what is done to data and in what is claimed.
+/// Whether a name occurs in a block, including accesses to data and claims.
 pub fn says(body: &[Stmt], var: VarId) -> bool {
     body.iter().any(|stmt| {
         let mut found = false;

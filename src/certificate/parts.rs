@@ -1,4 +1,4 @@
-//! Splits obligations. A solver that does not decide the whole may decide each part.
+//! Splits obligations. A solver that cannot decide the whole obligation may decide each part.
 
 use super::obligation::Obligation;
 use super::obligation::Split;
@@ -6,7 +6,7 @@ use super::sexpr::Sexpr;
 use super::term;
 use super::term::Term;
 
-/// Obligations that together say the same: one for each value of the first integer of
+/// Obligations that together are equivalent to this one: one for each value of the first integer of
 /// [`Obligation::split`], and one for all other values. Empty if there is no such integer.
 pub fn parts(whole: &Obligation) -> Vec<Obligation> {
     let Some((first, rest)) = whole.split.split_first() else {
@@ -31,8 +31,8 @@ pub fn parts(whole: &Obligation) -> Vec<Obligation> {
         .collect()
 }
 
-/// Obligations that together say the same: one for each part of a conjunction that must follow.
-/// Empty if the goal is no conjunction.
+/// Obligations that together are equivalent to this one: one for each part of a conjunction in the goal. Empty if the
+/// goal is not a conjunction.
 pub fn conjuncts(whole: &Obligation) -> Vec<Obligation> {
     let Some(Sexpr::List(parts)) = Sexpr::of(&whole.goal) else {
         return Vec::new();

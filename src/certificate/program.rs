@@ -1,17 +1,17 @@
 //! A grid's program as families of events.
 //!
-//! Control flow depends on inputs only, so a statement inside loops stands for the family of
-//! its executions: one for each value of the enclosing loop variables at which the path
-//! condition holds. This module lists those families for every wait and every increment,
-//! together with all expressions the program evaluates on the way (each must be well defined).
+//! Control flow depends on inputs only. So a statement inside loops stands for the family of its executions: one
+//! execution for each value of the enclosing loop variables at which the path condition holds. This module lists
+//! these families for every wait and every increment. It also lists all expressions that the program evaluates,
+//! because each has to be well defined.
 //!
-//! Let the last statement of a loop's body set a local variable to the loop variable. In an
-//! iteration, the local variable then holds the loop variable's previous value, and after the loop
-//! its last one ([`Bound::Previous`], [`Bound::Last`]).
+//! Suppose that the last statement of a loop's body sets a local variable to the loop variable. In an iteration, the
+//! local variable then contains the loop variable's previous value, and after the loop its last value
+//! ([`Bound::Previous`], [`Bound::Last`]).
 //!
-//! Side conditions, refused with a reason where they fail: `return` only outside loops; no `break`;
-//! no other value carried from one iteration to the next; no barrier; no reset, except for a rule
-//! that asks for them.
+//! Side conditions, refused with a reason if they fail: `return` occurs only outside loops; there is no `break`; no
+//! other value is carried from one iteration to the next; there is no barrier; and there is no reset, except for a
+//! rule that asks for resets.
 
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -44,8 +44,8 @@ pub struct Binder {
     pub over: Iteration,
 }
 
-/// A name that an event family's expressions use, and what it stands for. Later ones may
-/// refer to earlier ones. The names of carried values are fresh: no two bounds share one.
+/// A name that the expressions of an event family use, and its meaning. Later names may refer to earlier ones. The
+/// names of carried values are fresh: no two bounds share one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bound {
     /// The variable of an enclosing loop.
@@ -81,7 +81,7 @@ pub enum Direction {
     Open,
 }
 
-/// One step of the way from the top of the program to a statement.
+/// One step on the path from the top of the program to a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The statement at this position of a block.
@@ -97,17 +97,17 @@ pub enum EventKind {
     Wait {
         /// How it compares.
         comparison: Comparison,
-        /// With what.
+        /// The value that it compares with.
         value: Expr,
     },
     /// Adds to a semaphore.
     Add {
-        /// How much.
+        /// The amount.
         amount: Expr,
     },
     /// Sets a semaphore.
     Set {
-        /// To what.
+        /// The new value.
         value: Expr,
     },
 }
@@ -121,17 +121,17 @@ pub struct Event {
     pub span: Span,
     /// What it does.
     pub kind: EventKind,
-    /// On which semaphore.
+    /// The semaphore.
     pub cell: Cell,
-    /// The names its expressions use beside the role's indices.
+    /// The names that its expressions use besides the role's indices.
     pub bounds: Vec<Bound>,
     /// The path condition over role indices and loop variables.
     pub condition: Expr,
-    /// The way to the statement.
+    /// The path to the statement.
     pub place: Vec<Place>,
 }
 
-/// An expression that the program evaluates, and when.
+/// An expression that the program evaluates, and the condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
     /// The names it uses beside the role's indices.
@@ -149,7 +149,7 @@ pub struct Evaluation {
 pub struct Program {
     /// Waits and increments in text order.
     pub events: Vec<Event>,
-    /// Everything evaluated on the way.
+    /// All expressions that the program evaluates.
     pub evaluations: Vec<Evaluation>,
 }
 
@@ -170,7 +170,7 @@ pub fn summarize(protocol: &Protocol, role: &Role) -> Result<Program, Unsupporte
     }
 }
 
-/// The same, for a rule that knows what it means to set a semaphore.
+/// The same, for a rule that supports statements which set a semaphore.
 ///
 /// # Errors
 ///
@@ -195,7 +195,7 @@ struct Path {
     bounds: Vec<Bound>,
     condition: Expr,
     place: Vec<Place>,
-    /// Values of local variables; `None` where a loop or a branch may have changed it.
+    /// The values of local variables; `None` if a loop or a branch may have changed the variable.
     locals: HashMap<VarId, Option<Expr>>,
 }
 
@@ -229,7 +229,7 @@ impl Walk {
 
     fn statement(&mut self, stmt: &Stmt, path: &mut Path) -> Result<Expr, Unsupported> {
         let never = Expr::Bool(false);
-        // What is executed at most once need not be told apart by a loop variable.
+        // A statement that is executed at most once needs no loop variable to distinguish its executions.
         if let Some((amount, body)) = once(stmt) {
             let condition = Expr::binary(BinaryOp::Ge, amount.clone(), Expr::Int(1));
             return self.branch(stmt.span, &condition, body, &[], path);
@@ -400,8 +400,8 @@ impl Walk {
         let binder = Binder { var, over };
         let carried =
             carried(var, body).and_then(|local| Some((local, path.locals.get(&local)?.clone()?)));
-        // Any other variable that the body assigns has no closed form at the start of an
-        // iteration, nor after the loop.
+        // Any other variable that the body assigns has no closed form at the start of an iteration, nor after the
+        // loop.
         let mut assigned = HashSet::new();
         collect_assigned(body, &mut assigned);
         for local in &assigned {
@@ -410,8 +410,8 @@ impl Walk {
         let mut inner = path.clone();
         inner.bounds.push(Bound::Loop(binder.clone()));
         inner.place.push(Place::Loop(var, direction));
-        // Each carried value gets a name of its own. After the next loop the same local variable
-        // stands for another value, and expressions live longer than that.
+        // Each carried value gets a name of its own. After the next loop, the same local variable has another value,
+        // but expressions with the old one may still be in use.
         if let Some((local, before)) = &carried {
             let var = self.fresh();
             inner.locals.insert(*local, Some(Expr::Var(var)));
@@ -470,7 +470,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Replaces local variables by their values and records that the result is evaluated.
+    /// Replaces local variables by their values, and records that the program evaluates the result.
     fn evaluate(&mut self, expr: &Expr, path: &Path, span: Span) -> Result<Expr, Unsupported> {
         let mut used = HashSet::new();
         free_vars(expr, &mut used);
@@ -494,7 +494,8 @@ impl Walk {
     }
 }
 
-/// The local variable that a body sets to the loop variable as its last act, and only there.
+/// The local variable that the last statement of a body sets to the loop variable, if no other statement of the body
+/// sets it.
 fn carried(loop_var: VarId, body: &[Stmt]) -> Option<VarId> {
     let (last, earlier) = body.split_last()?;
     let StmtKind::Assign { var, value } = &last.kind else {

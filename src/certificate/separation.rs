@@ -1,44 +1,48 @@
-//! The separation rule: CTAs that have barriers of their own, and one member each that also takes turns with other CTAs.
+//! The separation rule: for CTAs that have barriers of their own, and of which one member each also takes turns with
+//! other CTAs.
 //!
-//! For example, the warps of each CTA share a ring of mbarriers, and one warp of each CTA waits for its turn at a counter
-//! in global memory. The rule proves the rings and the turns one by one.
+//! For example, the warps of each CTA share a ring of mbarriers, and one warp of each CTA waits for its turn at a
+//! counter in global memory. The rule proves the rings and the turns separately.
 //!
-//! Every member belongs to a *copy*: the CTA that the first indices of its role name. An object is *private* if every use
-//! of it has the user's copy as its first indices. All other objects are *shared*. One role alone uses shared objects, and
-//! it has one member in each copy. Then the protocol cannot get stuck if neither of two protocols can:
+//! Every member belongs to a *copy*: the CTA that the first indices of its role name. An object is *private* if in
+//! every use of it, its first indices are the copy of the user. All other objects are *shared*. Only one role uses
+//! shared objects, and it has one member in each copy. Then the protocol cannot get stuck if neither of two protocols
+//! can:
 //!
-//! - the *shared part*: that role alone, with its operations on shared objects only;
+//! - the *shared part*: that role alone, with only its operations on shared objects;
 //! - the *own part*: all roles, with all other operations.
 //!
-//! **Why.** Suppose that a run of the protocol comes to a state in which nobody can go on. Take a copy that has not
+//! **Why.** Suppose that a run of the protocol leads to a state in which nobody can go on. Take a copy that has not
 //! finished there.
 //!
-//! *The own part.* Leave out of the run all operations on shared objects. What is left is a run of the own part, since
-//! neither values nor branches depend on objects. If the copy is not finished there either, one of its members can go on
-//! there. For if none could, all other copies could still run to their ends, since copies have nothing in common in the own
-//! part, and the own part would be stuck. In the protocol nobody can go on. In both cases some member of the copy stands
-//! before an operation on a shared object that blocks. It is the one member of the copy that uses shared objects.
+//! *The own part.* Remove all operations on shared objects from the run. The result is a run of the own part, because
+//! neither values nor branches depend on objects. Suppose that the copy is not finished in this run either. Then one
+//! of its members can go on there. Otherwise all other copies could still run to their ends, because copies have
+//! nothing in common in the own part, and then the own part would be stuck. In the protocol, however, nobody can go
+//! on. So whether the copy is finished in the own part or not, some member of the copy stands before an operation on
+//! a shared object that blocks. This is the one member of the copy that uses shared objects.
 //!
-//! *The shared part.* Leave out of the run all operations on private objects. What is left is a run of the shared part.
-//! There, the member of each unfinished copy is blocked as well, as just shown. The members of finished copies are at their
-//! ends. So the shared part is stuck: a contradiction.
+//! *The shared part.* Remove all operations on private objects from the run. The result is a run of the shared part.
+//! There, the member of each unfinished copy is blocked as well, as just shown. The members of finished copies are at
+//! their ends. So the shared part is stuck, which is a contradiction.
 //!
-//! What is in flight (copies of data, commits) belongs to the own part, where its landing is a step like any other.
+//! Operations in flight (copies of data, commits) belong to the own part, where a landing is a step like any other.
 //!
 //! **Side conditions**, all checked here:
 //!
 //! - No role is a grid with a launch. A CTA that has not started would block without an operation.
-//! - The first indices of each role have the extents of the indices of the role that uses shared objects, and that role has
-//!   no further index.
-//! - Whoever uses a shared object is in that role.
+//! - The first indices of each role have the extents of the indices of the role that uses shared objects, and that
+//!   role has no further index.
+//! - Only members of that role use shared objects.
 //! - Both parts have operations.
-//! - Neither part evaluates everything as the text has it, for example a variable that nobody needs there. `defined.rs`
-//!   shows from the text itself that such an expression is defined.
+//! - Neither part evaluates all expressions of the text; for example, a variable that it does not need may be
+//!   dropped. `defined.rs` shows from the text itself that such expressions are defined.
 //!
 //! Only deadlock is proved.
 //!
-//! In the own part, a loop `for m in 0..M { if visited[n, m] { .. } }` is written as a loop over the row of the pattern. It
-//! has as many rounds if the pattern has `M` columns, and if the body neither uses `m` nor changes which row it is.
+//! In the own part, a loop `for m in 0..M { if visited[n, m] { .. } }` is rewritten as a loop over the row of the
+//! pattern. Both have the same effect if the pattern has `M` columns, and if the body neither uses `m` nor changes
+//! which row it is.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -85,9 +89,9 @@ pub struct Separation {
 /// The two parts of a protocol.
 #[derive(Debug, Clone)]
 pub struct Parts {
-    /// What copies do at objects that they share.
+    /// The operations of copies on the objects that they share.
     pub shared: Protocol,
-    /// What each does by itself.
+    /// The operations of each copy by itself.
     pub own: Protocol,
 }
 
@@ -95,7 +99,7 @@ pub struct Parts {
 ///
 /// # Errors
 ///
-/// A protocol that does not fall apart so, or an argument that does not fit its part.
+/// A protocol that cannot be separated in this way, or an argument that does not fit its part.
 pub fn obligations(
     protocol: &Protocol,
     separation: &Separation,
@@ -114,8 +118,8 @@ pub fn obligations(
     Ok(all)
 }
 
-/// Whether both arguments, once their obligations are discharged, prove what makes the whole free of
-/// deadlock: an argument may be about another property of its part.
+/// Whether both arguments, once their obligations are discharged, imply that the whole is free of deadlock. An
+/// argument may be about another property of its part.
 pub fn proves(protocol: &Protocol, separation: &Separation, property: Property) -> bool {
     property == Property::Deadlock
         && parts(protocol).is_ok_and(|parts| {
@@ -124,11 +128,11 @@ pub fn proves(protocol: &Protocol, separation: &Separation, property: Property) 
         })
 }
 
-/// Takes a protocol apart.
+/// Separates a protocol into its parts.
 ///
 /// # Errors
 ///
-/// Says what is in the way.
+/// The reason why this is not possible.
 pub fn parts(protocol: &Protocol) -> Result<Parts, Unsupported> {
     if let Some(role) = protocol.roles.iter().find(|role| role.launch.is_some()) {
         return Err(Unsupported::at(role.span, "a launch of CTAs as members"));
@@ -165,11 +169,11 @@ pub fn parts(protocol: &Protocol) -> Result<Parts, Unsupported> {
     Ok(Parts { shared: turns, own })
 }
 
-/// The statements that a part evaluates just as the protocol does.
+/// The statements that a part evaluates exactly as the protocol does.
 ///
 /// # Errors
 ///
-/// Says why the protocol does not fall apart.
+/// The reason why the protocol cannot be separated.
 pub fn evaluated_as_written(protocol: &Protocol) -> Result<BTreeSet<StmtId>, Unsupported> {
     let parts = parts(protocol)?;
     let mut all = Evaluated::new();
@@ -212,8 +216,8 @@ fn evaluated(body: &[Stmt], all: &mut Evaluated) {
     }
 }
 
-/// The shared objects, if only members of this role use them, each the only one of its copy, and
-/// there are private objects, too.
+/// The shared objects, if only members of this role use them, and each is the only one of its copy. There have to be
+/// private objects, too.
 fn shared_by(protocol: &Protocol, sharing: usize) -> Option<BTreeSet<ObjectId>> {
     let copy = &protocol.roles[sharing].indices;
     let numbered = |role: &Role| {
@@ -249,7 +253,7 @@ fn shared_by(protocol: &Protocol, sharing: usize) -> Option<BTreeSet<ObjectId>> 
     (alone && !shared.is_empty() && shared.len() < used.len()).then_some(shared)
 }
 
-/// Keeps these operations of a protocol, what they need, and the objects that they use.
+/// Keeps these operations of a protocol, the statements that they need, and the objects that they use.
 fn restrict(protocol: &mut Protocol, keep: &dyn Fn(&Stmt) -> bool) {
     protocol.invariants.clear();
     protocol.progress.clear();
@@ -271,8 +275,7 @@ fn restrict(protocol: &mut Protocol, keep: &dyn Fn(&Stmt) -> bool) {
         .collect();
 }
 
-/// The operations that are kept, in their loops and branches. Loops and branches that are empty
-/// then are left out.
+/// The operations that are kept, with their loops and branches. Loops and branches that become empty are dropped.
 fn kept(body: &[Stmt], keep: &dyn Fn(&Stmt) -> bool) -> Vec<Stmt> {
     let mut all = Vec::new();
     for stmt in body {
@@ -298,7 +301,7 @@ fn kept(body: &[Stmt], keep: &dyn Fn(&Stmt) -> bool) -> Vec<Stmt> {
     all
 }
 
-/// Leaves out assignments to local variables that nothing depends on any more.
+/// Drops assignments to local variables on which nothing depends any more.
 fn without_dead(body: Vec<Stmt>) -> Vec<Stmt> {
     let mut live = BTreeSet::new();
     loop {
@@ -314,7 +317,7 @@ fn without_dead(body: Vec<Stmt>) -> Vec<Stmt> {
     })
 }
 
-/// Adds the names that operations and live assignments mention.
+/// Adds the names that occur in operations and in live assignments.
 fn alive(body: &[Stmt], live: &mut BTreeSet<VarId>) {
     for stmt in body {
         if let StmtKind::Assign { var, .. } = &stmt.kind
@@ -365,7 +368,7 @@ fn renumber(body: &mut [Stmt], order: &[ObjectId]) {
     }
 }
 
-/// Writes loops over all columns in which only visited ones matter as loops over rows.
+/// Rewrites loops over all columns, in which only visited ones matter, as loops over rows.
 fn by_rows(protocol: &Protocol, body: &[Stmt]) -> Vec<Stmt> {
     let mut all = body.to_vec();
     for stmt in &mut all {
@@ -389,7 +392,7 @@ fn by_rows(protocol: &Protocol, body: &[Stmt]) -> Vec<Stmt> {
     all
 }
 
-/// The row that a loop goes over, and what it does for each of its entries.
+/// The row that a loop runs over, and the statements for each of its entries.
 fn row(
     protocol: &Protocol,
     var: VarId,
@@ -425,7 +428,7 @@ fn row(
     let mut used = of_row.clone();
     mentioned(then, &mut used);
     let whole = *last == Expr::Var(var) && copies::equal(columns, hi);
-    // The row is then asked for only once, so which row it is must not change.
+    // The new loop evaluates the row only once. So the row must not change.
     let moves = assigns(then, &of_row);
     if !whole
         || !otherwise.is_empty()
@@ -491,7 +494,7 @@ mod tests {
 
     const OTHER: &str = "role other[n in 0..N] { for m in 0..M { if seen[n, m] { sync met[n] } } }";
 
-    /// Each part has its own operations and objects, and a loop over what is visited is one over a row.
+    /// Each part has its own operations and objects, and a loop over visited columns becomes a loop over a row.
     #[test]
     fn two_parts() {
         let main = "role main[n in 0..N] { for m in 0..M { if seen[n, m] {
@@ -517,7 +520,8 @@ mod tests {
         assert!(matches!(over(&parts.own), Iteration::Row { .. }));
     }
 
-    /// Who waits at what is shared could be waited for by another member of its copy that is waited for in turn.
+    /// Suppose that two members of a copy used shared objects. Then one that waits at a shared object could hold up the
+    /// other, for which another copy waits. So this is refused.
     #[test]
     fn one_member_shares() {
         let turns = "for m in 0..M { wait turn[m] == n sync met[n] }";
@@ -531,9 +535,9 @@ mod tests {
             "role main { wait turn[0] == 0 sync met[0] } role other { sync met[0] }".to_owned(),
             // A barrier of another copy.
             format!("role main[n in 0..N] {{ wait turn[0] == n sync met[N - 1 - n] }} {OTHER}"),
-            // A launch: who has not started is not there.
+            // A launch: a CTA that has not started is not present.
             "grid main[n in 0..N] { wait turn[0] == n turn[0] += 1 sync met[n] }".to_owned(),
-            // Copies of another number.
+            // Another number of copies.
             format!("role main[n in 0..M] {{ wait turn[n] == n sync met[n] }} {OTHER}"),
         ] {
             assert!(taken_apart(&roles).is_err(), "{roles}");
@@ -566,7 +570,7 @@ mod tests {
         assert_eq!(count(&parts.own), ["b"]);
     }
 
-    /// Which row a loop goes over is asked once, so it may not change.
+    /// The new loop evaluates the row once, so the row must not change.
     #[test]
     fn a_row_that_changes_is_no_row() {
         let main = |then: &str| {

@@ -12,7 +12,7 @@ pub enum Sexpr {
     List(Vec<Sexpr>),
 }
 
-/// Lists in lists beyond this many are not read.
+/// The deepest nesting of lists that is read.
 const DEEPEST: usize = 400;
 
 impl Sexpr {

@@ -13,12 +13,12 @@ pub struct Sum {
     pub text: String,
     /// The points that occur.
     pub points: BTreeSet<Term>,
-    /// The number and the text of another length, if this one is the lesser of both.
+    /// If this length is the lesser of a number and another length: the number, and the text of the other length.
     least: Option<(i64, String)>,
 }
 
 impl Sum {
-    /// Without points.
+    /// A sum without points.
     pub fn new(text: String, terms: &Expr) -> Sum {
         Sum {
             text,
@@ -28,9 +28,8 @@ impl Sum {
     }
 }
 
-/// That sums of lengths do not decrease. At every step, a sum of terms `min(m, f)` grows by no more
-/// than `m`, and by no more than the sum of the `f`. If `m` is at least 1, it grows wherever that
-/// sum grows.
+/// The facts that sums of lengths do not decrease. At every step, a sum of terms `min(m, f)` grows by at most `m`,
+/// and by at most as much as the sum of the terms `f`. If `m` is at least 1, it grows whenever the latter sum grows.
 pub fn facts(sums: &[Sum]) -> Vec<Term> {
     let mut facts = Vec::new();
     for (position, sum) in sums.iter().enumerate() {

@@ -1,27 +1,25 @@
-//! Expressions as SMT-LIB terms.
+//! Translates expressions to SMT-LIB terms.
 //!
-//! Integers are mathematical integers. `div` and `mod` of SMT-LIB agree with the protocol's floor
-//! division for positive divisors only. So [`Translator::well_defined`] lists, for every
-//! expression, the conditions under which it means what the interpreter computes. A proof has to
-//! discharge them.
+//! Integers are mathematical integers. `div` and `mod` of SMT-LIB agree with the protocol's floor division only for
+//! positive divisors. So [`Translator::well_defined`] lists, for every expression, the conditions under which it has
+//! the value that the interpreter computes. A proof has to discharge them.
 //!
-//! **Counts.** `count(k in lo..hi where body(k))` becomes `H(hi) - H(lo)` (0 when `hi <= lo`)
-//! for the prefix count `H` of that body: the function on all integers with `H(0) = 0` and
-//! `H(x + 1) = H(x) + [body(x)]`. `H` is an uninterpreted function; [`Translator::axioms`]
-//! instantiates, at the points that occur, the defining recurrence and its consequence
-//! `0 <= H(q) - H(p) <= q - p` for `p <= q` (by induction on `q - p`). Both hold of the real
-//! `H`, so adding them never excludes a real counterexample. Two counts share an `H` only if
-//! their bodies are the same text after translation.
+//! **Counts.** `count(k in lo..hi where body(k))` becomes `H(hi) - H(lo)` (0 when `hi <= lo`) for the prefix count
+//! `H` of the body: the function on all integers with `H(0) = 0` and `H(x + 1) = H(x) + [body(x)]`. `H` is an
+//! uninterpreted function. [`Translator::axioms`] instantiates two facts at the points that occur: the defining
+//! recurrence, and its consequence `0 <= H(q) - H(p) <= q - p` for `p <= q` (by induction on `q - p`). Both hold for
+//! the real `H`, so they never exclude a real counterexample. Two counts share an `H` only if their bodies are the
+//! same text after translation.
 //!
-//! **Products and quotients of unknowns.** Solvers are weak at nonlinear arithmetic. So
-//! [`Translator::axioms`] also instantiates two theorems of integer arithmetic for the products and
-//! symbolic divisors that occur. For `b > 0`: `a = b * (a div b) + a mod b` with
-//! `0 <= a mod b < b`. For two multiples of one positive factor: `x < y => x * b + b <= y * b`.
+//! **Products and quotients of unknowns.** Solvers are weak at nonlinear arithmetic. So [`Translator::axioms`] also
+//! instantiates two theorems of integer arithmetic for the products and symbolic divisors that occur. For `b > 0`:
+//! `a = b * (a div b) + a mod b` with `0 <= a mod b < b`. For two multiples of one positive factor:
+//! `x < y => x * b + b <= y * b`.
 //!
-//! **Sums of lengths** ([`lengths`]) are differences of a function that does not decrease. There is
-//! one function for each text of the terms. Nothing else is said of the terms.
+//! **Sums of lengths** ([`lengths`]) are differences of a function that does not decrease. There is one function for
+//! each text of the terms. Nothing else is assumed about the terms.
 //!
-//! Side condition, refused where it fails: a count's body contains no other count.
+//! Side condition, refused if it fails: the body of a count contains no other count.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -42,7 +40,7 @@ use crate::protocol::Protocol;
 use crate::protocol::VarId;
 use crate::trusted::expression::chosen;
 
-/// What the bound names stand for.
+/// The meanings of the bound names.
 pub type Env = HashMap<VarId, Term>;
 
 /// A condition under which an expression is well defined, with the hypotheses under which it
@@ -53,7 +51,7 @@ pub struct Requirement {
     pub given: Vec<Term>,
     /// What must hold then.
     pub needed: Term,
-    /// What it is about, as a lowercase sentence fragment.
+    /// The subject, as a lowercase sentence fragment.
     pub about: &'static str,
 }
 
@@ -75,19 +73,17 @@ pub struct Translator<'p> {
     prefixes: Vec<(String, Prefix)>,
     /// Sums of lengths.
     sums: Vec<Sum>,
-    /// Per factor, what it is multiplied with.
+    /// For each factor, the terms that it is multiplied with.
     multiples: BTreeMap<Term, BTreeSet<Term>>,
     /// Dividends and symbolic divisors.
     quotients: BTreeSet<(Term, Term)>,
     inside_count: bool,
 }
 
-/// If there are more constants than this, the facts about counts are instantiated only at their
-/// ends.
+/// With more constants than this, the facts about counts are instantiated only at the ends of the counts.
 const CONSTANT_POINTS: usize = 8;
 
-/// If there are more pairs of multiples than this, they are left out: they would be more of a
-/// burden than a help.
+/// With more pairs of multiples than this, the pairs are left out, because they would slow the solver down.
 const MULTIPLE_PAIRS: usize = 60;
 
 impl<'p> Translator<'p> {
@@ -160,7 +156,7 @@ impl<'p> Translator<'p> {
             Expr::Param(id) => self.params[id.0].clone(),
             Expr::Var(var) => env.get(var).cloned().ok_or_else(|| Unsupported {
                 reason: "a variable without a closed form".to_owned(),
-                // A carried value's name is not one of the protocol's.
+                // The name of a carried value is not one of the protocol's names.
                 span: self.protocol.vars.get(var.0).map(|declared| declared.span),
             })?,
             Expr::Neg(e) => term::sub(&term::int(0), &self.expr(e, env)?),
@@ -248,7 +244,7 @@ impl<'p> Translator<'p> {
     }
 
     fn note_product(&mut self, a: &Term, b: &Term) {
-        // What depends on a counting variable means nothing outside its count.
+        // A term that depends on a counting variable has no meaning outside its count.
         if a.is_literal() || b.is_literal() || self.inside_count {
             return;
         }
@@ -351,9 +347,9 @@ impl<'p> Translator<'p> {
         body
     }
 
-    /// The points at which a prefix count's facts are instantiated: its ends and, if they are few,
-    /// the constants and their successors. Constants carry facts such as "a row that visits this
-    /// tile is not empty".
+    /// The points at which the facts about a prefix count are instantiated. These are its ends and, if there are few,
+    /// the constants and their successors. Constants are needed for facts such as "a row that visits this tile is not
+    /// empty".
     fn points(&self, prefix: &Prefix) -> Vec<Term> {
         let mut points = prefix.points.clone();
         if self.constants.len() <= CONSTANT_POINTS {
@@ -493,8 +489,8 @@ impl<'p> Translator<'p> {
         lines
     }
 
-    /// Lists when an expression means what the interpreter computes: every divisor positive,
-    /// every operand of `^` 0 or 1. `given` is what holds when it is evaluated.
+    /// Lists the conditions under which an expression has the value that the interpreter computes: every divisor is
+    /// positive, and every operand of `^` is 0 or 1. `given` is what holds when the expression is evaluated.
     pub fn well_defined(
         &mut self,
         expr: &Expr,
@@ -563,7 +559,7 @@ impl<'p> Translator<'p> {
                     self.well_defined(condition, &coordinates, &inner, into)?;
                 }
             }
-            // Made from a count that has been looked at.
+            // It was made from a count that has been checked already.
             Expr::Count {
                 var: lengths::ITERATION,
                 lo,

@@ -1,44 +1,41 @@
 //! The turn rule: why a grid whose CTAs take numbered turns at each element never hangs.
 //!
-//! The ticket rule needs one order on the CTAs that suits every element. Rotated schedules have
-//! none: at one element CTA 0 comes first, at another one CTA 1. In this rule each element has an
-//! order of its own, given by the awaited values. The rule asks for a rank that excludes cycles.
+//! The ticket rule needs one order on the CTAs that suits every element. Rotated schedules have none: at one element
+//! CTA 0 comes first, at another one CTA 1. In this rule, each element has an order of its own, given by the awaited
+//! values. A rank excludes cycles.
 //!
 //! # The rule
 //!
-//! For a CTA `c` that waits on an element `s`, its *turn* there is the awaited value minus the
-//! initial value of `s`. The protocol is free of deadlock if
+//! For a CTA `c` that waits on an element `s`, its *turn* there is the awaited value minus the initial value of `s`.
+//! The protocol is free of deadlock if the following holds.
 //!
-//! 1. *(well defined)* as for the ticket rule, and every addition adds exactly 1;
-//! 2. *(once)* a CTA waits on an element at most once and adds to it at most once;
-//! 3. *(paired)* a CTA that adds to an element has waited on it before, and one that waits on it
-//!    adds to it later;
-//! 4. *(distinct)* two CTAs never have the same turn at an element;
-//! 5. *(no gap)* no turn is negative, and if `c` has turn `t > 0` at `s`, some CTA has turn `t - 1`
-//!    there;
-//! 6. *(rank)* if `p` has the turn before `c`'s at `s`, every wait of `p` up to its addition to `s`
-//!    ranks lower than `c`'s wait on `s`;
-//! 7. *(residency)* in that case `p` starts before `c`, or the whole grid is resident; and at least
-//!    one CTA is.
+//! 1. *(well defined)* As for the ticket rule; and every addition adds exactly 1.
+//! 2. *(once)* A CTA waits on an element at most once and adds to it at most once.
+//! 3. *(paired)* A CTA that adds to an element has waited on it before, and one that waits on it adds to it later.
+//! 4. *(distinct)* Two CTAs never have the same turn at an element.
+//! 5. *(no gap)* No turn is negative, and if `c` has turn `t > 0` at `s`, some CTA has turn `t - 1` there.
+//! 6. *(rank)* If `p` has the turn before `c`'s at `s`, every wait of `p` up to its addition to `s` ranks lower than
+//!    `c`'s wait on `s`.
+//! 7. *(residency)* In that case `p` starts before `c`, or the whole grid is resident; and at least one CTA is
+//!    resident.
 //!
 //! # Why it is sound
 //!
-//! *Invariant:* the additions done to `s` are those of the turns `0, ..., v - 1`, where `v` is the
-//! value minus the initial one. An addition by `k` follows a wait that saw `v` equal to `k`'s turn.
-//! (A `>=` wait saw at least that. It did not see more, because `k`'s own addition was still
-//! missing, and the invariant held.) Until `k` adds, no other addition to `s` can happen, since it
-//! would need the same turn (4). So it is turn `v` that is added to `0, ..., v - 1`.
+//! *Invariant:* the additions done to `s` are those of the turns `0, ..., v - 1`, where `v` is the value minus the
+//! initial one. An addition by `k` follows a wait that saw `v` equal to `k`'s turn. (A `>=` wait saw at least that.
+//! It did not see more, because `k`'s own addition was still missing, and the invariant held.) Until `k` adds, no
+//! other addition to `s` can happen, because it would need the same turn (4). So the next addition after those of the
+//! turns `0, ..., v - 1` is that of turn `v`.
 //!
-//! *Progress:* suppose a stuck state. Every CTA that started and is not finished is blocked at a
-//! wait. Let `c` be one, at `s`, with turn `t`. Its own addition comes later (3), so `v <= t` by
-//! the invariant. It is blocked, so `v < t`. The CTA `p` of turn `t - 1` exists (5) and has not
-//! added to `s`. It has started, by 7: either it starts before `c`, which has started, or a place
-//! is free for it. So `p` is blocked at a wait up to its addition to `s`, which ranks lower than
-//! `c`'s (6). Going on like this gives an infinite descent among finitely many waits. If nobody has
-//! started, a place is free (7).
+//! *Progress:* suppose that a state is stuck. Every CTA that started and is not finished is blocked at a wait. Let
+//! `c` be one, at `s`, with turn `t`. Its own addition comes later (3), so `v <= t` by the invariant. It is blocked,
+//! so `v < t`. The CTA `p` of turn `t - 1` exists (5) and has not added to `s`. It has started, by 7: either it
+//! starts before `c`, which has started, or a place is free for it. So `p` is blocked at a wait up to its addition to
+//! `s`, and this wait ranks lower than `c`'s (6). The same argument applies to `p`, and so on. This is an infinite
+//! descent among finitely many waits, which is impossible. If no CTA has started, a place is free (7).
 //!
-//! Ranks are compared lexicographically; their components are read off a wait: its turn, an index
-//! of its element, an index of its CTA, each ascending or descending ([`Component`]).
+//! Ranks are compared lexicographically. Their components are read off a wait: its turn, an index of its element, or
+//! an index of its CTA, each ascending or descending ([`Component`]).
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -58,7 +55,7 @@ use super::translate::Env;
 use crate::protocol::LaunchOrder;
 use crate::protocol::Protocol;
 
-/// What the search has found. This module derives the obligations from it.
+/// The artefact, which the search has found. This module derives the obligations from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turns {
@@ -74,19 +71,19 @@ pub struct Turns {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Component {
-    /// What is read off the wait.
+    /// The number that is read off the wait.
     pub of: Reading,
     /// Whether larger readings rank lower.
     pub descending: bool,
 }
 
-/// What a rank reads off a wait.
+/// A number that a rank reads off a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {
     /// The CTA's turn.
     Turn,
-    /// An index of the element, by position; 0 where the element has fewer.
+    /// An index of the element, by position; 0 if the element has fewer indices.
     Element(usize),
     /// An index of the CTA, by position.
     Member(usize),
@@ -192,7 +189,7 @@ impl<'a> Rule<'a> {
         self.conclude(name, meaning, setting, term::eq(&amount, &term::int(1)))
     }
 
-    /// Condition 2 for two statements; one statement touches an element once by construction.
+    /// Condition 2 for two different statements. One statement touches an element at most once by construction.
     fn once(&mut self, first: &'a Event, second: &'a Event) -> Result<(), Unsupported> {
         let mut setting = self.setting()?;
         let c = self.member(&mut setting, "c")?;
@@ -348,7 +345,7 @@ impl<'a> Rule<'a> {
                 let located = self.all_located(&mut setting, &[add], &p, &at_c.element)?;
                 let at_block = self.occurrence(&mut setting, blocking, &p, "b")?;
                 for (add, env, happens) in located {
-                    // Whatever is not certainly after the addition may come before it.
+                    // A wait that is not certainly after the addition may come before it.
                     let after =
                         self.precedes(&mut setting, (add, &env), (blocking, &at_block.env))?;
                     setting.facts.push(term::and([happens, term::not(after)]));

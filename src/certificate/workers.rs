@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use crate::deadline;
 
-/// Does the items `0..count` on as many threads as there are cores; each thread takes the next item
-/// that is left, and stops when one of its items says so.
+/// Processes the items `0..count` on as many threads as there are cores. Each thread takes the next item that is
+/// left, and stops when one of its items says so.
 ///
-/// The other threads begin after `alone`, or when the first one has stopped. If all items are done
-/// sooner, no other thread is needed: each one would take longer to get its memory than it saves.
+/// The other threads start after the time `alone`, or when the first one has stopped. If all items are done sooner,
+/// no other thread is started, because getting its memory would take longer than it would save.
 pub fn each(count: usize, alone: Duration, work: impl Fn(usize) -> ControlFlow<()> + Sync) {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);

@@ -1,4 +1,4 @@
-//! Comparisons from which a condition may be built, the simple ones first.
+//! Atoms: the comparisons from which a condition may be built, the simple ones first.
 
 use itertools::Itertools;
 use rustc_hash::FxHashSet;
@@ -7,17 +7,17 @@ use super::space::Kind;
 use super::space::Number;
 use crate::text::words::is_word;
 
-/// The bits of a set of sampled points.
+/// A set of sampled points, as bits.
 pub(super) type Bits = Vec<u64>;
 
-/// An integer over the numbers of the space, by their places.
+/// A term over the numbers of a [`Space`](super::space::Space), which are given by their positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Term {
     Const(i64),
     Number(usize),
     Sum(usize, usize),
     Product(usize, usize),
-    /// Where the last of so many is in its block of so many: `(a - 1) % b`.
+    /// The position of the last of `a` items in its block of `b` items: `(a - 1) % b`.
     Last(usize, usize),
 }
 
@@ -29,7 +29,7 @@ enum Relation {
     Unequal,
     /// The right side divides the left one.
     Multiple,
-    /// It does not.
+    /// The right side does not divide the left one.
     NotMultiple,
 }
 
@@ -40,14 +40,14 @@ pub(super) struct Atom {
     relation: Relation,
     right: Term,
     offset: i64,
-    /// How much there is to read.
+    /// How long the atom is for a reader.
     weight: u32,
 }
 
-/// Numbers that parameters are compared with, from their least value on.
+/// How many numbers a parameter is compared with, from its least value on.
 const NUMBERS: i64 = 3;
 
-/// Divisors.
+/// The numbers by which a parameter is tested for divisibility.
 const DIVISORS: [i64; 3] = [2, 3, 4];
 
 impl Term {
@@ -58,7 +58,7 @@ impl Term {
             Term::Number(p) => value(p),
             Term::Sum(p, q) => value(p).saturating_add(value(q)),
             Term::Product(p, q) => value(p).saturating_mul(value(q)),
-            // Only numbers above 0 divide; see `candidates`.
+            // The divisor is positive, see `candidates`.
             Term::Last(p, q) => (value(p) - 1).checked_rem_euclid(value(q)).unwrap_or(0),
         }
     }
@@ -82,7 +82,7 @@ impl Term {
         }
     }
 
-    /// How much there is to read.
+    /// How long the term is for a reader.
     fn weight(self, numbers: &[Number]) -> u32 {
         let weight = |p: usize| numbers.get(p).map_or(0, |number| number.weight);
         match self {
@@ -95,7 +95,7 @@ impl Term {
     }
 }
 
-/// A factor, in parentheses where it needs them: neither a name nor one call.
+/// A factor, in parentheses unless it is a name or one call.
 fn tight(text: &str) -> String {
     let rest = text.trim_start_matches(is_word);
     let mut depth = 0_i32;
@@ -117,7 +117,7 @@ impl Atom {
             Relation::Greater => left > right,
             Relation::Equal => left == right,
             Relation::Unequal => left != right,
-            // A divisor that is not positive divides nothing.
+            // A divisor that is not positive does not divide anything.
             Relation::Multiple => right > 0 && left % right == 0,
             Relation::NotMultiple => right <= 0 || left % right != 0,
         }
@@ -144,12 +144,12 @@ impl Atom {
         }
     }
 
-    /// How much there is to read.
+    /// How long the atom is for a reader.
     pub(super) fn weight(&self) -> u32 {
         self.weight
     }
 
-    /// The numbers in it.
+    /// The positions of the numbers that occur in it.
     pub(super) fn numbers(&self) -> Vec<usize> {
         let mut all = self.left.numbers();
         all.extend(self.right.numbers());
@@ -160,7 +160,7 @@ impl Atom {
         self.worded(names, false)
     }
 
-    /// That it does not hold.
+    /// Its negation, as a text.
     pub(super) fn negated(&self, names: &[&str]) -> String {
         self.worded(names, true)
     }
@@ -176,7 +176,7 @@ impl Atom {
             let symbol = if divides { "==" } else { "!=" };
             return format!("{left} % {right} {symbol} 0");
         }
-        // A number stands on the right.
+        // A constant stands on the right side.
         if matches!(self.left, Term::Const(_)) && self.relation == Relation::Greater {
             let symbol = if negated { ">=" } else { "<" };
             return format!("{right} {symbol} {left}");
@@ -191,7 +191,7 @@ impl Atom {
             (Relation::Unequal, false) | (Relation::Equal, true) => "!=",
             _ => "==",
         };
-        // What is added goes to the side where it is not negative.
+        // The offset is added to the side where it is not negative.
         match self.offset {
             0 => format!("{left} {symbol} {right}"),
             offset if offset > 0 => format!("{left} + {offset} {symbol} {right}"),
@@ -200,8 +200,8 @@ impl Atom {
     }
 }
 
-/// Atoms that differ at the points, with the points at which each holds; the lightest of those that
-/// agree. A point has a value for each of the numbers. Only numbers for which `matters` are compared.
+/// Atoms, each with the set of points at which it holds. Of the atoms with equal sets, only the lightest one is
+/// listed. A point has a value for each of the numbers. Only numbers for which `matters` is true are compared.
 pub(super) fn atoms(
     numbers: &[Number],
     points: &[Vec<i64>],
@@ -225,7 +225,7 @@ pub(super) fn atoms(
     kept
 }
 
-/// The points for which something holds.
+/// The set of points for which `holds` is true.
 pub(super) fn bits(points: &[Vec<i64>], holds: impl Fn(&[i64]) -> bool) -> Bits {
     let mut bits = vec![0_u64; points.len().div_ceil(64)];
     for (number, point) in points.iter().enumerate() {
@@ -236,13 +236,13 @@ pub(super) fn bits(points: &[Vec<i64>], holds: impl Fn(&[i64]) -> bool) -> Bits 
     bits
 }
 
-/// With more parameters than this, only sums and products of parameters are compared with each other.
+/// Up to this many parameters, every sum or product of parameters is compared with every other one.
 const FEW: usize = 3;
 
-/// The same for a sum with a product, and for blocks.
+/// Up to this many parameters, sums of parameters are compared with products, and there are atoms about the last block.
 const MIXED: usize = 5;
 
-/// With more than this, there are no sums and products: pairs of them would be millions.
+/// With more numbers than this, there are no sums and products, because there would be millions of pairs of them.
 const SOME: usize = 12;
 
 fn candidates(numbers: &[Number], least: &[i64], matters: &dyn Fn(usize) -> bool) -> Vec<Atom> {
@@ -294,7 +294,7 @@ fn candidates(numbers: &[Number], least: &[i64], matters: &dyn Fn(usize) -> bool
             }
         }
     }
-    // A last block that is not full.
+    // Atoms about a last block that is not full.
     let few = params.len() <= MIXED;
     for (p, q) in params.iter().copied().cartesian_product(params.clone()) {
         if p == q || !few || least[q] < 1 {
@@ -313,7 +313,7 @@ fn candidates(numbers: &[Number], least: &[i64], matters: &dyn Fn(usize) -> bool
             let both = given(left) && given(right);
             let product = |t: &Term| matches!(t, Term::Product(..));
             let mixed = both && product(left) != product(right);
-            // What is taken from one side and given to the other, such as registers.
+            // For example registers: what one role gives up, another one takes.
             let exchanged = product(left) && product(right) && !given(left) && !given(right);
             let few = exchanged || params.len() <= FEW && both || params.len() <= MIXED && mixed;
             if left == right || !(single(left) || single(right) || few) {

@@ -1,11 +1,12 @@
-//! Covers a set of points by few boxes, so that they can be listed.
+//! Covers a set of points by few boxes, so that the points can be listed briefly.
 
 use std::ops::RangeInclusive;
 
 /// All points whose coordinates are in these ranges.
 pub type Box = Vec<RangeInclusive<i64>>;
 
-/// Boxes that hold these points, each once, and no others. Neighbours are put together along the last coordinate first.
+/// Boxes that contain each of these points once, and no others. Neighbours are merged along the last coordinate
+/// first.
 pub fn boxes(points: &[Vec<i64>]) -> Vec<Box> {
     let mut sorted: Vec<&Vec<i64>> = points.iter().collect();
     sorted.sort();

@@ -1,4 +1,5 @@
-//! The smallest formulas that separate two sets of points: disjunctions of conjunctions of atoms, or one conjunction of three.
+//! Finds the smallest formulas that separate two sets of points. A formula is a disjunction of conjunctions of up to
+//! two atoms, or a single conjunction of three atoms.
 
 use itertools::Itertools;
 use rustc_hash::FxHashSet;
@@ -8,41 +9,42 @@ use super::atoms::Bits;
 use super::atoms::bits;
 use crate::deadline;
 
-/// How many terms and formulas are kept on the way.
+/// How many terms and formulas are kept.
 const TERMS: usize = 1_500;
 const FORMULAS: usize = 24;
 
-/// How many terms there may be before the lightest are chosen.
+/// The most terms from which the lightest are chosen.
 const MOST_TERMS: usize = 100_000;
 
-/// A conjunction costs more than its atoms, a disjunction more than its terms.
+/// The weight that a conjunction has in addition to its atoms, and a disjunction in addition to its terms.
 const AND: u32 = 3;
 const OR: u32 = 5;
 
-/// A disjunction of conjunctions. Without a term it is false; a term without an atom is true.
+/// A disjunction of conjunctions, which are called terms. A formula without a term is false. A term without an atom
+/// is true.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Formula {
     terms: Vec<Vec<Atom>>,
 }
 
 impl Formula {
-    /// Whether it holds where the numbers have these values.
+    /// Whether it holds at these values of the numbers.
     pub(super) fn holds(&self, at: &[i64]) -> bool {
         let holds = |term: &Vec<Atom>| term.iter().all(|atom| atom.holds(at));
         self.terms.iter().any(holds)
     }
 
-    /// Whether it is true without an atom.
+    /// Whether it is true at all values because it has a term without an atom.
     pub fn always(&self) -> bool {
         self.terms.iter().any(Vec::is_empty)
     }
 
-    /// Whether nothing satisfies it.
+    /// Whether it is false because it has no term.
     pub fn never(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Its comparisons, if it is one conjunction.
+    /// Its atoms, if it is one conjunction.
     pub(super) fn conjuncts(&self) -> Option<&[Atom]> {
         match self.terms.as_slice() {
             [term] => Some(term),
@@ -50,7 +52,7 @@ impl Formula {
         }
     }
 
-    /// The numbers in it, by place.
+    /// The positions of the numbers that occur in it.
     pub(super) fn numbers(&self) -> Vec<usize> {
         let atoms = self.terms.iter().flatten();
         let mut all: Vec<usize> = atoms.flat_map(Atom::numbers).collect();
@@ -59,7 +61,7 @@ impl Formula {
         all
     }
 
-    /// As a condition of the language.
+    /// The formula as a condition of the language.
     pub(super) fn text(&self, names: &[&str]) -> String {
         if self.never() {
             return "false".to_owned();
@@ -71,7 +73,8 @@ impl Formula {
         joined(terms, " || ")
     }
 
-    /// The cases in which it does not hold, each as conditions that hold together: one comparison of each term is false.
+    /// Its negation as a list of cases. Each case is a list of conditions that hold together: the negation of one
+    /// atom of each term.
     pub(super) fn cases(&self, names: &[&str]) -> Vec<Vec<String>> {
         let terms = self.terms.iter().map(|term| {
             let atoms = term.iter().map(|atom| atom.negated(names));
@@ -80,7 +83,7 @@ impl Formula {
         terms.multi_cartesian_product().collect()
     }
 
-    /// Conditions that together say that it does not hold.
+    /// Its negation as a list of conditions that hold together.
     pub(super) fn negated(&self, names: &[&str]) -> Vec<String> {
         let terms = self.terms.iter().map(|term| match term.as_slice() {
             [] => "false".to_owned(),
@@ -90,7 +93,7 @@ impl Formula {
     }
 }
 
-/// One comparison by itself.
+/// The formula that consists of one atom.
 pub(super) fn single(atom: Atom) -> Formula {
     Formula {
         terms: vec![vec![atom]],
@@ -101,14 +104,14 @@ fn joined(parts: impl Iterator<Item = String>, by: &str) -> String {
     parts.collect::<Vec<_>>().join(by)
 }
 
-/// A conjunction and where it holds.
+/// A conjunction, and the points at which it holds.
 struct Term {
     atoms: Vec<Atom>,
     bits: Bits,
     weight: u32,
 }
 
-/// Formulas that hold at all `inside` points and at none of the others, the lightest first.
+/// Formulas that hold at all `inside` points and at no other points, the lightest first.
 pub(super) fn separating(
     atoms: &[(Atom, Bits)],
     points: &[Vec<i64>],
@@ -126,7 +129,7 @@ pub(super) fn separating(
         }];
     }
     let mut found: Vec<(u32, Formula)> = Vec::new();
-    // One comparison that says it all is one, however long it is.
+    // An atom that separates the sets alone is a formula, however long it is.
     for (atom, bits) in atoms {
         if bits == inside {
             found.push((atom.weight(), single(*atom)));
@@ -142,7 +145,7 @@ pub(super) fn separating(
             found.push((term.weight, formula));
         }
     }
-    // What is enough alone needs no other.
+    // A term that covers all `inside` points needs no other term.
     let parts: Vec<&Term> = terms.iter().filter(|t| !covers(&t.bits, inside)).collect();
     for (number, first) in parts.iter().enumerate() {
         if deadline::over() {
@@ -167,8 +170,8 @@ fn covers(set: &Bits, part: &Bits) -> bool {
     set.iter().zip(part).all(|(set, part)| set & part == *part)
 }
 
-/// Conjunctions of up to two atoms that hold at some point inside and none outside; of those that
-/// agree, the lightest.
+/// Conjunctions of up to two atoms that hold at some point inside and at none outside. Of those with equal sets of
+/// points, only the lightest is listed.
 fn pure(atoms: &[(Atom, Bits)], inside: &Bits, outside: &Bits) -> Vec<Term> {
     let meets = |a: &Bits, b: &Bits| a.iter().zip(b).any(|(a, b)| a & b != 0);
     let useful: Vec<&(Atom, Bits)> = atoms.iter().filter(|(_, b)| meets(b, inside)).collect();
@@ -182,14 +185,14 @@ fn pure(atoms: &[(Atom, Bits)], inside: &Bits, outside: &Bits) -> Vec<Term> {
             });
         }
     }
-    // One that is enough alone needs no other.
+    // An atom that excludes all points outside needs no other atom.
     let open: Vec<&&(Atom, Bits)> = useful.iter().filter(|(_, b)| meets(b, outside)).collect();
     let both_meet = |a: &Bits, b: &Bits, set: &Bits| {
         let words = a.iter().zip(b).zip(set);
         { words }.any(|((a, b), set)| a & b & set != 0)
     };
     for (number, (a, left)) in open.iter().enumerate() {
-        // What is left out is only a formula fewer.
+        // If time is up, there are only fewer formulas.
         if deadline::over() {
             break;
         }
@@ -210,8 +213,8 @@ fn pure(atoms: &[(Atom, Bits)], inside: &Bits, outside: &Bits) -> Vec<Term> {
     terms
 }
 
-/// Conjunctions of three atoms that hold at exactly the points inside. Each atom holds at all of them, so the search goes by the points
-/// outside: some atom has to exclude the first that is left.
+/// Conjunctions of three atoms that hold at exactly the points inside. Each of the atoms holds at all points inside.
+/// So the search goes through the points outside: some atom has to exclude the first point that is not excluded yet.
 fn three(atoms: &[(Atom, Bits)], inside: &Bits, outside: &Bits) -> Vec<Term> {
     let needed: Vec<&(Atom, Bits)> = atoms.iter().filter(|(_, b)| covers(b, inside)).collect();
     let left = |open: &Bits, bits: &Bits| -> Bits {
@@ -250,7 +253,7 @@ fn three(atoms: &[(Atom, Bits)], inside: &Bits, outside: &Bits) -> Vec<Term> {
     found
 }
 
-/// Leaves the lightest ones, of those that hold at the same points one.
+/// Keeps the lightest terms, and of terms with equal sets of points only one.
 fn lightest(terms: &mut Vec<Term>) {
     terms.sort_by_key(|term| term.weight);
     let mut seen = FxHashSet::default();

@@ -16,7 +16,7 @@ use crate::semantics::step::Action;
 use crate::semantics::unfold::Limits;
 use crate::verdict::ahead;
 
-/// States explored at one point, and time for it.
+/// The most states that are explored at one point, and the time for one point.
 const STATES: u64 = 150_000;
 const TIME: Duration = Duration::from_secs(2);
 
@@ -28,11 +28,13 @@ const LARGEST: Limits = Limits {
     work: 500_000,
 };
 
-/// What is tried where memory was not cleared.
+/// The largest initial value that is tried for memory that is not cleared.
 const LARGEST_START: i64 = hunt::LARGEST_START;
 
-/// Whether a run at these values hangs: a run of the reference semantics that does, or every run of every input, none of which does. Nothing
-/// where neither can be found out. If the protocol is not `whole`, its runs may be none of its kernel, and there may be others.
+/// Whether the protocol hangs at these values. `Some(true)` if a run of the reference semantics hangs, and
+/// `Some(false)` if no run of any input does. `None` if neither is known. If the protocol is not `whole`, its runs
+/// may differ from those of its kernel: then a run counts only if the kernel has it, too, and the result is never
+/// `Some(false)`.
 pub(super) fn label(
     (tight, whole): (&Protocol, bool),
     params: &[i64],

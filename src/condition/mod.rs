@@ -1,20 +1,21 @@
-//! At which parameter values a protocol hangs: the smallest formula, with a proof for all values
-//! outside it.
+//! Finds the parameter values at which a protocol hangs: the smallest formula, with a proof that nothing hangs at any
+//! values outside it.
 //!
-//! 1. Every point of a small box is labelled: it hangs, by a run of the reference semantics, or it
-//!    does not, by exhaustive search. So are points near one that hangs.
-//! 2. The smallest formulas that hold at exactly the points that hang are listed.
-//! 3. Each is tried at values beyond the box, and at values in it that were too large to be explored. A point that disagrees is another sample, and the
-//!    search begins anew.
-//! 4. Outside the formula freedom from deadlock is decided as ever, under its negation as an
-//!    assumption: PROVED, with a certificate, or REFUTED at a point that is another sample. A negation with an "or" that
-//!    no one proof covers is decided case by case.
-//! 5. If no formula has a proof, single comparisons that hold wherever something hung are tried: what is proved where one of them does
-//!    not hold is part of the answer.
+//! 1. Every point of a small box is labelled. It hangs if a run of the reference semantics does. It does not hang if
+//!    exhaustive search shows so. Points near one that hangs are labelled, too.
+//! 2. The smallest formulas are listed that hold at exactly the points that hang.
+//! 3. Each formula is tested at values beyond the box, and at values in the box that were too large to be explored. A
+//!    point that disagrees becomes a sample, and the search begins anew.
+//! 4. The ordinary engines decide deadlock under the negation of the formula, as an assumption. The verdict is
+//!    PROVED, with a certificate, or REFUTED at a point that becomes a sample. If the negation contains an "or" and
+//!    no single proof covers it, its cases are decided one by one.
+//! 5. If no formula has a proof, single comparisons are tried that hold at every sample that hangs. If nothing hangs
+//!    where such a comparison is false, and this is proved, the comparison is part of the answer.
 //! 6. The shape of a pattern is looked for in the same way.
 //!
-//! Outside is proved; inside is checked at the points that are listed, and no more is claimed, unless these are all there are. Where
-//! parameters have finitely many values, all of them are tried if that can be done.
+//! The outside of the formula is proved. The inside is only checked at the points that are listed, and nothing more
+//! is claimed about it. However, if the parameters have finitely many values, all values inside are tried if
+//! possible.
 
 mod atoms;
 pub mod boxes;
@@ -52,68 +53,70 @@ use space::Space;
 
 pub use pattern::Shaped;
 
-/// The most points of the first box, and how far it reaches.
+/// The most points of the first box, and its largest radius.
 const POINTS: usize = 260;
 const RADIUS: i64 = 6;
 
-/// Which part of the time the first box may take, as a divisor.
+/// The part of the time that the first box may take, as a divisor.
 const BOX_SHARE: u32 = 3;
 
-/// How often a point that disagrees may change the formula.
+/// How often a point that disagrees may lead to another formula.
 const ROUNDS: usize = 24;
 
-/// How many lines of samples along a parameter have to say that it does not matter.
+/// How many lines of samples along a parameter have to agree before the parameter is taken not to matter.
 const LINES: usize = 12;
 
-/// Which part of what is left of the time one proof may take, as a divisor.
+/// The part of the remaining time that one proof may take, as a divisor.
 const PROOF_SHARE: u32 = 2;
 
 /// The same for the proof of one of several cases.
 const CASE_SHARE: u32 = 4;
 
-/// Which part of the time is kept for what comes after the formulas, as a divisor.
+/// The part of the time that is reserved for the steps after the formulas, as a divisor.
 const REST: u32 = 4;
 
-/// How many single comparisons are tried, and how much there may be to read in one.
+/// How many single comparisons are tried, and the greatest weight of one.
 const SINGLES: usize = 8;
 const PLAIN: u32 = 14;
 
-/// Whether a protocol hangs at parameter values.
+/// Parameter values, and whether the protocol hangs there.
 pub type Sample = (Vec<i64>, bool);
 
-/// What came of it.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The formula whose outside is proved; if there is none, the first that fits all samples.
+    /// The formula whose outside is proved. If there is none, the first formula that agrees with all samples.
     pub condition: Option<Condition>,
-    /// Comparisons, each with a proof that nothing hangs where it does not hold. Looked for only if the formula has no proof.
+    /// Comparisons, each with a proof that nothing hangs where the comparison is false. They are only looked for if
+    /// no formula has a proof.
     pub needed: Vec<(String, Decision)>,
     /// The shape that a pattern has to have for a hang.
     pub shaped: Option<Shaped>,
     /// Parameter values at which it is known whether the protocol hangs.
     pub samples: Vec<Sample>,
-    /// The box all points of which were tried, in words.
+    /// The box of which all points were tried, in words.
     pub region: String,
     /// How many points could not be decided.
     pub open: usize,
 }
 
-/// A formula that fits what was tried.
+/// A formula that agrees with all samples.
 #[derive(Debug)]
 pub struct Condition {
-    /// It, in the language.
+    /// The formula in the language.
     pub text: String,
-    /// What names in it stand for that are no parameters.
+    /// The definitions of names in the formula that are not parameters.
     pub names: Vec<(String, String)>,
-    /// The verdicts outside of it, which together cover all of it; none where nothing is outside.
+    /// The verdicts outside of the formula, which together cover all values there. Empty if the formula holds
+    /// everywhere.
     pub outside: Vec<Outside>,
-    /// Whether it holds nowhere, and everywhere.
+    /// Whether the formula holds nowhere.
     pub never: bool,
-    /// See there.
+    /// Whether the formula holds everywhere.
     pub always: bool,
-    /// The parameters that it is about, by position.
+    /// The parameters that occur in the formula, by position.
     pub params: Vec<usize>,
-    /// How many of the points that could not be decided it holds at.
+    /// The number of points that could not be decided and at which the formula holds.
     pub open: usize,
     /// Whether all values at which it holds were tried.
     pub complete: bool,
@@ -122,38 +125,37 @@ pub struct Condition {
 /// A verdict on a part of the values at which a formula is false.
 #[derive(Debug)]
 pub struct Outside {
-    /// Which part, as assumptions.
+    /// The part, as assumptions.
     pub assumed: Vec<String>,
     /// The verdict there.
     pub decision: Decision,
 }
 
 impl Condition {
-    /// Whether it is proved that nothing hangs where it does not hold.
+    /// Whether it is proved that nothing hangs where the formula is false.
     pub fn is_proved(&self) -> bool {
         self.always || all_proved(&self.outside)
     }
 }
 
-/// Whether there are verdicts, and each is PROVED.
+/// Whether there is at least one verdict, and each is PROVED.
 fn all_proved(outside: &[Outside]) -> bool {
     let proved = |part: &Outside| part.decision.verdict.is_proved();
     !outside.is_empty() && outside.iter().all(proved)
 }
 
 impl Outcome {
-    /// Whether there is a condition outside of which nothing hangs.
+    /// Whether there is a condition, and it is proved that nothing hangs outside of it.
     pub fn is_proved(&self) -> bool {
         self.condition.as_ref().is_some_and(Condition::is_proved)
     }
 }
 
-/// Looks for the condition under which a protocol hangs. `narrowing` is what has already been
-/// applied to it.
+/// Looks for the condition under which a protocol hangs. `narrowing` has already been applied to the protocol.
 ///
 /// # Errors
 ///
-/// Only when two parts of the program disagree.
+/// Only if two parts of the program contradict each other.
 pub fn condition(
     protocol: &Protocol,
     narrowing: &Narrowing,
@@ -179,11 +181,11 @@ pub fn condition(
         near: Vec::new(),
         beyond: Vec::new(),
     };
-    // Proofs are asked for time that is left. What looks for formulas and shapes asks whether there is any.
+    // The search for formulas and shapes checks the deadline. Each proof gets a share of the time that is left.
     deadline::until(deadline::after(settings.timeout), || search.run())
 }
 
-/// How far the first box reaches.
+/// The radius of the first box.
 fn radius(tight: &Protocol) -> i64 {
     let few = |radius: &i64| {
         let inner = (0..=*radius).flat_map(|radius| grid::points(tight, radius));
@@ -194,7 +196,7 @@ fn radius(tight: &Protocol) -> i64 {
 
 struct Search<'a> {
     protocol: &'a Protocol,
-    /// Whether its runs are those of its kernel.
+    /// Whether the runs of the protocol are exactly those of its kernel.
     whole: bool,
     narrowing: &'a Narrowing,
     settings: &'a Settings<'a>,
@@ -204,17 +206,17 @@ struct Search<'a> {
     samples: Vec<Sample>,
     /// Points that could not be decided.
     open: Vec<Vec<i64>>,
-    /// Points near which others have been tried.
+    /// Points whose neighbours have been tried.
     near: Vec<Vec<i64>>,
     /// Points beyond the box that have been tried.
     beyond: Vec<Vec<i64>>,
 }
 
-/// A formula with what is known outside of it.
+/// A formula, and the verdicts outside of it.
 struct Candidate {
     formula: Formula,
     outside: Vec<Outside>,
-    /// Whether something hangs at each value at which the formula holds, all of which were tried.
+    /// Whether the formula holds at finitely many values, all of these were tried, and something hangs at each.
     complete: bool,
 }
 
@@ -236,7 +238,7 @@ impl Search<'_> {
                 break;
             }
         }
-        // What comes now has the rest of the time.
+        // The next steps have the rest of the time.
         self.end = deadline::after(self.left() + self.settings.timeout / REST);
         let shaped = self.shaped(&space, best.as_ref())?;
         let proved = best.as_ref().is_some_and(Candidate::settles);
@@ -272,7 +274,7 @@ impl Search<'_> {
             let number = space.numbers.get(*number)?;
             Some((number.text.clone(), number.definition.clone()?))
         });
-        // If the box is the whole domain, everything was tried.
+        // If the box is the whole domain, every value was tried.
         let whole = complete || grid::covers_domain(self.tight, self.radius);
         let open = self.open.iter().filter(|at| holds(at)).count();
         Condition {
@@ -291,8 +293,8 @@ impl Search<'_> {
         }
     }
 
-    /// Tries the formulas that fit the samples. Whether no sample has been added, and the first formula whose outside is
-    /// proved, or else the first one.
+    /// Tries the formulas that agree with the samples. Returns whether no sample was added, and the first formula
+    /// whose outside is proved, or else the first formula.
     fn round(&mut self, space: &Space) -> Result<(bool, Option<Candidate>), Internal> {
         let mut best: Option<Candidate> = None;
         for formula in self.formulas(space) {
@@ -341,8 +343,9 @@ impl Search<'_> {
         Ok((true, best))
     }
 
-    /// The verdict where a formula is false. If it is not PROVED, each case of the negation is decided by itself, up to the first that is
-    /// not PROVED: the cases cover all that the negation does, and what proves one may be of no use to another.
+    /// The verdict at the values at which a formula is false. If it is not PROVED, each case of the negation is
+    /// decided by itself, up to the first case that is not PROVED. The cases together cover the negation, and a proof
+    /// of one case may be of no use for another.
     fn outside(&self, space: &Space, formula: &Formula) -> Result<Vec<Outside>, Internal> {
         let decide = |assumed: Vec<String>, share: u32| -> Result<Option<Outside>, Internal> {
             let decision = self.assuming(&assumed, self.left() / share)?;
@@ -392,7 +395,7 @@ impl Search<'_> {
         deadline::until(self.end, || formula::separating(&atoms, &points, &inside))
     }
 
-    /// Comparisons of the numbers that matter.
+    /// The atoms about the numbers that matter.
     fn atoms(&self, space: &Space, points: &[Vec<i64>]) -> Vec<(atoms::Atom, atoms::Bits)> {
         let idle: Vec<usize> = (0..self.protocol.params.len())
             .filter(|param| self.idle(*param))
@@ -404,8 +407,8 @@ impl Search<'_> {
         atoms::atoms(&space.numbers, points, &matters)
     }
 
-    /// Whether nothing that was tried depends on a parameter, where enough was tried: there are samples that differ in it alone, and each time
-    /// both hang or neither does. A formula without it that is wrong disagrees with a sample that is still to come.
+    /// Whether a parameter seems not to matter: enough samples differ in this parameter alone, and each time both
+    /// hang or neither does. If this is wrong, a formula without the parameter will disagree with a later sample.
     fn idle(&self, param: usize) -> bool {
         let mut lines: FxHashMap<Vec<i64>, (usize, usize)> = FxHashMap::default();
         for (at, hangs) in &self.samples {
@@ -419,7 +422,7 @@ impl Search<'_> {
         lines.values().filter(several).count() >= LINES && !lines.values().any(both)
     }
 
-    /// The samples as values of all numbers, and those that hang.
+    /// The samples as values of all numbers, and the set of samples that hang.
     fn bits(&self, space: &Space) -> (Vec<Vec<i64>>, atoms::Bits) {
         let points: Vec<Vec<i64>> = self.samples.iter().map(|(at, _)| space.at(at)).collect();
         let mut inside = atoms::bits(&points, |_| false);
@@ -429,8 +432,9 @@ impl Search<'_> {
         (points, inside)
     }
 
-    /// Comparisons that hold wherever something hung, with a proof that nothing hangs where they do not: those of the formula, then of those that
-    /// say most the plain ones first.
+    /// Comparisons that hold at every sample that hangs, each with a proof that nothing hangs where the comparison is
+    /// false. The comparisons of the formula are tried first. Then come those that exclude most samples; of these the
+    /// lightest first.
     fn needed(
         &self,
         space: &Space,
@@ -491,7 +495,7 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// The verdict under assumptions; none where they have no meaning.
+    /// The verdict under assumptions; none if the assumptions have no meaning for the protocol.
     fn assuming(&self, assumed: &[String], time: Duration) -> Result<Option<Decision>, Internal> {
         let mut protocol = self.protocol.clone();
         let narrower = Narrowing {
@@ -525,7 +529,7 @@ impl Search<'_> {
 }
 
 impl Candidate {
-    /// Whether nothing hangs outside of it, by a proof.
+    /// Whether it is proved that nothing hangs outside of the formula.
     fn settles(&self) -> bool {
         self.formula.always() || all_proved(&self.outside)
     }

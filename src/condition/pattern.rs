@@ -1,12 +1,14 @@
-//! Which shape a pattern has to have for a hang.
+//! Finds the shape that a pattern must have for a hang.
 //!
-//! A *line* of a pattern is the entries that differ in one coordinate. A shape says that some line has something, for example an
-//! entry that holds although one before it does not. Every pattern at small parameter values is labelled by exhaustive search, and the shape that excludes most
-//! patterns, and none with which something hangs, is taken.
+//! A *line* of a pattern consists of the entries that differ in one coordinate only. A shape says what some line
+//! contains. For example, a line may contain an entry that holds after one that does not. Every pattern at small
+//! parameter values is labelled by exhaustive search. The candidates are the shapes that all patterns with a hang
+//! have. Those that most patterns without a hang lack are tried first.
 //!
-//! That nothing hangs without the shape is proved of another text. There the pattern is made from a free one: an entry that
-//! would give some line the shape is left out or put in. A pattern without the shape is made from itself, so every such pattern
-//! is made from some free one. Hence a proof for all free patterns of the other text covers every pattern without the shape of this one.
+//! The proof that nothing hangs without the shape is about a changed text. There, the pattern is computed from a free
+//! pattern: any entry that would give some line the shape is left out or put in. A pattern without the shape is
+//! computed from itself. So every pattern without the shape is computed from some free one. Hence a proof of the
+//! changed text, for all free patterns, covers every pattern of the original text that lacks the shape.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -44,14 +46,14 @@ use crate::verdict::decision::Decision;
 /// How far parameters go from their least values.
 const RADIUS: i64 = 2;
 
-/// The largest pattern all of whose subsets are tried.
+/// The most tiles of a pattern of which all subsets are tried.
 const TILES: usize = 6;
 
-/// The share of the time for the search, as a divisor, and for one proof.
+/// The part of the time for the search, as a divisor, and the time for one proof.
 const SHARE: u32 = 4;
 const PROOF: Duration = Duration::from_secs(12);
 
-/// States of one input, and how large it may be.
+/// The most states of one input, and the largest instance.
 const STATES: u64 = 20_000;
 const LARGEST: Limits = Limits {
     ops: 5_000,
@@ -63,19 +65,20 @@ const LARGEST: Limits = Limits {
 /// The shape that a pattern has wherever something hangs.
 #[derive(Debug)]
 pub struct Shaped {
-    /// It, in words.
+    /// The shape in words.
     pub words: String,
-    /// The verdict on the text in which no pattern has it: PROVED.
+    /// The verdict on the text in which no pattern has the shape: PROVED.
     pub otherwise: Decision,
-    /// How many patterns with this shape hang, and how many do not, among those that were tried where the condition on the parameters holds.
+    /// How many patterns with this shape hang, among the patterns that were tried at parameters that satisfy the
+    /// condition.
     pub hang: usize,
-    /// See there.
+    /// How many of these patterns do not hang.
     pub clear: usize,
-    /// How many of them could not be decided.
+    /// How many of these patterns could not be decided.
     pub open: usize,
 }
 
-/// What some line has.
+/// What some line contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     /// An entry that holds after one that does not.
@@ -90,7 +93,7 @@ enum Shape {
     Any,
 }
 
-/// In the order in which they are tried where they exclude equally many.
+/// The shapes, in the order in which they are tried if they exclude equally many patterns.
 const SHAPES: [Shape; 5] = [
     Shape::Gap,
     Shape::End,
@@ -100,7 +103,7 @@ const SHAPES: [Shape; 5] = [
 ];
 
 impl Shape {
-    /// Whether a line has it.
+    /// Whether a line has the shape.
     fn of(self, line: &[bool]) -> bool {
         let after = |a: bool, b: bool| line.iter().tuple_windows().any(|(x, y)| (*x, *y) == (a, b));
         match self {
@@ -112,7 +115,8 @@ impl Shape {
         }
     }
 
-    /// The condition on an entry that gives no line this shape, and leaves a pattern without it as it is.
+    /// The definition of a pattern entry from a free pattern: no line of the result has the shape. A free pattern
+    /// that lacks the shape is left as it is.
     fn without(self, free: &str, names: &[String], extents: &[String], along: usize) -> String {
         let at = |name: &str| {
             let names = names.iter().enumerate();
@@ -158,20 +162,22 @@ impl Shape {
     }
 }
 
-/// Names that no text is likely to use. One that does gets no shape, for the changed text has no meaning.
+/// Names that no text is likely to use. If a text does use one, no shape is found, because the changed text has no
+/// meaning.
 const FREE: &str = "free_pattern";
 const OTHER: &str = "other_place";
 
-/// A pattern at parameter values.
+/// A pattern at parameter values, and whether it hangs.
 struct Tried {
     params: Vec<i64>,
     extents: Vec<i64>,
     entries: BTreeSet<Vec<i64>>,
-    /// Nothing where it cannot be decided.
+    /// `None` if this could not be decided.
     hangs: Option<bool>,
 }
 
-/// The shape that the only free pattern of a protocol has to have for a hang, with a proof. `holds` is the condition on the parameters.
+/// The shape that the only free pattern of a protocol must have for a hang, with a proof. `holds` is the condition on
+/// the parameters.
 pub(super) fn shaped(
     protocol: &Protocol,
     narrowing: &Narrowing,
@@ -240,7 +246,8 @@ pub(super) fn shaped(
                 .count()
         };
         let (hang, clear) = (inside(Some(true)), inside(Some(false)));
-        // That nothing hangs where nothing is visited says something only if everything else hangs.
+        // The shape `Any` says that nothing hangs if nothing is visited. This is informative only if all other
+        // patterns hang.
         if shape == Shape::Any && clear > 0 {
             continue;
         }
@@ -274,7 +281,8 @@ impl Tried {
     }
 }
 
-/// Every pattern at small parameter values, and whether something hangs with it in some order and with some start.
+/// Every pattern at small parameter values, and whether something hangs with it for some row order and some initial
+/// value.
 fn tried(protocol: &Protocol, place: usize, settings: &Settings<'_>) -> Vec<Tried> {
     let end = deadline::after(settings.timeout / SHARE);
     let tight = protocol.tightened();
@@ -305,7 +313,7 @@ fn tried(protocol: &Protocol, place: usize, settings: &Settings<'_>) -> Vec<Trie
         let mut here: BTreeMap<BTreeSet<Vec<i64>>, Option<bool>> = BTreeMap::new();
         for item in inputs {
             if Instant::now() >= end || settings.cancel.load(Ordering::Relaxed) {
-                // Patterns whose orders have not all been tried are not decided.
+                // The patterns whose orders have not all been tried are not decided.
                 return all;
             }
             let Ok((input, instance)) = item else {
@@ -345,7 +353,7 @@ fn tried(protocol: &Protocol, place: usize, settings: &Settings<'_>) -> Vec<Trie
     all
 }
 
-/// What the text calls the coordinates of a pattern where it goes through a row or looks at an entry.
+/// The names that the text uses for the coordinates of a pattern, in a loop over a row or in an access to an entry.
 fn names(file: &ast::File, pattern: &str, coordinates: usize) -> Vec<String> {
     let name = |e: &ast::Expr| match &e.kind {
         ExprKind::Name(name) => Some(name.clone()),
@@ -389,7 +397,7 @@ fn names(file: &ast::File, pattern: &str, coordinates: usize) -> Vec<String> {
     (0..coordinates).map(|c| format!("i{c}")).collect()
 }
 
-/// The text in which no pattern has a shape.
+/// The text with a definition of the pattern such that it never has the shape.
 fn without(
     protocol: &Protocol,
     file: &ast::File,
@@ -410,7 +418,7 @@ fn without(
         .map(|e| source.get(e.span.start..e.span.end).map(str::to_owned))
         .collect();
     let extents = extents?;
-    // A coordinate has to be another name than those of which the extents are made.
+    // The names of the coordinates must not occur in the extents.
     let mut words = extents.iter().flat_map(|extent| words(extent));
     if words.any(|word| names.iter().any(|name| name == word)) {
         return None;

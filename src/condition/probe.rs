@@ -1,8 +1,8 @@
 //! Chooses points near a hang, to find out which parameters it depends on.
 //!
-//! A small box says little if a hang needs large values, such as a length above the width of a tile. So, from a point
-//! that hangs, one parameter at a time is changed: to its least value, to neighbours, to the double, and to values near a
-//! number in the text.
+//! A small box says little if a hang needs large values, such as a length above the width of a tile. So, starting
+//! from a point that hangs, one parameter at a time is changed: to its least value, to neighbouring values, to twice
+//! its value, and to values near a number in the text.
 
 use std::ops::RangeInclusive;
 
@@ -12,16 +12,16 @@ use crate::protocol::Protocol;
 use crate::semantics::unfold;
 use crate::text::words::words;
 
-/// Numbers of the text that may be sizes.
+/// Numbers of the text in this range may be sizes.
 const SIZE: RangeInclusive<i64> = 8..=1024;
 
 /// The values above the least one that are tried.
 const STEPS: [i64; 7] = [0, 1, 2, 3, 5, 8, 13];
 
-/// How many numbers of the text are looked at.
+/// How many numbers of the text are used.
 const SIZES: usize = 4;
 
-/// The points, those that differ from the hang in one parameter first.
+/// The points near a hang. Those that differ from it in one parameter come first.
 pub(super) fn near(protocol: &Protocol, hang: &[i64]) -> Vec<Vec<i64>> {
     let sizes = sizes(&protocol.source);
     let values: Vec<Vec<i64>> = protocol
@@ -64,7 +64,7 @@ pub(super) fn near(protocol: &Protocol, hang: &[i64]) -> Vec<Vec<i64>> {
     all.into_iter().unique().collect()
 }
 
-/// Numbers of the text that may be sizes of tiles, without comments and what the text expects.
+/// Numbers of the text that may be sizes of tiles. Comments and `expect` lines are skipped.
 fn sizes(source: &str) -> Vec<i64> {
     let lines = source.lines().filter(|line| !line.starts_with("expect"));
     let code = lines.map(|line| line.split("//").next().unwrap_or(line));

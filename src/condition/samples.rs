@@ -1,4 +1,4 @@
-//! Chooses the values that are tried, and stores the results.
+//! Chooses the parameter values that are tried, and stores the results.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,24 +17,25 @@ use super::label;
 use super::probe;
 use super::space::Space;
 
-/// How many points that hang others are tried near of.
+/// How many points that hang are used as centres, near which other points are tried.
 const CENTRES: usize = 3;
 
-/// Points beyond the box at which a formula is tried.
+/// The number of points beyond the box at which a formula is tested.
 const BEYOND: usize = 60;
 
-/// Which part of what is left of the time points that could not be explored may take, as a divisor, and time for one.
+/// The part of the remaining time for points that could not be explored, as a divisor, and the time for one such
+/// point.
 const OPEN_SHARE: u32 = 3;
 const OPEN_TIME: Duration = Duration::from_secs(3);
 
-/// How many values there may be for all of them to be tried.
+/// The most values of the domain for which all values are tried.
 const MOST_VALUES: i64 = 4_000;
 
-/// Which part of the time points near one that hangs may take, as a divisor.
+/// The part of the time for points near one that hangs, as a divisor.
 const NEAR_SHARE: u32 = 12;
 
 impl Search<'_> {
-    /// Finds out about a point of the box.
+    /// Labels a point of the box and stores the result.
     pub(super) fn sample(&mut self, params: Vec<i64>, end: Instant) {
         let found = label::label((self.tight, self.whole), &params, self.settings.cancel, end);
         match found {
@@ -43,7 +44,7 @@ impl Search<'_> {
         }
     }
 
-    /// The same for a point beyond the box. It does not count if it cannot be decided.
+    /// The same for a point beyond the box. If this point cannot be decided, it is not counted as open.
     fn sample_beyond(&mut self, params: Vec<i64>, end: Instant) -> Option<bool> {
         if Instant::now() >= end || self.beyond.contains(&params) {
             return None;
@@ -57,7 +58,7 @@ impl Search<'_> {
         found
     }
 
-    /// Tries points near some that hang: the first one, and those that were found last.
+    /// Tries points near two that hang: the first one, and the one that was found last.
     pub(super) fn explore(&mut self) {
         let hang = self.samples.iter().filter(|(_, hangs)| *hangs);
         let hang: Vec<Vec<i64>> = hang.map(|(at, _)| at.clone()).collect();
@@ -74,8 +75,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the protocol does not hang at a point beyond the box at which the formula says that
-    /// it does. What is found out is kept.
+    /// Whether the formula holds at some point beyond the box and the protocol does not hang there. The results are
+    /// stored.
     pub(super) fn disagrees(&mut self, space: &Space, formula: &Formula) -> bool {
         let (tight, radius) = (self.tight, self.radius);
         let beyond = (radius + 1..=radius + 3).flat_map(|r| grid::points(tight, r));
@@ -91,8 +92,8 @@ impl Search<'_> {
         false
     }
 
-    /// Where parameters have finitely many values, whether something hangs at all of them at which the formula holds; nothing where that cannot
-    /// be found out. This is the one proof that there is of the inside.
+    /// If the parameters have finitely many values: whether something hangs at all values at which the formula holds.
+    /// `None` if this cannot be decided. This is the only proof about the inside of a formula.
     pub(super) fn all_inside(&mut self, space: &Space, formula: &Formula) -> Option<bool> {
         let tight = self.tight;
         let last = |param: &Param| {
@@ -131,8 +132,8 @@ impl Search<'_> {
         Some(true)
     }
 
-    /// Whether a point that was too large to be explored, and at which the formula says that the protocol hangs, is decided
-    /// now and does not hang. What is found out is kept.
+    /// Whether the formula holds at some point that was too large to be explored, and the protocol turns out not to
+    /// hang there. The results are stored.
     pub(super) fn cleared(&mut self, space: &Space, formula: &Formula) -> Result<bool, Internal> {
         let end = deadline::after(self.left() / OPEN_SHARE);
         let open = std::mem::take(&mut self.open).into_iter();
@@ -156,7 +157,7 @@ impl Search<'_> {
         Ok(cleared)
     }
 
-    /// Whether a run at these values hangs, by the engines that decide for all values.
+    /// Whether the protocol hangs at these values, by the engines that decide for all values.
     fn decided(&self, params: &[i64], time: Duration) -> Result<Option<bool>, Internal> {
         let names = self.protocol.params.iter().map(|param| &param.name);
         let at = names.zip(params);

@@ -1,8 +1,10 @@
-//! The numbers that a condition may be about: the parameters, and what the text makes of them.
+//! Collects the numbers that a condition may be about: the parameters, and numbers that the text computes from them.
 //!
-//! A text often compares not its parameters but something it computes from them: a `let`, the extent of a role, how often a
-//! loop goes around a ring, the difference of two numbers that it assumes to be ordered. For some row of a table it counts at how many places a function of the text
-//! exceeds a bound. Such numbers are added to the parameters. They are written in the language, so that a condition made of them can be assumed.
+//! A text often compares not its parameters but numbers that it computes from them. Such a number may be a `let`, the
+//! extent of a role, the number of rounds of a loop over a ring buffer, or the difference of two parameters that are
+//! assumed to be ordered. A text may also have a function that stands for a table. Then a count of the places at
+//! which the function exceeds a bound may decide. All such numbers are added to the parameters. They are written in
+//! the language, so that a condition about them can be assumed.
 
 use itertools::Itertools;
 
@@ -21,42 +23,42 @@ use crate::text::ast::Iteration;
 use crate::text::ast::StmtKind;
 use crate::text::words::is_word;
 
-/// How many numbers of each kind are added.
+/// The most numbers of each kind that are added.
 const MOST: usize = 4;
 
-/// The steps that one number may take to compute.
+/// The most steps for computing one number.
 const WORK: u64 = 200_000;
 
-/// What a number is.
+/// The kind of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Param,
     /// Computed from parameters.
     Value,
-    /// A number of places, which is compared with 0 only.
+    /// A count of places. It is compared with 0 only.
     Count,
 }
 
-/// A number.
+/// A number that a condition may be about.
 #[derive(Debug, Clone)]
 pub(super) struct Number {
     pub text: String,
     pub kind: Kind,
     expr: Expr,
-    /// How much there is to read.
+    /// How long the number is for a reader.
     pub weight: u32,
-    /// How the text defines it, if it is a name.
+    /// The definition of the number in the text, if the number is a name.
     pub definition: Option<String>,
 }
 
-/// The numbers, parameters first and in their order.
+/// All numbers. The parameters come first, in their order.
 pub(super) struct Space {
     protocol: Protocol,
     pub numbers: Vec<Number>,
 }
 
 impl Space {
-    /// Those of a protocol. What cannot be computed at one of these points is left out.
+    /// The numbers of a protocol. A number that cannot be computed at one of these points is left out.
     pub(super) fn of(protocol: &Protocol, points: &[Vec<i64>]) -> Space {
         let params = protocol.params.iter().enumerate();
         let numbers = params.map(|(p, param)| Number {
@@ -92,7 +94,8 @@ impl Space {
         space
     }
 
-    /// Adds a number, if it is one over parameters only that is none of those there are.
+    /// Adds a number if it depends only on parameters, varies over the points, and differs from the numbers added
+    /// before.
     fn add(&mut self, text: String, kind: Kind, definition: Option<String>, points: &[Vec<i64>]) {
         let Ok(Assumption {
             condition: Expr::Binary(BinaryOp::Eq, expr, _),
@@ -139,7 +142,7 @@ impl Space {
         env.value(expr).map_err(|_| ())
     }
 
-    /// The values of all numbers where the parameters have these; 0 for one that cannot be computed.
+    /// The values of all numbers at these values of the parameters; 0 for a number that cannot be computed.
     pub(super) fn at(&self, params: &[i64]) -> Vec<i64> {
         let numbers = self.numbers.iter();
         numbers
@@ -147,7 +150,7 @@ impl Space {
             .collect()
     }
 
-    /// The parameters that a number is made of.
+    /// The parameters that occur in a number.
     pub(super) fn params(&self, number: usize) -> Vec<usize> {
         let mut all = Vec::new();
         if let Some(number) = self.numbers.get(number) {
@@ -156,7 +159,7 @@ impl Space {
         all
     }
 
-    /// How the numbers are written.
+    /// The texts of the numbers.
     pub(super) fn names(&self) -> Vec<&str> {
         let numbers = self.numbers.iter();
         numbers.map(|number| number.text.as_str()).collect()
@@ -186,7 +189,7 @@ fn params(e: &Expr, into: &mut Vec<usize>) {
     }
 }
 
-/// The greater minus the lesser of two parameters that are assumed to be ordered.
+/// The differences of parameters that are assumed to be ordered: the greater minus the lesser.
 fn differences(protocol: &Protocol) -> Vec<String> {
     let mut all = Vec::new();
     let name = |p: &ParamId| protocol.params.get(p.0).map(|p| p.name.as_str());
@@ -214,7 +217,7 @@ fn differences(protocol: &Protocol) -> Vec<String> {
     all
 }
 
-/// What stands in the text.
+/// The text, and its syntax tree.
 struct Texts<'s> {
     source: &'s str,
     file: &'s ast::File,
@@ -232,7 +235,7 @@ impl Texts<'_> {
         })
     }
 
-    /// What a name stands for.
+    /// The definition of a name.
     fn definition(&self, text: &str) -> Option<String> {
         self.file.items.iter().find_map(|item| match &item.kind {
             ItemKind::Let(definition) if definition.name.text == text => {
@@ -242,7 +245,7 @@ impl Texts<'_> {
         })
     }
 
-    /// `let`s without a parameter, and how many members roles have.
+    /// The `let`s without a parameter, and the extents of roles.
     fn constants(&self) -> Vec<String> {
         let mut all = Vec::new();
         for item in &self.file.items {
@@ -262,7 +265,8 @@ impl Texts<'_> {
         all
     }
 
-    /// How often a loop goes around a family, where both numbers are names.
+    /// The numbers of rounds of loops over ring buffers: the trip count divided by the last extent of an object,
+    /// rounded up. Both have to be names.
     fn rounds(&self) -> Vec<String> {
         let name = |e: &ast::Expr| match &e.kind {
             ExprKind::Name(name) => Some(name.clone()),
@@ -288,7 +292,7 @@ impl Texts<'_> {
         all
     }
 
-    /// Every loop over numbers, with its role.
+    /// Every loop over a range of numbers, with its role.
     fn loops(&self) -> Vec<(&ast::Role, &ast::Stmt)> {
         let mut all = Vec::new();
         for role in self.roles() {
@@ -312,7 +316,8 @@ impl Texts<'_> {
         all
     }
 
-    /// At how many places of a loop of the last or first member a function of the text is above or below the number of members.
+    /// Counts of places in a loop of the last or the first member: the places at which a function of the text is
+    /// above or below the number of members.
     fn counts(&self) -> Vec<String> {
         let functions = self.file.items.iter().filter_map(|item| match &item.kind {
             ItemKind::Let(definition) if definition.params.len() == 1 => {
@@ -351,7 +356,7 @@ impl Texts<'_> {
         all
     }
 
-    /// An expression with another text for a name.
+    /// An expression in which a name is replaced by a text.
     fn replaced(&self, e: &ast::Expr, name: &str, by: &str) -> String {
         let mut places = Vec::new();
         let mut open = vec![e];
@@ -366,7 +371,7 @@ impl Texts<'_> {
         let mut from = e.span.start;
         for span in places {
             out.push_str(self.source.get(from..span.start).unwrap_or(""));
-            // An argument of a call needs no parentheses.
+            // An expression that is the only argument of a call needs no parentheses.
             let alone = self.source[..span.start].ends_with('(')
                 && self.source[span.end..].starts_with(')');
             match alone || !by.contains(' ') {

@@ -1,8 +1,8 @@
-//! Protocol expressions as symbolic values, inside a box.
+//! Evaluates protocol expressions to symbolic values, inside a box.
 //!
-//! A *box* bounds every extent and every loop, so that counts and loops can be written out. The
-//! conditions under which an expression stays in the box become constraints of the search: it
-//! then speaks about the inputs inside the box only, and says so.
+//! A *box* bounds every extent and every loop, so that counts and loops can be unrolled. Whenever an expression stays
+//! inside the box only under a condition, this condition becomes a constraint of the search. So the answer of a
+//! search is about the inputs inside the box only, and it says so.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ use crate::protocol::PatternId;
 use crate::protocol::Protocol;
 use crate::protocol::VarId;
 
-/// The longest range with known ends that is written out though the box is smaller.
+/// The longest range with known ends that is unrolled even if it is longer than the box.
 const WRITTEN_OUT: i64 = 1024;
 
 /// A value of either type.
@@ -35,7 +35,7 @@ pub enum Value {
     Truth(Truth),
 }
 
-/// What bound names stand for.
+/// The values of bound names.
 pub type Env = HashMap<VarId, Value>;
 
 /// Evaluates expressions and gathers the constraints that keep them inside the box.
@@ -48,7 +48,7 @@ pub struct Evaluator<'p> {
     pub size: i64,
     /// Domain, assumptions and box.
     pub constraints: Vec<Bool>,
-    /// The condition under which what is being evaluated is evaluated at all.
+    /// The path condition: the expression at hand is evaluated only if this holds.
     pub guard: Truth,
     /// Whether ranges with a symbolic start may start anywhere.
     pub relative: bool,
@@ -123,7 +123,7 @@ impl<'p> Evaluator<'p> {
                 let extent = self.num(extent, &Env::new());
                 self.require(&extent.at_most(&Num::Known(self.size)));
             }
-            // The interpreter evaluates a definition at every tile, asked for or not.
+            // The interpreter evaluates a definition at every tile, even if no one asks for the tile.
             if pattern.definition.is_some() {
                 let known = |c: Vec<i64>| c.into_iter().map(Num::Known).collect::<Vec<_>>();
                 for coordinates in grid(&vec![self.size; pattern.extents.len()]) {
@@ -133,7 +133,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// Adds a constraint, under the current guard.
+    /// Adds a constraint that has to hold only if the current guard does.
     pub fn require(&mut self, condition: &Truth) {
         match self.guard.implies(condition) {
             Truth::Known(true) => {}
@@ -141,7 +141,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// Evaluates under a stronger guard.
+    /// Evaluates something under the current guard and this condition.
     pub fn under<T>(&mut self, condition: &Truth, run: impl FnOnce(&mut Self) -> T) -> T {
         let stronger = Truth::all([self.guard.clone(), condition.clone()]);
         let outer = std::mem::replace(&mut self.guard, stronger);
@@ -172,8 +172,8 @@ impl<'p> Evaluator<'p> {
             Expr::Bool(value) => Value::Truth(Truth::Known(*value)),
             Expr::Param(id) => Value::Num(self.params[id.0].clone()),
             Expr::Var(var) => {
-                // A local variable read before it is assigned is an error of the interpreter's,
-                // so any value will do here: the replay decides.
+                // The interpreter reports an error if a local variable is read before it is assigned. So any value
+                // will do here, because the replay decides.
                 env.get(var).cloned().unwrap_or(Value::Num(Num::Known(0)))
             }
             Expr::Neg(e) => Value::Num(Num::Known(0).minus(&self.num(e, env))),
@@ -282,11 +282,11 @@ impl<'p> Evaluator<'p> {
         Truth::all([inside, holds])
     }
 
-    /// The values that a half-open range may hold inside the box, each with the condition that
-    /// it does. A range that would leave the box is excluded by a constraint.
+    /// The values that a half-open range may contain inside the box, each with the condition under which it does. A
+    /// constraint excludes ranges that leave the box.
     ///
-    /// A range whose start is symbolic is assumed to lie within `0..size`, which keeps its values
-    /// known; with [`Evaluator::relative`] it may start anywhere, and its values are symbolic.
+    /// If the start is symbolic, the range is assumed to lie within `0..size`, so that its values are known. With
+    /// [`Evaluator::relative`] the range may start anywhere, and its values are symbolic.
     pub fn range(&mut self, lo: &Num, hi: &Num) -> Vec<(Num, Truth)> {
         let (first, end) = match (lo, hi) {
             (Num::Known(lo), Num::Known(hi)) if hi.saturating_sub(*lo) <= WRITTEN_OUT => {

@@ -1,9 +1,10 @@
-//! The smallest failing input of a box.
+//! Finds the smallest failing input of a box.
 //!
-//! The formula of [`super::stuck`] is solved once; if it has a model, objectives are minimised
-//! one after the other by bisection, each fixed at its least value before the next. Parameters
-//! with a listed set of values are tried one combination at a time, because they tend to be
-//! tile sizes, and with them fixed the arithmetic is linear.
+//! The formula of [`super::stuck`] is solved once. If it has a model, the objectives are minimised one after the
+//! other by bisection. Each objective is fixed at its least value before the next one is minimised. If a parameter
+//! has a listed set of values, the values are tried one by one (all combinations, if there are several such
+//! parameters). The reason: such parameters tend to be tile sizes, and with fixed tile sizes the arithmetic is
+//! linear.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -40,7 +41,7 @@ use crate::protocol::Resident;
 use crate::semantics::input::Input;
 use crate::semantics::input::OrderKey;
 
-/// What is made as small as possible.
+/// A quantity that the search makes as small as possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Objective {
     /// The value of a parameter.
@@ -51,10 +52,10 @@ pub enum Objective {
     Initial,
 }
 
-/// Narrows a search to inputs of one origin, for example to the tile patterns of packed
-/// sequences. Both methods are called once per box, in this order.
+/// Narrows a search to inputs of one origin. For example, the tile patterns may have to come from packed sequences.
+/// Both methods are called once per box, in this order.
 pub trait Restriction: Sync {
-    /// Constrains the parameters and patterns of a box, before the protocol is written out.
+    /// Constrains the parameters and patterns of a box, before the protocol is unrolled.
     fn restrict(&self, evaluator: &mut Evaluator<'_>) -> Restricted;
 
     /// Constrains the row orders that the protocol leaves open.
@@ -64,13 +65,13 @@ pub trait Restriction: Sync {
 /// What a [`Restriction`] adds to a search.
 #[derive(Debug, Clone, Default)]
 pub struct Restricted {
-    /// Made as small as possible before all objectives, in this order. Nothing is below 0.
+    /// Terms that are minimised before all objectives, in this order. None of them is negative.
     pub goals: Vec<Num>,
-    /// Read off the model into [`Candidate::values`].
+    /// Terms whose values in the model are stored in [`Candidate::values`].
     pub values: Vec<Num>,
 }
 
-/// A run to a stuck state, to be replayed.
+/// A run to a stuck state that has yet to be replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// The values of [`Restricted::goals`].
@@ -85,7 +86,7 @@ pub struct Candidate {
     pub minimal: bool,
 }
 
-/// One action of a schedule: who, by role position and index values.
+/// One action of a schedule. The member is named by the position of its role and its index values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Move {
     /// Whether the member starts, rather than executes its next operation.
@@ -114,9 +115,8 @@ pub enum Found {
 /// How long to search and when to stop.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
-    /// Whether loops that may start anywhere are searched wherever they start. Otherwise only
-    /// those that stay within `0..size`, which is much faster, and a [`Found::Nothing`] is about
-    /// those only.
+    /// Whether loops with a symbolic start are searched wherever they start. Otherwise only those are searched that
+    /// stay within `0..size`. This is much faster, and a [`Found::Nothing`] is then about those loops only.
     pub thorough: bool,
     /// When the search must be over.
     pub deadline: Instant,
@@ -184,7 +184,7 @@ pub fn smallest(
     smallest_of(protocol, None, size, objectives, limits)
 }
 
-/// Searches the part of the box that a restriction leaves.
+/// Searches the part of a box that a restriction allows.
 pub fn smallest_of(
     protocol: &Protocol,
     restriction: Option<&dyn Restriction>,
@@ -206,7 +206,7 @@ pub fn smallest_of(
             Found::Nothing => inputs = true,
             Found::Empty => {}
             undecided => {
-                // A smaller one may hide where the search got no answer.
+                // The search got no answer here, so there may be a smaller candidate.
                 return match best {
                     Some((_, candidate)) => Found::Stuck(Box::new(Candidate {
                         minimal: false,
@@ -293,7 +293,7 @@ fn in_box(
     }
 }
 
-/// One search, and whether some range has a symbolic start.
+/// One search of a box. Also returns whether some range has a symbolic start.
 fn attempt(
     protocol: &Protocol,
     restriction: Option<&dyn Restriction>,
@@ -305,7 +305,7 @@ fn attempt(
     if let Err(construct) = unroll::covered(protocol) {
         return (Found::Unsupported(construct.to_owned()), false);
     }
-    // Results do not depend on what was solved before.
+    // A fresh context, so that the result does not depend on what was solved before.
     fresh::context(|| {
         let mut evaluator = Evaluator::new(protocol, fixed, size, relative);
         let restricted = restriction.map(|it| it.restrict(&mut evaluator));
@@ -349,7 +349,7 @@ fn check(solver: &Solver, limits: &Limits<'_>) -> Result<SatResult, String> {
     let milliseconds = u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1);
     params.set_u32("timeout", milliseconds);
     params.set_u32("random_seed", 0);
-    // Z3 would take the signal away from the program, which then gets an answer that is none.
+    // Otherwise Z3 would catch the interrupt signal in place of this program, and its answer would be none.
     params.set_bool("ctrl_c", false);
     solver.set_params(&params);
     match solver.check() {
@@ -421,7 +421,7 @@ impl Search<'_, '_> {
         Found::Stuck(Box::new(self.candidate(&best, minimal)))
     }
 
-    /// There is no stuck state; is there an input?
+    /// The result if there is no stuck state. It depends on whether the box contains any input.
     fn nothing(&self) -> Found {
         let inputs = Solver::new();
         for constraint in &self.evaluator.constraints {
@@ -574,7 +574,7 @@ impl Search<'_, '_> {
             }
             for (e, event) in member.events.iter().enumerate() {
                 if holds(model, &self.run.executed[m][e]) {
-                    // An addition at the time of a wait does not count for it.
+                    // A wait does not see an addition of the same time.
                     let class = match event.kind {
                         EventKind::Wait { .. } => 1,
                         EventKind::Add { .. } => 2,

@@ -1,20 +1,18 @@
-//! Reachable stuck states as one formula, without unrolling steps.
+//! One formula for reachable stuck states, without a copy of the state for each step.
 //!
-//! Every event of the written-out protocol gets a truth value "executed" and an integer time;
-//! every CTA of a grid gets "started", a start time and, if all its events are executed, an end
-//! time. The formula says that
+//! Every event of the unrolled protocol has a truth value "executed" and an integer time. Every CTA of a grid has a truth value
+//! "started" and a start time. It also has an end time if all its events are executed. The formula says that
 //!
-//! - executed events are closed under program order, with growing times, and follow the start;
-//! - an executed wait sees, at its time, the value it waits for: the initial value and all
-//!   additions executed earlier;
+//! - executed events are closed under program order, have increasing times, and follow the start of their member;
+//! - an executed wait passes: the value of its semaphore at the time of the wait is the initial value plus all additions
+//!   executed earlier;
 //! - CTAs start in launch order, each into a free slot;
-//! - nothing can go on: an event whose predecessors are all executed is executed too, unless it
-//!   is a wait that the final value blocks; and a CTA that has not started has no free slot;
-//! - somebody is not finished.
+//! - nothing can go on: an event whose predecessors are all executed is executed too, unless it is a wait that the final value
+//!   blocks; and a CTA that has not started has no free slot;
+//! - some member is not finished.
 //!
-//! A model of it is a run to a stuck state: executing the events in the order of their times,
-//! waits before additions at equal times, is a legal schedule. All patterns, row orders and
-//! parameter values of the box are searched at once.
+//! A model of the formula is a run to a stuck state. To get a legal schedule, execute the events in the order of their times,
+//! and waits before additions at equal times. One query covers all patterns, row orders and parameter values of the box.
 
 use z3::ast::Bool;
 use z3::ast::Int;
@@ -37,11 +35,11 @@ use crate::protocol::Resident;
 pub struct Run {
     /// Per member: whether it starts.
     pub started: Vec<Truth>,
-    /// Per member: when.
+    /// Per member: the time at which it starts.
     pub start: Vec<Int>,
     /// Per member and event: whether it is executed.
     pub executed: Vec<Vec<Truth>>,
-    /// Per member and event: when.
+    /// Per member and event: the time at which it is executed.
     pub time: Vec<Vec<Int>>,
     /// Initial values of semaphores whose memory is not cleared.
     pub initial: Vec<Uncleared>,
@@ -158,7 +156,7 @@ impl Stuck<'_, '_> {
         }
     }
 
-    /// The value of a wait's semaphore when `counts` decides which executed additions are in.
+    /// The value of the semaphore of an event. `counts` decides which additions are included.
     fn value(&mut self, at: &Event, counts: &dyn Fn(&Self, usize, usize) -> Truth) -> Num {
         let mut parts = vec![self.initial(at)];
         for (m, member) in self.unrolled.members.iter().enumerate() {
@@ -189,7 +187,7 @@ impl Stuck<'_, '_> {
         }
     }
 
-    /// One variable per element; elements that may coincide get equal values if they do.
+    /// A variable for the initial value of one element. If two elements coincide, their values are equal.
     fn uncleared(&mut self, at: &Event) -> Num {
         let value = Int::fresh_const("initial");
         let here = Num::Term(value.clone());
@@ -274,7 +272,7 @@ impl Stuck<'_, '_> {
             let limit = match &launch.resident {
                 Resident::AtMost(limit) => {
                     let limit = self.evaluator.num(limit, &Env::new());
-                    // The interpreter refuses a machine without a place.
+                    // The interpreter rejects a machine on which no CTA can run.
                     self.require(Num::Known(1).at_most(&limit));
                     Some(limit)
                 }
@@ -348,7 +346,7 @@ impl Stuck<'_, '_> {
         }
     }
 
-    /// A time no earlier than the member's start and any of its executed events.
+    /// A time that is no earlier than the member's start and all of its executed events.
     fn end(&mut self, m: usize) -> Num {
         let end = Num::Term(Int::fresh_const("end"));
         self.require(Num::Term(self.run.start[m].clone()).at_most(&end));

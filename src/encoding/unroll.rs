@@ -1,10 +1,10 @@
-//! A protocol written out inside a box: every execution of every statement, with the condition
-//! under which it takes place.
+//! Unrolls a protocol inside a box: lists every execution of every statement, with the condition under which it takes
+//! place.
 //!
-//! CTAs and loop iterations are concrete; whether they exist is symbolic. Where the order of a
-//! row is open, each entry gets a position variable, and program order between two entries is
-//! the order of their positions. A body that carries values from entry to entry is unrolled by
-//! position instead: the entry at each position is then symbolic.
+//! CTAs and loop iterations are concrete, and whether they exist is symbolic. If the order of a row is open, each of
+//! its entries gets a variable for its position. Program order between two entries is then the order of their
+//! positions. However, if a loop body carries values from one entry to the next, the loop is unrolled by position,
+//! and the entry at each position is symbolic.
 
 use z3::ast::Ast;
 use z3::ast::Bool;
@@ -65,13 +65,13 @@ pub struct Event {
 
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// In program order.
+    /// The place in a list of statements.
     Nth(usize),
-    /// Entry of an order: position of the order in [`Unrolled::orders`], and the entry.
+    /// An entry of an open order: the position of the order in [`Unrolled::orders`], and the entry.
     Entry(usize, i64),
 }
 
-/// The order in which a row is visited, where the protocol leaves it open.
+/// The order in which a row is visited, if the protocol leaves it open.
 #[derive(Debug, Clone)]
 pub struct OpenOrder {
     /// Whose order it is.
@@ -86,7 +86,7 @@ pub struct OpenOrder {
     pub position: Vec<Int>,
 }
 
-/// Whose order an [`OpenOrder`] is.
+/// The row or loop that an [`OpenOrder`] belongs to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OrderOwner {
     /// A row's: all loops over it share the order.
@@ -122,13 +122,13 @@ pub struct Member {
 pub struct Unrolled {
     /// Every member the box has room for, role by role, in index order.
     pub members: Vec<Member>,
-    /// Open row orders; runs of one loop by one member in program order.
+    /// Open row orders. Those of several runs of one loop by one member are in program order.
     pub orders: Vec<OpenOrder>,
     /// For each order, the condition under which the loop runs at all.
     pub order_guards: Vec<Truth>,
 }
 
-/// Why a protocol was not written out.
+/// Why a protocol was not unrolled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
     /// It has a construct this encoding does not know, named by a lowercase fragment.
@@ -143,20 +143,20 @@ impl From<&str> for Refused {
     }
 }
 
-/// The most statements that are written out, executions counted.
+/// The most executions of statements that are listed.
 const MAX_STATEMENTS: usize = 30_000;
 
-/// The most pairs of events that the formula may relate: those of one member, by program order,
-/// and every wait with every addition. A million pairs take about a gigabyte.
+/// The most pairs of events that the formula may relate. These are the pairs of one member (by program order), and
+/// every wait with every addition. A million pairs take about a gigabyte.
 const MAX_PAIRS: usize = 400_000;
 
-/// Whether the encoding knows a protocol's objects: seen before anything is written out.
+/// Whether the encoding supports all objects of a protocol. This is known before the protocol is unrolled.
 ///
 /// # Errors
 ///
-/// Names what it does not know, by a lowercase fragment.
+/// The construct that is not supported, as a lowercase fragment.
 pub fn covered(protocol: &Protocol) -> Result<(), &'static str> {
-    // Their declarations have conditions of their own, even where no operation is in the box.
+    // The declarations of other objects have conditions of their own, even if the box contains no operation on them.
     let semaphore = |object: &Object| matches!(object.kind, ObjectKind::Semaphore(_));
     if protocol.objects.iter().all(semaphore) {
         Ok(())
@@ -165,11 +165,11 @@ pub fn covered(protocol: &Protocol) -> Result<(), &'static str> {
     }
 }
 
-/// Writes a protocol out.
+/// Unrolls a protocol.
 ///
 /// # Errors
 ///
-/// Says what about the protocol, or about the size of the box, does not allow it.
+/// What prevents it: a construct of the protocol, or the size of the box.
 pub fn unroll(evaluator: &mut Evaluator<'_>) -> Result<Unrolled, Refused> {
     let protocol = evaluator.protocol;
     let mut unroll = Unroll {
@@ -266,7 +266,7 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// The condition under which the next statement of a path is reached.
+    /// The condition under which the path continues: its own condition, and no `return` or `break` before.
     fn reached(&self, path: &Truth) -> Truth {
         Truth::all([path.clone(), self.returned.not(), self.broken.not()])
     }
@@ -365,7 +365,7 @@ impl Unroll<'_, '_> {
         let index: Vec<Num> = self.evaluator.under(guard, |e| {
             cell.index.iter().map(|i| e.num(i, env)).collect()
         });
-        // An index out of range is an error of the interpreter's, not a hang.
+        // For the interpreter, an index out of range is an error and not a hang.
         for (value, extent) in index
             .iter()
             .zip(&self.protocol.objects[cell.object.0].extents)
@@ -473,7 +473,7 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Which entries of the box a row has.
+    /// For each possible entry of a row inside the box, the condition under which the row has it.
     fn row(&mut self, pattern: PatternId, row: &[Num], guard: &Truth) -> Vec<Truth> {
         (0..self.evaluator.size)
             .map(|value| {

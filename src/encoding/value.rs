@@ -33,7 +33,7 @@ impl Num {
         }
     }
 
-    /// Applies an operation to known values (where it does not overflow) or to terms.
+    /// Applies an operation to known values if it does not overflow, and otherwise to terms.
     fn lift(
         &self,
         other: &Num,

@@ -1,8 +1,8 @@
-//! Protocols as inputs of other verifiers, so that a verdict can be compared with theirs.
+//! Exports protocols as inputs of other verifiers, so that verdicts can be compared.
 //!
-//! [`promela`] writes one concrete instance as a model for SPIN, faithful to
-//! [`crate::semantics::step`]. [`horn`] writes a protocol with all its values as constrained Horn
-//! clauses for Z3's Spacer and its like. Each refuses what it cannot say exactly.
+//! [`promela`] writes one concrete instance as a model for SPIN, faithful to [`crate::semantics::step`]. [`horn`]
+//! writes a protocol, for all values of its parameters, as constrained Horn clauses for solvers such as Spacer in Z3.
+//! Each refuses a protocol that it cannot describe exactly.
 
 pub mod horn;
 pub mod promela;
@@ -12,18 +12,18 @@ use thiserror::Error;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Span;
 
-/// Why there is no exact counterpart.
+/// Why a protocol has no exact counterpart.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{reason}")]
 pub struct Refused {
     /// A lowercase sentence fragment.
     pub reason: String,
-    /// What it is about.
+    /// The place in the text that is the reason, if there is one.
     pub span: Option<Span>,
 }
 
 impl Refused {
-    /// Refuses a place of the text.
+    /// Refuses because of a place in the text.
     pub(crate) fn at(span: Option<Span>, reason: impl Into<String>) -> Refused {
         Refused {
             reason: reason.into(),

@@ -1,19 +1,17 @@
-//! Bounded search of the counter system with accelerated steps, at one instance.
+//! Bounded search with accelerated steps, for instances with many interchangeable members.
 //!
-//! Members of a role with equal programs are interchangeable, so what matters of a state is *how
-//! many* of each group stand before each operation. A step of the counter system moves several of
-//! those that stand at one place at once, so that a run takes as many steps with 1,024 threads as
-//! with two. Of the numbers that can be moved these are tried: all of them, all but one, one, as
-//! many as complete the phase or generation at hand, one fewer, and none.
+//! Members of a role with equal programs are interchangeable. So a state is described by *how many* members of each group stand
+//! before each operation. This is the counter system. One step of it moves several members that stand at one place. So a run
+//! takes as many steps with 1,024 threads as with two. Not every number of members is tried. The search tries: all of them, all
+//! but one, one, as many as complete the current phase or generation, one fewer than that, and none.
 //!
-//! A *default run* moves all of one place after the other until nothing can happen. Every other
-//! choice leaves somebody behind, who is *held* until nobody else can go on: a hang mostly needs few
-//! who are late. Runs are tried by how often they do so, first none, then once, and so on, and
-//! states that were met before with the same members held are not run again. That is limited
-//! discrepancy search (Harvey and Ginsberg, IJCAI 1995).
+//! A *default run* always moves all members of one place, until nothing can happen. Any other choice leaves some members
+//! behind. These are *held* until no other member can go on. Most hangs need only a few late members. So the search tries runs
+//! in the order of the number of times that they leave members behind: never, once, and so on. A state is not continued again
+//! if it was met before with the same members held. This is limited discrepancy search (Harvey and Ginsberg, IJCAI 1995).
 //!
-//! Each step of the counter system is carried out by [`step`] one action at a time, so a stuck state
-//! is one of the reference semantics. Finding none means nothing: not all numbers are tried.
+//! [`step`] carries out each step of the counter system one action at a time. So a stuck state that is found is one of the
+//! reference semantics. If none is found, nothing follows, because not all numbers are tried.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -35,43 +33,43 @@ use crate::semantics::symmetry::Symmetry;
 use super::schedules::Met;
 use super::schedules::Watch;
 
-/// How often somebody is left behind in one run, at most.
+/// How often one run leaves members behind, at most.
 const DISCREPANCIES: usize = 5;
 
-/// How many runs wait to be tried.
+/// How many runs may be waiting to be tried, for each number of times that they leave members behind.
 const MOST_OPEN: usize = 1 << 17;
 
-/// How often the clock is looked at, in steps of the counter system.
+/// The number of steps of the counter system between two looks at the clock.
 const CLOCK_INTERVAL: u64 = 1 << 4;
 
-/// Those that stand at one place and can do the same thing next.
+/// The interchangeable members that stand at one place and can do the same thing next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Place {
-    /// The first of the members that they are interchangeable with.
+    /// The first of these interchangeable members.
     class: usize,
     what: What,
 }
 
-/// What they can do.
+/// What they can do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum What {
     Launch,
     /// The operation at this position.
     Step(u32),
-    /// The landing of what this statement put in flight.
+    /// The landing of this delivery on this cell, which this statement put in flight.
     Land(CellId, Delivery, StmtId),
 }
 
-/// Who goes on by default.
+/// Which place moves by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Policy {
-    /// Those who moved last, then whoever has done most.
+    /// The members that moved last, then those that have done most.
     Fastest,
-    /// Those who moved last, then the first of the others; what is in flight lands last.
+    /// The members that moved last, then the first of the others. Operations in flight land last.
     Ascending,
-    /// Those who moved last, then the last of the others.
+    /// The members that moved last, then the last of the others.
     Descending,
-    /// Whoever has done least; what is in flight lands last.
+    /// The members that have done least. Operations in flight land last.
     Slowest,
 }
 
@@ -82,7 +80,7 @@ const POLICIES: [Policy; 4] = [
     Policy::Slowest,
 ];
 
-/// A step of the counter system: so many of a place moved.
+/// A step of the counter system: this many members of a place moved.
 #[derive(Debug, Clone, Copy)]
 struct Moved {
     before: usize,
@@ -90,15 +88,15 @@ struct Moved {
     size: usize,
 }
 
-/// A run to be tried: from a node on, beginning with a move that leaves somebody behind.
+/// A run to be tried. It starts at a node with a move that leaves members behind.
 #[derive(Debug, Clone)]
 struct Open {
     node: usize,
     policy: Policy,
-    /// The move; nobody moves where its size is 0.
+    /// The move. If its size is 0, no member moves.
     place: Place,
     size: usize,
-    /// Who is held then, the last one held at the end.
+    /// The places that are held after the move. The one held last is at the end of the list.
     held: Vec<Place>,
 }
 
@@ -109,17 +107,17 @@ struct Search<'a> {
     watch: &'a Watch<'a>,
     work: u64,
     steps: u64,
-    /// Every state met, by the move that led to it; the first one by none.
+    /// Every state that was met, as the move that led to it. The first state has none.
     nodes: Vec<Option<Moved>>,
-    /// Hashes of what was met. Two states with one hash would be a run that is not tried.
+    /// Hashes of the states that were met. If two states have the same hash, the second one is wrongly skipped.
     seen: FxHashSet<u64>,
-    /// Runs to be tried, by how often they leave somebody behind.
+    /// Runs to be tried, by how often they leave members behind.
     open: Vec<Vec<Open>>,
     met: Met,
 }
 
-/// Searches until a run gets stuck. `work` bounds how many members are looked at, so that the
-/// result does not depend on the machine unless `watch` ends it.
+/// Searches until a run gets stuck. `work` bounds how many members are looked at. So the result does not depend on
+/// the machine, unless `watch` ends the search.
 pub fn run(instance: &Instance, work: u64, watch: &Watch<'_>) -> Met {
     let symmetry = Symmetry::of(instance);
     let mut search = Search {
@@ -174,7 +172,7 @@ impl Search<'_> {
         over || self.met.stuck.is_some()
     }
 
-    /// Runs by default from a state on, and notes what could be done otherwise.
+    /// Continues a run by default from a state on, and notes the alternatives at each step.
     fn follow(
         &mut self,
         discrepancies: usize,
@@ -199,7 +197,7 @@ impl Search<'_> {
             let place = match next {
                 Some(place) => place,
                 None => {
-                    // Whoever was held last is let go first.
+                    // The members that were held last are released first.
                     let at = held.iter().rposition(|place| places.contains_key(place));
                     let Some(at) = at else {
                         if !step::is_finished(self.instance, &state) {
@@ -228,7 +226,7 @@ impl Search<'_> {
                 self.note(discrepancies, (before, policy), (place, size), held);
             }
             if moved.actions.is_empty() {
-                // What they would do is undefined, and nothing follows.
+                // Their next action is undefined, so the run does not continue.
                 return;
             }
             node = self.node(node, place, moved.actions.len());
@@ -274,7 +272,7 @@ impl Search<'_> {
         self.nodes.len() - 1
     }
 
-    /// Where members stand that can do something, and what each of them can do.
+    /// The places of all members that can act, and the actions of these members.
     fn places(&mut self, state: &State) -> BTreeMap<Place, Vec<Action>> {
         self.work = self.work.saturating_sub(self.classes.len() as u64);
         let mut places: BTreeMap<Place, Vec<Action>> = BTreeMap::new();
@@ -295,13 +293,13 @@ impl Search<'_> {
         places
     }
 
-    /// Moves so many of a place again.
+    /// Moves this many members of a place. It is used to repeat a run.
     fn repeat(&mut self, state: &mut State, place: Place, size: usize) -> Advance {
         let actions = self.places(state).remove(&place).unwrap_or_default();
         self.advance(state, actions, size)
     }
 
-    /// Lets as many of these actions happen as can, at most so many.
+    /// Performs as many of these actions as possible, at most `most`.
     fn advance(&mut self, state: &mut State, actions: Vec<Action>, most: usize) -> Advance {
         let mut advance = Advance {
             completes: None,
@@ -340,7 +338,7 @@ impl Search<'_> {
         moves
     }
 
-    /// The run to a node, and the state there.
+    /// Repeats the run to a node. Returns its actions and its last state.
     fn replayed(&mut self, node: usize) -> (Vec<Action>, State) {
         let mut state = step::initial(self.instance);
         let mut run = Vec::new();
@@ -351,14 +349,14 @@ impl Search<'_> {
     }
 }
 
-/// What came of moving those at a place.
+/// The result of moving the members of a place.
 struct Advance {
-    /// How many it took to complete a phase or generation.
+    /// How many actions it took until a phase or generation completed.
     completes: Option<usize>,
     actions: Vec<Action>,
 }
 
-/// How many could have been moved instead.
+/// The other numbers of members that the search tries to move instead.
 fn sizes(advance: &Advance) -> Vec<usize> {
     let all = advance.actions.len();
     let completing = advance.completes.unwrap_or(0);
@@ -378,7 +376,8 @@ fn sizes(advance: &Advance) -> Vec<usize> {
     sizes
 }
 
-/// Who goes on: the least. Whoever starts does so before anything else.
+/// The place with the least rank moves next. A member that can start does so before anything else, except for
+/// landings under the policies that let them land early.
 fn rank(policy: Policy, last: Option<Place>, place: &Place) -> (u8, i64, usize) {
     let (done, lands) = match place.what {
         What::Launch => (i64::from(u32::MAX), false),
@@ -442,7 +441,7 @@ mod tests {
         Some(run)
     }
 
-    /// How many steps of the counter system a run takes.
+    /// How many steps of the counter system make up a run.
     fn steps(instance: &Instance, run: &[Action]) -> usize {
         let classes = Symmetry::of(instance).group_of(instance.members.len());
         let mut state = step::initial(instance);
@@ -468,7 +467,7 @@ role thread[cta in 0..2][t in 0..T] {
     }
 }";
 
-    /// W warps of which only the first releases a slot: a slow one is overtaken.
+    /// W warps, of which only the first releases a slot. A slow warp is overtaken.
     const LEADER: &str = "protocol leader param S in 1.. param W in 1.. param I in 0..
 mbarrier full[S] { arrivals: 1 }
 mbarrier empty[S] { arrivals: 1 }

@@ -1,5 +1,7 @@
-//! Searches for further counterexamples of properties other than deadlock. They have to differ in more than their values:
-//! in the statements, the roles or the object they are about, or in what is missing.
+//! Searches for further counterexamples of properties other than deadlock.
+//!
+//! Two counterexamples that differ only in their values count as one. They have to differ in the statements, the
+//! roles or the object that they are about, or in what is missing.
 
 use rustc_hash::FxHashSet;
 
@@ -25,16 +27,16 @@ use super::grid::Region;
 use super::held_member;
 use super::trim;
 
-/// How far from the least values they are looked for.
+/// How far from the least parameter values the search goes.
 const RADIUS: i64 = 3;
 
-/// How many inputs are looked at per point.
+/// How many inputs are tried per combination of parameter values.
 const INPUTS: usize = 16;
 
-/// What tells hazards apart: what kind, the roles and statements, and which object or buffer.
+/// What distinguishes hazards: their kind, the roles and statements, and the object or buffer.
 pub type Place = (u8, Vec<(usize, StmtId)>, Option<usize>);
 
-/// What a hazard of an instance is about.
+/// The place of a hazard of an instance.
 pub fn place(instance: &Instance, data: Option<&Data>, hazard: &Hazard) -> Place {
     let role = |member: usize| instance.members[member].role;
     let object = |cell: CellId| {
@@ -95,7 +97,7 @@ pub fn place(instance: &Instance, data: Option<&Data>, hazard: &Hazard) -> Place
             let claim = data.and_then(|data| data.claims.get(*claim));
             let at = claim.and_then(|claim| claim.at);
             let by = at.map(|(member, _, stmt)| (role(member), stmt));
-            // An invariant is told apart by where it is declared.
+            // Invariants are distinguished by their declarations.
             let declared = claim.map(|claim| claim.span.start);
             (9, by.into_iter().collect(), declared)
         }
@@ -121,7 +123,7 @@ pub fn place(instance: &Instance, data: Option<&Data>, hazard: &Hazard) -> Place
     }
 }
 
-/// What the runs of a counterexample are about, first what they show first.
+/// The place of the first hazard that the runs of a counterexample show.
 fn shown(protocol: &Protocol, property: Property, hang: &Hang) -> Option<Place> {
     let instance = unfold::instantiate(protocol, &hang.input).ok()?;
     let data = hazards::wanted_data(protocol, property, &hang.input, &LARGEST);
@@ -133,8 +135,8 @@ fn shown(protocol: &Protocol, property: Property, hang: &Hang) -> Option<Place> 
 }
 
 impl Hunter<'_> {
-    /// Up to so many counterexamples that are about something else than `known` and each other.
-    /// Parameters are enumerated as in a box.
+    /// At most `most` counterexamples whose places differ from those in `known` and from each other. Parameter values
+    /// are enumerated as in [`Hunter::boxes`].
     pub fn distinct(
         &mut self,
         known: &Hang,

@@ -1,13 +1,14 @@
-//! Deliveries of more bytes than the phase of an mbarrier still expects.
+//! Finds deliveries of more bytes than the phase of an mbarrier still expects.
 //!
-//! The language lets the first of them complete the phase and counts the rest in the next one. Of a kernel that is too much:
-//! PTX subtracts what a copy has delivered from what is expected, and does not say in how many parts. If that is done at once,
-//! the difference is never 0, and nobody who waits for the phase goes on.
+//! The language splits such a delivery: its first bytes complete the phase, and the rest counts in the next phase.
+//! PTX does not promise this. It subtracts the bytes that a copy delivers from the bytes that are expected, and does
+//! not say in how many parts. If the machine subtracts all bytes at once, then the difference skips 0, the phase
+//! never completes, and its waiters hang. So such a delivery is a fault of a kernel.
 //!
 //! Source: PTX ISA, "Tracking asynchronous operations by the mbarrier object", "complete-tx operation".
 //!
-//! One run is made at each of some small parameter values, or one that is given is looked at. That nothing is found shows
-//! nothing of others.
+//! The search makes one run at each of some small parameter values, or it looks at a given run. If it finds nothing,
+//! nothing follows for other runs.
 
 use std::collections::BTreeSet;
 
@@ -28,14 +29,14 @@ use super::HURRIED_LARGEST;
 use super::declared;
 use super::grid::Region;
 
-/// How many values of each parameter are tried, and how many points.
+/// The distance from the least parameter values up to which values are tried, and the most points.
 const RADIUS: i64 = 3;
 const POINTS: usize = 100;
 
 /// How many operations all runs may have together.
 const WORK: usize = 2_000_000;
 
-/// The statement that delivers too much in some run.
+/// A statement that delivers too much in some run.
 pub fn excess(protocol: &Protocol) -> Option<Span> {
     let region = Region::of_radius(protocol, RADIUS);
     let order = declared(protocol);
@@ -62,7 +63,7 @@ pub fn excess(protocol: &Protocol) -> Option<Span> {
     None
 }
 
-/// The statement that delivers too much in a run at an input, or may do so next.
+/// The first statement that delivers too much in a run at an input, or that may do so directly after it.
 pub fn in_run(protocol: &Protocol, input: &Input, run: &[Action]) -> Option<Span> {
     let instance = unfold::instantiate(protocol, input).ok()?;
     in_steps(&instance, run)
@@ -81,7 +82,7 @@ fn in_steps(instance: &Instance, run: &[Action]) -> Option<Span> {
         .next()
 }
 
-/// The statement of an action that delivers too much.
+/// The statement of an action, if the action delivers too much.
 fn too_much(instance: &Instance, state: &State, action: Action) -> Option<Span> {
     let (stmt, cell) = step::works_on(instance, state, action)?;
     let bytes = delivered(instance, state, action)?;

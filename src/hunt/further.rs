@@ -1,4 +1,5 @@
-//! Searches for counterexamples of deadlock that differ from each other in more than their values.
+//! Searches for further counterexamples of deadlock. Two counterexamples that differ only in their values count as
+//! one.
 
 use std::collections::BTreeSet;
 
@@ -18,24 +19,24 @@ use super::grid::Region;
 use super::schedules;
 use super::shorten;
 
-/// How far from the least values further counterexamples are looked for.
+/// How far from the least parameter values the search goes.
 const RADIUS: i64 = 3;
 
 /// How many stuck runs are looked at per input.
 const RUNS: usize = 256;
 
-/// How many inputs are looked at per point.
+/// How many inputs are tried per combination of parameter values.
 const INPUTS: usize = 64;
 
-/// Where members wait when nobody can go on: role and statement.
+/// The roles and statements at which members wait when nobody can go on.
 pub type Blocked = BTreeSet<(usize, StmtId)>;
 
-/// What a search for further counterexamples came to.
+/// The result of a search for further counterexamples.
 #[derive(Debug)]
 pub struct Further {
-    /// Those that were found.
+    /// The counterexamples that were found.
     pub hangs: Vec<Hang>,
-    /// Where it ended before there were as many as wanted: how far it went, as a clause.
+    /// If the search ended with fewer counterexamples than wanted: how far it went, as a clause.
     pub limits: Option<String>,
 }
 

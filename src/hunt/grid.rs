@@ -1,5 +1,7 @@
-//! Regions of small parameter values. The distance of a value is that from the parameter's least value. In a listed set,
-//! it is the position in the list.
+//! Regions of small parameter values.
+//!
+//! The *position* of a value is its distance from the parameter's least value. In a listed set of values, it is the
+//! position in the list.
 
 use itertools::Either;
 use itertools::Itertools;
@@ -9,16 +11,16 @@ use crate::protocol::Protocol;
 use crate::semantics::error::Fault;
 use crate::semantics::unfold;
 
-/// For every parameter the values up to some position.
+/// A region: for every parameter, its values up to some position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
     values: Vec<Values>,
 }
 
-/// The values of one parameter. A run of them may be too long to be listed.
+/// The values of one parameter. A contiguous range is not listed, because it may be too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Values {
-    /// From the first to the second, with both.
+    /// From the first value to the second, including both.
     Run(i64, i64),
     Listed(Vec<i64>),
 }
@@ -63,13 +65,13 @@ impl Region {
         }
     }
 
-    /// The values of every parameter up to one position for all.
+    /// The values of every parameter up to the same position for all.
     pub fn of_radius(protocol: &Protocol, radius: i64) -> Region {
         Region::new(protocol, &vec![radius; protocol.params.len()])
     }
 
-    /// Its points within the domain and the assumptions, lexicographic by the parameters in this
-    /// order, which names each once.
+    /// The points of the region within the domain and the assumptions. They are in lexicographic order by the
+    /// parameters in `order`, which names each parameter once.
     pub fn points<'p>(
         &self,
         protocol: &'p Protocol,
@@ -79,9 +81,9 @@ impl Region {
             .filter(|point| unfold::check_params(protocol, point).is_ok())
     }
 
-    /// All its points, in the same order.
+    /// All points of the region, in the same order.
     fn all(&self, order: &[usize]) -> impl Iterator<Item = Vec<i64>> + use<> {
-        // The product of nothing is nothing here, and the only point of no parameters is one.
+        // If there are no parameters, there is exactly one point. The product of no factors would give none.
         let single = order.is_empty().then(Vec::new);
         let product = order
             .iter()
@@ -101,7 +103,7 @@ impl Region {
             })
     }
 
-    /// Whether a point is in it.
+    /// Whether the region contains a point.
     pub fn contains(&self, point: &[i64]) -> bool {
         point
             .iter()
@@ -109,7 +111,7 @@ impl Region {
             .all(|(x, all)| all.contains(*x))
     }
 
-    /// The values in words: `T in 1..=3, N = 0`; nothing where there is no parameter.
+    /// The values in words: `T in 1..=3, N = 0`. Empty if there is no parameter.
     pub fn describe(&self, protocol: &Protocol) -> String {
         let params = protocol.params.iter().zip(&self.values);
         let each = params.map(|(p, values)| match values {
@@ -124,11 +126,11 @@ impl Region {
     }
 }
 
-/// The points whose greatest position is exactly `radius`, in the order of the declarations, that no assumption excludes. There may
-/// be far too many to be listed.
+/// The points whose greatest position is exactly `radius` and that no assumption excludes, in the order of the
+/// declarations. There may be far too many to be listed.
 ///
-/// A point at which an assumption is undefined, as `10 / N > 0` is at `N = 0`, is among them: the protocol is not well defined
-/// there, and whoever runs it there finds out.
+/// A point at which an assumption is undefined is included. For example, `10 / N > 0` is undefined at `N = 0`. The
+/// protocol is not well defined at such a point, and an attempt to run it there reports this.
 pub fn points(protocol: &Protocol, radius: i64) -> impl Iterator<Item = Vec<i64>> + use<'_> {
     let order: Vec<usize> = (0..protocol.params.len()).collect();
     let region = Region::of_radius(protocol, radius);

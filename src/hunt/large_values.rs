@@ -6,20 +6,20 @@ use super::Hunter;
 use super::IllDefined;
 use super::Watch;
 
-/// Positions tried for several parameters together.
+/// The positions that are tried if several parameters are large.
 const RUNGS: [i64; 5] = [4, 8, 16, 32, 128];
 
-/// Every position up to this one is tried for one parameter alone.
+/// If one parameter is large, every position up to this one is tried.
 const SWEPT: i64 = 32;
 
-/// Positions of the parameters that are not the ones being made large.
+/// The positions of the other parameters.
 const REST: [i64; 3] = [2, 1, 0];
 
-/// With more parameters than this, only single ones and all together are made large.
+/// With more parameters than this, either one of them is large or all are.
 const SUBSETS_OF: usize = 4;
 
 impl Hunter<'_> {
-    /// The first hit at far points, by growing size.
+    /// The first violation at points with large values, by growing size.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl Hunter<'_> {
                     if subset.checked_shr(param as u32).unwrap_or(0) & 1 == 1 {
                         large(param)
                     } else {
-                        // A short domain may end before.
+                        // A short domain may not have this position.
                         domain.value_up_to(rest)
                     }
                 });
@@ -70,7 +70,7 @@ impl Hunter<'_> {
             for subset in &subsets {
                 let at = |param: usize| self.protocol.params[param].domain.value(rung);
                 add(*subset, &at);
-                // Round values: sizes are often assumed to be multiples of something.
+                // Round values, because sizes are often assumed to be multiples of something.
                 let round = |param: usize| {
                     let domain = &self.protocol.params[param].domain;
                     domain.position(rung).map(|_| rung)

@@ -1,4 +1,4 @@
-//! From a counterexample to the least one, and in which sense it is the least.
+//! Makes a counterexample smaller, and says in which sense the result is the smallest.
 
 use std::time::Duration;
 
@@ -17,26 +17,26 @@ use super::grid::Region;
 use super::shorten;
 use super::trim;
 
-/// How far beyond a counterexample's values smaller ones are looked for: making one parameter
-/// small may need another one to be larger.
+/// How many positions beyond a counterexample's values smaller counterexamples are looked for. A counterexample with
+/// a smaller value of one parameter may need a larger value of another.
 const BEYOND: i64 = 2;
 
-/// At least so far every parameter is looked at.
+/// Every parameter is tried at least up to this position.
 const AT_LEAST: i64 = 4;
 
-/// States explored at each smaller point, and how much may be looked at for all of them: a state of
-/// many members has as many successors, each with as many members.
+/// The most states that are explored at each smaller point, and the most work for each point. A state of many members
+/// has as many successors, and each of these has as many members.
 const STATES: u64 = 200_000;
 const LOOKS: u64 = 1 << 26;
 
-/// How often all parameters are made smaller, one after the other.
+/// How often the search goes through all parameters to make them smaller.
 const ROUNDS: usize = 3;
 
-/// How many points are listed.
+/// The most smaller points that are listed.
 const MOST_POINTS: usize = 1 << 16;
 
-/// Time for a readable run. The search for it ends after so many states, mostly long before: which run is shown should not
-/// depend on how busy the machine is.
+/// The time for making the run readable. This search also ends after a fixed number of states, mostly long before. So
+/// the run that is shown rarely depends on how busy the machine is.
 const SHORTENING: Duration = Duration::from_secs(10);
 
 /// A counterexample and in which sense it is the smallest.
@@ -44,7 +44,7 @@ const SHORTENING: Duration = Duration::from_secs(10);
 pub struct Least {
     /// The counterexample, with a readable run.
     pub hang: Hang,
-    /// A sentence.
+    /// In which sense it is the smallest, as a sentence.
     pub smallest: String,
 }
 
@@ -54,7 +54,7 @@ struct Smaller {
     known: Known,
 }
 
-/// What was done at a point without finding a hang.
+/// How thoroughly a point was tried. No hang was found there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
     Nothing,
@@ -64,8 +64,8 @@ enum Known {
 }
 
 impl Hunter<'_> {
-    /// The least counterexample near this one. The part of the time that is not needed for one
-    /// that is as small goes into showing that nothing smaller fails.
+    /// The least counterexample near this one. If another one is as small, the remaining time is used to show that
+    /// nothing smaller fails.
     pub fn least(&mut self, hang: Hang, watch: &Watch<'_>) -> Least {
         (self.tell)("making the counterexample smaller");
         let hang = self.shrunk(hang, watch);
@@ -77,7 +77,7 @@ impl Hunter<'_> {
             if params == hang.input.params {
                 break;
             }
-            // Points are counted even when there is no time left to try them.
+            // Points count as smaller even if there is no time left to try them.
             if !watch.over()
                 && let Ok(Some(found)) = self.point(&params, watch)
             {
@@ -120,7 +120,7 @@ impl Hunter<'_> {
             }
         }
         let smallest = self.sentence(&region, &smaller);
-        // A run is worth shortening even when the time is used up.
+        // Shortening the run is worthwhile even if the time is used up.
         let hang = match self.property {
             Property::Deadlock => shorten::shortened(self.protocol, hang, &self.watch(SHORTENING)),
             property => trim::trimmed(self.protocol, property, hang, &self.watch(SHORTENING)),
@@ -128,7 +128,7 @@ impl Hunter<'_> {
         Least { hang, smallest }
     }
 
-    /// Parameters made smaller one by one while the schedules still find a hang.
+    /// Makes parameters smaller one by one, as long as the schedules still find a hang.
     pub fn shrunk(&mut self, mut hang: Hang, watch: &Watch<'_>) -> Hang {
         for _ in 0..ROUNDS {
             let before = hang.input.params.clone();
@@ -147,10 +147,10 @@ impl Hunter<'_> {
         let Some(mut high) = domain.position(hang.input.params[param]) else {
             return hang;
         };
-        // Nothing was found at `low`, and something was at `high`.
+        // The search found nothing at `low` and something at `high`.
         let mut low = -1;
         while high - low > 1 && !watch.over() {
-            // The least value first: most parameters do not matter.
+            // The least value is tried first, because most parameters do not matter.
             let middle = if low < 0 { 0 } else { low + (high - low) / 2 };
             let mut params = hang.input.params.clone();
             if let Some(value) = domain.value(middle) {
@@ -167,7 +167,7 @@ impl Hunter<'_> {
         hang
     }
 
-    /// How many states are explored at a point.
+    /// How many states to explore at a point.
     fn states_worth(&self, params: &[i64]) -> u64 {
         let mut inputs = Inputs::new(self.protocol, params, &bounds(LARGEST))
             .into_iter()
@@ -179,7 +179,7 @@ impl Hunter<'_> {
         STATES.min(LOOKS / (members * members))
     }
 
-    /// Where smaller counterexamples are looked for.
+    /// The region in which smaller counterexamples are looked for.
     fn around(&self, hang: &Hang) -> Region {
         let params = self.protocol.params.iter().zip(&hang.input.params);
         let most = params.map(|(param, value)| {

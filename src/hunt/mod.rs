@@ -1,11 +1,13 @@
-//! Hunting for a violation at concrete parameter values.
+//! Searches for a violation at concrete parameter values.
 //!
-//! Protocols that the event encoding does not cover are searched here. [`schedules`] looks for a deadlock at one
-//! instance by cheap adversarial runs. [`accelerated`] does so if there are many members, and moves equal members
-//! together. [`held_member`] looks for violations of the other properties. [`Hunter`] tries parameter values with these,
-//! makes a counterexample small, and says exactly in which sense it is the smallest. A counterexample is a run of
-//! [`crate::semantics::step`], so it only has to be replayed. If none is found, nothing follows. [`excess`] looks for what the
-//! language defines and PTX does not.
+//! This folder is for protocols that the event encoding does not cover. [`schedules`] looks for a deadlock at one
+//! instance by cheap adversarial runs. If there are many members, [`accelerated`] does so instead, and moves equal
+//! members together. [`held_member`] looks for violations of the other properties. [`Hunter`] uses these at many
+//! parameter values. It makes a counterexample small, and says exactly in which sense it is the smallest. [`excess`]
+//! looks for deliveries that the language defines and PTX does not.
+//!
+//! A counterexample is a run of [`crate::semantics::step`], so it only has to be replayed. If none is found, nothing
+//! follows.
 
 pub mod accelerated;
 pub mod distinct;
@@ -54,19 +56,19 @@ pub use schedules::Watch;
 /// The largest open initial value that is tried.
 pub const LARGEST_START: i64 = 3;
 
-/// How many members the schedules of one instance look at, at most.
+/// The most members that the schedules of one instance look at.
 const WORK: u64 = 20_000_000;
 
-/// And as long as there is something better to try first.
+/// The same while there is something better to try first.
 const HURRIED_WORK: u64 = 500_000;
 
-/// How many inputs are tried at one point, where patterns, row orders or initial values are open.
+/// How many inputs are tried at one point, if patterns, row orders or initial values are open.
 const INPUTS: usize = 256;
 
-/// With more members than this, what is alike moves together.
+/// With more members than this, interchangeable members move together.
 const MANY: usize = 64;
 
-/// As a divisor of that: so much less is worth trying where members move together.
+/// If members move together, the work for an instance is divided by this.
 const TOGETHER: u64 = 4;
 
 /// The largest instance that is tried.
@@ -77,29 +79,29 @@ const LARGEST: Limits = Limits {
     work: 4_000_000,
 };
 
-/// And as long as there is something better to try first.
+/// The same while there is something better to try first.
 const HURRIED_LARGEST: Limits = Limits {
     ops: 100_000,
     members: 4_096,
     ..LARGEST
 };
 
-/// States that are explored at one suspected point where the schedules find nothing.
+/// How many states are explored at one suspected point if the schedules find nothing there.
 const SUSPECT_STATES: u64 = 1_000_000;
 
-/// A run to a stuck state, or one or two that show another violation.
+/// A run to a stuck state, or one or two runs that show another violation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hang {
     /// The input.
     pub input: Input,
     /// The run.
     pub schedule: Vec<Action>,
-    /// The other run, where the violation is that two runs differ.
+    /// The other run, if the violation is a difference between two runs.
     pub second: Option<Vec<Action>>,
 }
 
 impl Hang {
-    /// What one run does at an input.
+    /// A single run at an input.
     pub fn of(input: Input, schedule: Vec<Action>) -> Hang {
         Hang {
             input,
@@ -108,7 +110,7 @@ impl Hang {
         }
     }
 
-    /// What runs show at an input.
+    /// One or two runs at an input.
     pub fn by(input: Input, runs: Runs) -> Hang {
         Hang {
             input,
@@ -126,19 +128,19 @@ impl Hang {
     }
 }
 
-/// An operation whose effect is undefined, met on the way.
+/// An undefined operation that a search met.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undefined {
     /// The parameter values.
     pub params: Vec<i64>,
-    /// Who, and what is undefined about it.
+    /// The member, and what is undefined about its operation.
     pub what: String,
     /// The statement.
     pub span: Option<Span>,
 }
 
 impl Undefined {
-    /// What happened in a run of an instance at these parameters.
+    /// An undefined operation in a run of an instance at these parameters.
     pub fn new(params: &[i64], instance: &Instance, violation: &Violation) -> Undefined {
         Undefined {
             params: params.to_vec(),
@@ -157,7 +159,7 @@ pub struct IllDefined {
     pub error: RunError,
 }
 
-/// Tries one point: the schedules, then a bounded exhaustive search. `None` means nothing.
+/// Tries one point: first the schedules, then a bounded exhaustive search. If the result is `None`, nothing follows.
 pub fn at(protocol: &Protocol, params: &[i64], watch: &Watch<'_>) -> Option<Hang> {
     let mut hunter = Hunter::new(protocol, declared(protocol), watch.cancel, &|_| {});
     if let Ok(Some(hang)) = hunter.point(params, watch) {
@@ -168,12 +170,12 @@ pub fn at(protocol: &Protocol, params: &[i64], watch: &Watch<'_>) -> Option<Hang
     found.hang
 }
 
-/// The parameters as declared, for an order.
+/// The positions of the parameters in the order of their declarations.
 pub fn declared(protocol: &Protocol) -> Vec<usize> {
     (0..protocol.params.len()).collect()
 }
 
-/// Goes through parameter values and remembers what it met.
+/// Tries parameter values, and remembers the results.
 pub struct Hunter<'a> {
     protocol: &'a Protocol,
     property: Property,
@@ -184,24 +186,24 @@ pub struct Hunter<'a> {
     /// How much work each input is worth, and how large an instance may be.
     work: u64,
     largest: Limits,
-    /// Whether there was more to try at the last point than the work that it is worth now.
+    /// Whether the last point was left with more to try than its share of the work allowed.
     left_over: bool,
     /// The first undefined operation met.
     pub undefined: Option<Undefined>,
     /// Points at which the schedules found nothing.
     clear: FxHashSet<Vec<i64>>,
-    /// Whether there is a proof that nothing is to be found at a point.
+    /// Asks whether there is a proof that no violation exists at a point.
     proves: Option<Proves<'a>>,
-    /// Whether what is alike moved together in the last instance.
+    /// Whether interchangeable members moved together in the last instance.
     together: bool,
 }
 
-/// Says of parameter values whether there is a proof that nothing is to be found there.
+/// Whether there is a proof that no violation exists at these parameter values.
 pub type Proves<'a> = &'a dyn Fn(&[i64]) -> bool;
 
 impl<'a> Hunter<'a> {
-    /// A hunter that has tried nothing. `order` names every parameter once, the one that a
-    /// counterexample should make small first.
+    /// A hunter that has tried nothing yet. `order` names every parameter once. The parameter that a counterexample
+    /// should make small first comes first.
     pub fn new(
         protocol: &'a Protocol,
         order: Vec<usize>,
@@ -224,7 +226,7 @@ impl<'a> Hunter<'a> {
         }
     }
 
-    /// The same, but asking for a proof where there is too much to explore.
+    /// The same hunter, but it asks for a proof if there is too much to explore.
     pub fn asking(self, proves: Proves<'a>) -> Hunter<'a> {
         Hunter {
             proves: Some(proves),
@@ -232,19 +234,18 @@ impl<'a> Hunter<'a> {
         }
     }
 
-    /// The same, but looking for a violation of this property rather than for a deadlock.
+    /// The same hunter, but it looks for a violation of this property and not for a deadlock.
     pub fn looking_for(self, property: Property) -> Hunter<'a> {
         Hunter { property, ..self }
     }
 
-    /// Whether there were so many members in the last instance that those who are alike moved
-    /// together.
+    /// Whether the last instance had so many members that interchangeable ones moved together.
     pub fn moved_together(&self) -> bool {
         self.together
     }
 
-    /// Whether inputs are worth only part of the work, and large ones none: what is left over of a
-    /// point is tried when it comes up again.
+    /// If `hurried`, each input gets only a part of the work, and large inputs get none. The rest of a point is tried
+    /// when the point comes up again.
     pub fn hurried(&mut self, hurried: bool) {
         (self.work, self.largest) = if hurried {
             (HURRIED_WORK, HURRIED_LARGEST)
@@ -253,7 +254,7 @@ impl<'a> Hunter<'a> {
         };
     }
 
-    /// Ends after a time.
+    /// A watch that ends after this time.
     pub fn watch(&self, time: Duration) -> Watch<'a> {
         Watch {
             deadline: deadline::after(time),
@@ -261,7 +262,7 @@ impl<'a> Hunter<'a> {
         }
     }
 
-    /// The first hit in boxes of growing size, in each box in lexicographic order.
+    /// The first violation in boxes of growing size. Each box is searched in lexicographic order.
     ///
     /// # Errors
     ///
@@ -295,11 +296,11 @@ impl<'a> Hunter<'a> {
         Ok(None)
     }
 
-    /// The schedules at one point: a hit at the first input that has one.
+    /// Tries the schedules at one point. Returns the violation at the first input that has one.
     ///
     /// # Errors
     ///
-    /// The protocol is not well defined there. A point that is only too large is passed over.
+    /// The protocol is not well defined there. A point that is merely too large is skipped.
     pub fn point(&mut self, params: &[i64], watch: &Watch<'_>) -> Result<Option<Hang>, IllDefined> {
         if self.clear.contains(params) || unfold::check_params(self.protocol, params).is_err() {
             return Ok(None);
@@ -362,13 +363,13 @@ fn bounds(limits: Limits) -> Bounds {
     }
 }
 
-/// What a bounded exhaustive search came to.
+/// The result of a bounded exhaustive search.
 struct Explored {
     end: explore::SearchEnd,
     hang: Option<Hang>,
 }
 
-/// Every schedule of every input at a point, up to so many states.
+/// Explores every schedule of every input at a point, up to this many states.
 fn explored(
     protocol: &Protocol,
     params: &[i64],

@@ -36,7 +36,7 @@ pub const FAR: i64 = 12;
 /// input than a search for any deadlock.
 const SHARE: u64 = 8;
 
-/// Which stuck states count.
+/// Describes the stuck states that count.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     /// Whether a stuck state counts.
@@ -84,7 +84,7 @@ pub fn search(
         }
         found.radius = Some(radius);
         if grid::covers_domain(protocol, radius) {
-            // Memory that is not cleared may hold larger values than those that are tried.
+            // Memory that is not cleared may hold larger values than the ones that are tried.
             found.complete = !found.partly && !protocol.has_open_starts();
             found.over = true;
             return;

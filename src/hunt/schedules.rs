@@ -1,12 +1,12 @@
-//! Cheap schedules that bring a run into trouble, at one instance.
+//! Cheap adversarial schedules that look for a stuck run, at one instance.
 //!
-//! A barrier protocol mostly hangs because somebody is late: a parity wait that the barrier has
-//! lapped, a phase that completed without an arrival meant for it, a slot reused before everybody
-//! looked. So after a few plain runs every member is held in turn before each operation that may
-//! block while everybody else runs as far as possible; then it is let go. Each such run costs
-//! polynomial time, and their number is polynomial too.
+//! Most hangs of barrier protocols need a late member. For example, the barrier laps a wait by parity, a phase
+//! completes without an arrival that was meant for it, or a slot is reused before every member has looked at it. So
+//! after a few plain runs, every member is held in turn before each operation that may block. Meanwhile all others
+//! run as far as possible. Then the member is released. Each such run takes polynomial time, and the number of runs
+//! is polynomial, too.
 //!
-//! Runs are driven by [`step`] alone, so whatever it allows can be met here and nothing else.
+//! All runs are made by [`step`], so exactly what it allows can be met here.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -30,7 +30,7 @@ use crate::semantics::step::Violation;
 /// How many random runs there are.
 const RANDOM_RUNS: u64 = 8;
 
-/// How often the clock is looked at, in choices.
+/// The number of choices between two looks at the clock.
 const CLOCK_INTERVAL: u64 = 1 << 8;
 
 /// When to give up.
@@ -43,34 +43,34 @@ pub struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Whether it is time.
+    /// Whether it is time to give up.
     pub fn over(&self) -> bool {
         self.cancel.load(Ordering::Relaxed) || Instant::now() >= self.deadline
     }
 }
 
-/// What the schedules met.
+/// What the runs found.
 #[derive(Debug, Clone, Default)]
 pub struct Met {
     /// A run to a stuck state.
     pub stuck: Option<Vec<Action>>,
-    /// A run to a stuck state that does not count.
+    /// A run to a stuck state that does not count as wanted.
     pub elsewhere: Option<Vec<Action>>,
     /// The first operation whose effect is undefined.
     pub violation: Option<Violation>,
-    /// Whether work or time ran out before all of them had been tried.
+    /// Whether work or time ran out before all schedules had been tried.
     pub cut_short: bool,
 }
 
-/// Runs the schedules until one gets stuck. `work` bounds how many members are looked at, so the
-/// result does not depend on the machine unless `watch` ends it.
+/// Makes the runs until one gets stuck. `work` bounds how many members are looked at. So the result does not depend
+/// on the machine, unless `watch` ends the search.
 pub fn run(instance: &Instance, work: u64, watch: &Watch<'_>) -> Met {
     let mut tries = Tries::new(instance, work, watch);
     tries.all(true);
     tries.met
 }
 
-/// As [`run`], where only these stuck states count.
+/// Like [`run`], but only the stuck states that `accepts` admits count.
 pub fn reaching(instance: &Instance, work: u64, accepts: Accepts<'_>, watch: &Watch<'_>) -> Met {
     let mut tries = Tries::new(instance, work, watch);
     tries.accepts = Some(accepts);
@@ -78,14 +78,14 @@ pub fn reaching(instance: &Instance, work: u64, accepts: Accepts<'_>, watch: &Wa
     tries.met
 }
 
-/// As [`run`], but goes on and keeps the shortest stuck run.
+/// Like [`run`], but goes on after a stuck run and keeps the shortest one.
 pub fn shortest(instance: &Instance, work: u64, watch: &Watch<'_>) -> Met {
     let mut tries = Tries::new(instance, work, watch);
     tries.all(false);
     tries.met
 }
 
-/// Every stuck run that the schedules reach, at most this many.
+/// Every stuck run that the schedules reach, at most `most`.
 pub fn every(instance: &Instance, work: u64, most: usize, watch: &Watch<'_>) -> Vec<Vec<Action>> {
     let mut tries = Tries::new(instance, work, watch);
     tries.keep = most;
@@ -93,9 +93,9 @@ pub fn every(instance: &Instance, work: u64, most: usize, watch: &Watch<'_>) -> 
     tries.kept
 }
 
-/// A run in which this member goes whenever it can up to its operation `before`, counted from 0,
-/// is held there until nobody else can go on, and is then let go. If an operation is undefined, it
-/// is the last action.
+/// A run in which `member` is held before its operation `before`, counted from 0. Up to this operation the member
+/// moves whenever it can. It is held until no other member can go on, and then released. If an operation is
+/// undefined, it is the last action.
 pub fn held(instance: &Instance, member: usize, before: u32, watch: &Watch<'_>) -> Vec<Action> {
     let special = Special::Held {
         member,
@@ -106,38 +106,38 @@ pub fn held(instance: &Instance, member: usize, before: u32, watch: &Watch<'_>) 
     tries.one(Order::Ascending, special).0
 }
 
-/// Who goes next, of those who can.
+/// Which of the members that can act moves next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     /// The first member runs until it blocks, then the next.
     Ascending,
-    /// The last one first.
+    /// The last member that can act.
     Descending,
-    /// Everybody one action in turn.
+    /// All members in turn, one action each.
     RoundRobin,
-    /// Whoever has done least.
+    /// The member that has done least.
     Slowest,
-    /// Whoever has done most.
+    /// The member that has done most.
     Fastest,
-    /// The first step; what else can happen waits until there is none.
+    /// The first step. Launches and landings wait until there is no step.
     StepsFirst,
-    /// What is no step first.
+    /// Launches and landings before any step.
     StepsLast,
-    /// Anybody, by this seed.
+    /// A random member, by this seed.
     Random(u64),
 }
 
-/// Somebody who is treated apart.
+/// A member that is treated differently from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Special {
-    /// Nobody.
+    /// No member.
     None,
     /// This member goes whenever it can.
     Eager(usize),
-    /// This member goes only when nobody else can.
+    /// This member moves only when no other member can.
     Late(usize),
-    /// This member goes whenever it can up to this operation, is held there until nobody else
-    /// can go on, and is then eager or late.
+    /// This member moves whenever it can up to this operation. It is held there until no other member can go on.
+    /// After that it is eager or late.
     Held {
         member: usize,
         before: u32,
@@ -150,10 +150,10 @@ struct Tries<'a> {
     watch: &'a Watch<'a>,
     work: u64,
     met: Met,
-    /// How many stuck runs to keep, and those kept.
+    /// How many stuck runs to keep, and those that were kept.
     keep: usize,
     kept: Vec<Vec<Action>>,
-    /// Which stuck states count; all if not given.
+    /// Which stuck states count; all of them if this is not given.
     accepts: Option<Accepts<'a>>,
 }
 
@@ -208,7 +208,8 @@ impl<'a> Tries<'a> {
                 (order, special)
             })
         });
-        // Two random runs come early: where holds are many, work may not last for them.
+        // Two random runs come early, because the work may not suffice for them if there are many places to hold a
+        // member.
         let random = |seed| (Random(seed), Special::None);
         let all: Vec<(Order, Special)> = plain
             .chain((0..2).map(random))
@@ -249,7 +250,7 @@ impl<'a> Tries<'a> {
         }
     }
 
-    /// A run and how it ended; an undefined operation is its last action.
+    /// Makes a run. Returns its actions and how it ended. An undefined operation is its last action.
     fn one(&mut self, order: Order, special: Special) -> (Vec<Action>, End) {
         let mut chooser = Chooser::new(order, special);
         let mut state = step::initial(self.instance);
@@ -275,7 +276,7 @@ impl<'a> Tries<'a> {
             let Some(mut action) = chooser.choose(&state, &enabled) else {
                 return (trace, End::Over);
             };
-            // Whoever runs until it blocks needs nobody else to be looked at in between.
+            // A member that runs until it blocks goes on without a look at the other members.
             loop {
                 match step::apply(self.instance, &mut state, action) {
                     Ok(()) => trace.push(action),
@@ -283,7 +284,7 @@ impl<'a> Tries<'a> {
                         trace.push(action);
                         return (trace, End::Violation(found));
                     }
-                    // Only what is enabled is chosen.
+                    // Only enabled actions are chosen.
                     Err(StepError::NotEnabled(_)) => return (trace, End::Over),
                 }
                 let member = action.member();
@@ -304,7 +305,7 @@ struct Chooser {
     special: Special,
     /// Whether the held member has been let go.
     released: bool,
-    /// Whose turn it is in a round.
+    /// Which member comes next in a round.
     next: usize,
     rng: ChaCha8Rng,
 }
@@ -365,7 +366,7 @@ impl Chooser {
 
     fn by_order(&mut self, state: &State, enabled: &[Action]) -> Option<Action> {
         let is_step = |action: &Action| matches!(action, Action::Step(_));
-        // The counter of somebody who has not started is the largest.
+        // `NOT_STARTED` is the largest counter. Adding 1 makes it 0.
         let done = |action: &Action| state.counters[action.member()].wrapping_add(1);
         match self.order {
             Order::Ascending => enabled.first(),
@@ -412,8 +413,8 @@ impl Chooser {
     }
 }
 
-/// The members worth treating apart: of those of a role with equal programs the first, and the
-/// last of every role.
+/// The members that are treated differently in turn: in every role, the first of those with equal programs, and the
+/// last member.
 fn representatives(instance: &Instance) -> Vec<usize> {
     let mut seen: FxHashSet<(usize, &[Op])> = FxHashSet::default();
     let members = instance.members.iter().enumerate();
@@ -427,7 +428,7 @@ fn representatives(instance: &Instance) -> Vec<usize> {
         .collect()
 }
 
-/// Where to hold whom: before every operation that may block, and right after it.
+/// Which member to hold, and before which operation: before every operation that may block, and directly after it.
 fn holds(instance: &Instance, members: &[usize]) -> Vec<(usize, u32)> {
     let mut holds = Vec::new();
     for member in members {
@@ -444,7 +445,7 @@ fn holds(instance: &Instance, members: &[usize]) -> Vec<(usize, u32)> {
     holds
 }
 
-/// Whether an operation may have to wait: all but those known not to.
+/// Whether an operation may block. True unless its kind is known never to block.
 fn may_block(op: &Op) -> bool {
     !matches!(
         op.kind,
@@ -452,7 +453,7 @@ fn may_block(op: &Op) -> bool {
     )
 }
 
-/// The same things with those far from each other first, so that a part of them is a sample.
+/// The same items, reordered so that each prefix is a sample: items that are far apart come first.
 pub(super) fn spread<T>(items: Vec<T>) -> Vec<T> {
     let count = items.len();
     let mut slots: Vec<Option<T>> = items.into_iter().map(Some).collect();
@@ -466,7 +467,7 @@ pub(super) fn spread<T>(items: Vec<T>) -> Vec<T> {
     out
 }
 
-/// How often a run changes from one member to another.
+/// How often a run switches from one member to another.
 pub(super) fn switches(trace: &[Action]) -> usize {
     let pairs = trace.windows(2);
     pairs

@@ -16,12 +16,12 @@ use super::Watch;
 use super::schedules;
 use super::schedules::switches;
 
-/// States that are explored for a shortest run, and members in all of them together: states of
-/// many members take longer.
+/// The most states that are explored for a shortest run. The second constant bounds this number times the number of
+/// members, because states of many members take longer.
 const STATES: u64 = 50_000;
 const MEMBERS: u64 = 1_000_000;
 
-/// The longest run whose actions are reordered, since that takes quadratic time.
+/// The longest run whose actions are reordered. Reordering takes quadratic time.
 const REORDERED: usize = 4_000;
 
 /// The same input with a run that is easier to follow.
@@ -30,7 +30,7 @@ pub(super) fn shortened(protocol: &Protocol, hang: Hang, watch: &Watch<'_>) -> H
         return hang;
     };
     if instance.members.len() > MANY {
-        // Those who are alike move together, which is as readable as it gets.
+        // Interchangeable members moved together in this run, so it is readable already.
         return hang;
     }
     let options = explore::Options {
@@ -59,9 +59,9 @@ pub(super) fn tidied(protocol: &Protocol, hang: Hang) -> Hang {
     }
 }
 
-/// The same actions with fewer changes from one member to another: whoever acts goes on while
-/// its next action depends on none that would have come before. `None` where that is no better
-/// or, since launches and releases are dependences too, leads elsewhere.
+/// The same actions with fewer switches from one member to another. The acting member goes on as long as its next
+/// action does not depend on an action that would have come before. Launches and releases create further dependences,
+/// which are not tracked. So the result is `None` if the reordered run leads elsewhere, or if it is no better.
 fn grouped(instance: &Instance, schedule: &[Action]) -> Option<Vec<Action>> {
     if schedule.len() > REORDERED {
         return None;

@@ -1,9 +1,10 @@
-//! Members that a test of an mbarrier might have spared the wait before which they stand in the end.
+//! Finds members that hang at a wait by parity that the kernel might have skipped.
 //!
-//! The protocol of a kernel that looks ahead has a wait also where a test may spare it (`tested.rs` in the recovery). Everything else of a run is
-//! one of the kernel: a member that passes such a wait late is one that was slow. But who stands there for ever might have been
-//! spared the wait. The test was made after the member's wait before at that mbarrier. So it has failed if no phase has been
-//! completed since.
+//! A kernel that looks ahead tests an mbarrier first and waits only if the test fails. Recovery (`tested.rs`) writes
+//! the wait into the protocol as if it were always executed. This changes only hangs: a member that passes such a
+//! wait late is merely a slow member of the kernel. But a member that stays at the wait for ever may have skipped it
+//! in the kernel. The test was made after the member's previous wait at that mbarrier. So the test has failed for
+//! certain if no phase has been completed since then.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,8 @@ use crate::semantics::step;
 use crate::semantics::step::Action;
 use crate::semantics::unfold;
 
-/// Whether somebody who waits by parity at the end of a run may have seen the phase complete before. `None` where the run cannot be
-/// made.
+/// Whether some member that waits by parity at the end of a run may have seen its phase complete before. `None` if
+/// the actions are no run of the protocol.
 pub fn in_run(protocol: &Protocol, input: &Input, run: &[Action]) -> Option<bool> {
     let instance = unfold::instantiate(protocol, input).ok()?;
     let mut state = step::initial_with_history(&instance);

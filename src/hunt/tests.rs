@@ -1,4 +1,4 @@
-//! Known bugs, found at the values they are known for, and protocols without any.
+//! Tests that known bugs are found at the values they are known for, and that correct protocols have none.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn hunter(protocol: &Protocol) -> Hunter<'_> {
     Hunter::new(protocol, declared(protocol), &NEVER, &|_| {})
 }
 
-/// The least counterexample of a search through boxes and then far points.
+/// The least counterexample: searched in boxes first, and then at points with large values.
 fn least(protocol: &Protocol) -> Option<Least> {
     let mut hunter = hunter(protocol);
     let watch = hunter.watch(PATIENT);
@@ -39,7 +39,7 @@ fn least(protocol: &Protocol) -> Option<Least> {
     Some(least)
 }
 
-/// Stages S, trips N; what the consumer waits for first is `first`.
+/// Parameters S (stages) and N (trips). `first` is the parity that the consumer waits for first.
 fn ring(first: i64) -> Protocol {
     loaded(&format!(
         "protocol ring
@@ -62,7 +62,7 @@ role consumer warp {{
     ))
 }
 
-/// Only the first of two warps releases a slot; whether the second looked is not waited for.
+/// Two warps of which only the first releases a slot. Nobody waits until the second one has looked at the slot.
 const LEADER: &str = "protocol leader
 param S in 1..
 param I in 0..
@@ -128,7 +128,7 @@ fn a_hard_coded_phase() {
 fn one_barrier_for_all_outputs() {
     let found = least(&loaded(SINGLE_OUTPUTS)).expect("a hang");
     assert_eq!(found.hang.input, plain(&[2, 2]));
-    // The first buffer and the second before the epilogue looks.
+    // Both buffers are filled before the epilogue looks.
     assert_eq!(found.hang.schedule.len(), 4);
 }
 
@@ -274,7 +274,7 @@ fn counterexamples_that_differ() {
     let limits = found.limits.expect("no more than these");
     assert!(limits.contains("for N in 1..=4 "), "{limits}");
     let further = found.hangs;
-    // N = 3 hangs as N = 1 does.
+    // N = 3 hangs in the same way as N = 1, so it does not count.
     assert_eq!(further.len(), 1);
     assert_eq!(further[0].input.params, [4]);
     assert_ne!(blocked(&protocol, &further[0]), blocked(&protocol, &hang));
@@ -293,7 +293,7 @@ fn open_inputs_are_gone_through() {
     );
     let found = least(&protocol).expect("a hang");
     assert_eq!(found.hang.input.params, [1]);
-    // Without any entry, from a start that makes the increment miss 2.
+    // A hang without any entry: from this initial value, the increment skips 2.
     assert_eq!(found.hang.input.patterns[0].len(), 0);
     assert_eq!(found.hang.schedule.len(), 2);
 }

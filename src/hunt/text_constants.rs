@@ -1,5 +1,6 @@
-//! Parameter values near the numbers in the text. A bug that occurs from 128 threads on usually has the number 128 in its
-//! text.
+//! Tries parameter values near the numbers in the text.
+//!
+//! For example, a bug that occurs from 128 threads on usually has the number 128 in its text.
 
 use itertools::Itertools;
 
@@ -8,27 +9,27 @@ use super::Hunter;
 use super::IllDefined;
 use super::Watch;
 
-/// Numbers up to this one are tried anyway.
+/// Numbers up to this one are tried anyway, so they are skipped here.
 const SMALL: i64 = 4;
 
-/// Larger ones would make instances that are too large.
+/// Larger numbers would make instances too large.
 const LARGE: i64 = 1 << 14;
 
-/// How many numbers of the text are looked at.
+/// How many numbers of the text are used.
 const NUMBERS: usize = 8;
 
-/// What is added to a number.
+/// These are added to each number.
 const AROUND: [i64; 4] = [1, 0, 2, -1];
 
-/// Positions of the parameters that are not near a number.
+/// The positions of parameters that are not near a number.
 const REST: [i64; 2] = [2, 0];
 
 /// How many points are tried.
 const POINTS: usize = 2_000;
 
 impl Hunter<'_> {
-    /// The first hit at points where parameters are near numbers of the text, those with fewer
-    /// such parameters first.
+    /// The first violation at points where parameters are near numbers of the text. Points with fewer such parameters
+    /// come first.
     ///
     /// # Errors
     ///
@@ -50,7 +51,7 @@ impl Hunter<'_> {
         if numbers.is_empty() || self.protocol.params.is_empty() {
             return Vec::new();
         }
-        // With each value, whether it is near a number.
+        // Each value comes with a flag: whether it is near a number.
         let choices = self.protocol.params.iter().map(|param| {
             let rest = REST.iter().filter_map(|at| param.domain.value(*at));
             let near = numbers.iter().flat_map(|number| {
@@ -71,7 +72,7 @@ impl Hunter<'_> {
     }
 }
 
-/// The numbers of a text that are neither small nor very large, as they come, outside comments.
+/// The numbers of a text outside comments, in their order, without small and very large ones.
 fn numbers(source: &str) -> Vec<i64> {
     let code = source
         .lines()

@@ -18,14 +18,14 @@ use super::Watch;
 use super::distinct;
 use super::distinct::Place;
 
-/// States that are searched for shortest runs.
+/// The most states that are searched for shortest runs.
 const STATES: u64 = 10_000;
 
-/// The longest run of which actions are left out, since that takes quadratic time.
+/// The longest run from which actions are removed one by one. This takes quadratic time.
 const TRIMMED: usize = 1_000;
 
-/// The same input with shorter runs: shortest ones where the instance is small, otherwise these
-/// without what can be left out of them.
+/// The same input with shorter runs. If the instance is small, these are shortest runs. Otherwise these are the given
+/// runs without the actions that can be removed from them.
 pub(super) fn trimmed(
     protocol: &Protocol,
     property: Property,
@@ -56,8 +56,7 @@ pub(super) fn trimmed(
     trimmer.both(hang, &|first, second| trimmer.holds(first, second))
 }
 
-/// The same input with runs of which nothing can be left out that still show a hazard of this
-/// place.
+/// The same input, with runs that still show a hazard of this place and from which no action can be removed.
 pub(super) fn alike(
     protocol: &Protocol,
     property: Property,
@@ -85,7 +84,7 @@ pub(super) fn alike(
     trimmer.both(hang, &same)
 }
 
-/// Whether a first run, and a second one if there is one, show what they have to.
+/// Whether a first run, and a second one if there is one, still show the hazard.
 type Shown<'f> = &'f dyn Fn(&[Action], Option<&[Action]>) -> bool;
 
 struct Trimmer<'a> {
@@ -101,7 +100,7 @@ impl Trimmer<'_> {
         matches!(judged, Ok(Some(_)))
     }
 
-    /// The same input with every run trimmed, as long as this holds of all of them.
+    /// The same input with each run trimmed, such that `holds` is still true of all runs.
     fn both(&self, hang: Hang, holds: Shown<'_>) -> Hang {
         let Runs { first, second } = hang.runs();
         let first = self.trimmed(first, &|run| holds(run, second.as_deref()));
@@ -113,7 +112,7 @@ impl Trimmer<'_> {
         }
     }
 
-    /// A run without every action that it can do without, the last ones first.
+    /// A run from which actions were removed as long as `holds` stayed true, starting with the last action.
     fn trimmed(&self, mut run: Vec<Action>, holds: &dyn Fn(&[Action]) -> bool) -> Vec<Action> {
         if run.len() > TRIMMED {
             return run;

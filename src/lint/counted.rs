@@ -1,8 +1,9 @@
-//! What all members do together in a run that goes through to the end, at small parameter values.
+//! Lint rules that add up the operations of all members in a complete run, at small parameter values.
 //!
-//! Suppose that every member finishes. Then all operations happen, and each object is left at what they add up to. A wait that
-//! needs more than that, or more than what happens without the operations after it in the same member, contradicts the
-//! supposition: no run finishes at these values. So nothing that is proved free of deadlock has such a finding.
+//! Suppose that every member finishes. Then all operations happen, and each object ends in the state that they add up
+//! to. Now suppose that a wait needs more than this sum, or more than the sum without the operations that its own
+//! member does after the wait. That is a contradiction, so no run finishes at these values. Hence a protocol that is
+//! proved free of deadlock has no such finding.
 
 mod mbarrier;
 
@@ -23,7 +24,7 @@ use crate::semantics::unfold::Limits;
 
 use super::Found;
 
-/// How far values are from the least ones, and how many inputs are tried at each.
+/// The distance of values from the least ones, and the most inputs that are tried at each.
 const RADIUS: i64 = 3;
 const INPUTS: usize = 24;
 
@@ -55,7 +56,7 @@ pub(super) fn look(found: &mut Found<'_>) {
             if deadline::over() {
                 return;
             }
-            // What comes back from atomic operations decides what happens: nothing adds up.
+            // Results of atomic operations decide which operations happen, so there is no fixed sum.
             if !instance.branches() {
                 at(found, &tight, &input, &instance);
             }
@@ -116,7 +117,7 @@ fn at(found: &mut Found<'_>, protocol: &Protocol, input: &Input, instance: &Inst
     }
 }
 
-/// Whether an operation may have to wait for others.
+/// Whether an operation may block.
 fn blocks(kind: OpKind) -> bool {
     matches!(
         kind,
@@ -133,15 +134,15 @@ fn blocks(kind: OpKind) -> bool {
 #[derive(Clone, Copy)]
 struct Done {
     member: usize,
-    /// Its place among its member's.
+    /// Its place among the operations of its member.
     place: usize,
     op: Op,
-    /// Whether its member may have waited for somebody before.
+    /// Whether its member may have waited for another member before.
     behind_a_wait: bool,
 }
 
 impl Done {
-    /// How many arrivals on an mbarrier this is.
+    /// Its number of arrivals on an mbarrier.
     fn arrivals(&self) -> i128 {
         match self.op.kind {
             OpKind::Arrive(count) => i128::from(count),
@@ -151,7 +152,7 @@ impl Done {
     }
 }
 
-/// A cell and everything that is done there, member by member.
+/// A cell and all operations on it, member by member.
 struct Cell<'a, 'p> {
     found: &'a mut Found<'p>,
     instance: &'a Instance,
@@ -230,7 +231,8 @@ impl Cell<'_, '_> {
         );
     }
 
-    /// A named barrier that is used with one count: whoever is left over in the last generation stays there.
+    /// Checks a named barrier that is used with one count: a member that is left over in the last generation waits
+    /// for ever.
     fn named(&mut self) {
         let count = |done: &Done| match done.op.kind {
             OpKind::Sync(count) | OpKind::BarArrive(count) => i128::from(count),
@@ -265,7 +267,8 @@ impl Cell<'_, '_> {
         }
     }
 
-    /// A barrier whose arrivals are each waited for before the next: whoever is left over in the last generation stays there.
+    /// Checks a barrier at which each arrival is waited for before the next: a member that is left over in the last
+    /// generation waits for ever.
     fn barrier(&mut self, arrivals: i128) {
         let arrives = |done: &Done| done.op.kind == OpKind::BarrierArrive;
         let waited = |done: &[Done]| match done {

@@ -1,9 +1,9 @@
-//! What a reader with a checklist looks for in a protocol: counts that nobody reaches, barriers that nobody waits for,
-//! parities that do not follow the round.
+//! Lint rules: what a reader with a checklist looks for in a protocol. For example, counts that are never reached,
+//! barriers that nobody waits for, and parities that do not follow the round.
 //!
-//! `written` looks at the text. `counted` adds up, at small parameter values, what all members do in a run that goes
-//! through to the end. What is never enough then is never enough in any run: such a finding is no claim about one schedule.
-//! Other findings are places worth looking at.
+//! `written` looks at the text. `counted` adds up, at small parameter values, the operations of all members in a
+//! complete run. If this sum is not enough for a wait, no run has enough. So such a finding is not about a single
+//! schedule. Other findings are places worth looking at.
 
 mod counted;
 mod rules;
@@ -19,7 +19,7 @@ pub use rules::RULES;
 pub use rules::Rule;
 pub use rules::rule;
 
-/// How long values may be tried.
+/// The time for trying values.
 const TIME: Duration = Duration::from_millis(500);
 
 /// A place worth looking at.
@@ -31,13 +31,14 @@ pub struct Lint {
     pub object: String,
     /// The line of the text, from 1.
     pub line: usize,
-    /// What is there, as a lowercase fragment.
+    /// The finding, as a lowercase fragment.
     pub message: String,
     /// What to do about it, as a lowercase fragment.
     pub hint: &'static str,
 }
 
-/// Looks a protocol through. Of each rule, an object is named once, at the smallest values that show it.
+/// Applies all rules to a protocol. For each rule, an object is named once, at the smallest values that show the
+/// finding.
 pub fn lint(protocol: &Protocol) -> Vec<Lint> {
     let mut found = Found {
         protocol,

@@ -1,6 +1,7 @@
-//! The lint rules for protocols only. Rules that are for kernels, too, are in the crate `ptx` under the same names.
+//! The lint rules that apply to protocols only. Rules that apply to kernels too are in the crate `ptx`, under the
+//! same names.
 //!
-//! Sections are cited by their titles, since their numbers change from version to version.
+//! Sections of the PTX ISA are cited by title, because their numbers change from version to version.
 
 /// A rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use super::Found;
 #[derive(Default, Clone, Copy)]
 struct Uses {
     waits: Option<Span>,
-    /// What brings a phase nearer, without waiting for it.
+    /// A statement that advances a phase and does not wait for it.
     arrives: Option<Span>,
     initialises: bool,
 }
@@ -75,13 +75,13 @@ fn one(found: &mut Found<'_>, object: &Object, uses: Uses, protocol: &Protocol) 
     }
 }
 
-/// Whether the text states something that may be about the state of objects, for which they need not be waited for.
+/// Whether the text contains a claim, which may be about the state of objects. Then objects need not be waited for.
 fn asserted(protocol: &Protocol) -> bool {
     !protocol.invariants.is_empty() || !protocol.progress.is_empty()
 }
 
-/// Whether objects of this kind are there to be waited for. Who comes to a named barrier with `sync` does both at once; a
-/// semaphore may be a counter that somebody reads in another way.
+/// Whether a wait is expected for objects of this kind. At a named barrier, a `sync` both arrives and waits. A
+/// semaphore may be a counter that is read in another way.
 fn comes_to_be_waited_for(kind: &ObjectKind) -> bool {
     match kind {
         ObjectKind::Mbarrier { .. } | ObjectKind::Barrier { .. } | ObjectKind::Named => true,

@@ -1,8 +1,8 @@
-//! Which statements of a protocol an observation is about, and whether a state is what was seen.
+//! Finds the statements that an observation is about, and decides whether a state matches the observation.
 //!
-//! A statement stands in a line of the protocol's text, in a line of the kernel's text, and in the line
-//! of the source that a comment after it names (`// gemm.cu:430`). Of the frames of a thread the innermost
-//! one at which the protocol waits counts: those further in are helpers, those further out their callers.
+//! A statement stands in a line of the protocol's text, and in a line of the kernel's text. A comment after it names
+//! its line of the source (`// gemm.cu:430`). A thread that was seen has a stack of frames. The innermost frame at
+//! whose line the protocol waits counts. The frames inside it are helpers, and those outside it are its callers.
 
 use std::sync::LazyLock;
 
@@ -30,34 +30,34 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"([A-Za-z0-9_.+@~/\\-]*[A-Za-z0-9_]\.[A-Za-z]{1,5}):(\d+)|\bline (\d+)").ok()
 });
 
-/// The texts that a protocol comes from.
+/// The texts that the lines of a protocol come from.
 #[derive(Debug, Clone, Copy)]
 pub struct Texts<'a> {
     /// The protocol's file, or the kernel's.
     pub file: &'a str,
-    /// For each line of a recovered protocol the line of the kernel's file; `None` for a protocol
-    /// that stands in a file itself.
+    /// For each line of a recovered protocol: the line of the kernel's file. `None` if the protocol was not recovered
+    /// but read from the file.
     pub kernel: Option<&'a [Option<usize>]>,
 }
 
 impl Texts<'_> {
-    /// Whether a place is in the file itself. One without a file is.
+    /// Whether a place is in the file itself. A place without a file name is taken to be there.
     fn has(&self, place: &Place) -> bool {
         let file = place.file.as_deref();
         file.is_none_or(|file| name_of(file) == name_of(self.file))
     }
 }
 
-/// What a thread that was seen is to this protocol.
+/// How a thread that was seen relates to this protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Is {
-    /// It waits here, at one of these statements.
+    /// The thread waits at this place, which belongs to these statements.
     Waiting(Place, Vec<StmtId>),
-    /// It waits for a parity, and its lines are none of the protocol's: at any of these statements.
+    /// The thread waits for a parity, but its lines are not in the protocol. It may be at any of these statements.
     Somewhere(Vec<StmtId>),
-    /// The protocol has its line, and does not wait there.
+    /// The protocol contains its line, but does not wait there.
     Running(Place),
-    /// None of its lines is one of the protocol's.
+    /// None of its lines is in the protocol.
     Elsewhere,
 }
 
@@ -66,13 +66,13 @@ pub enum Is {
 pub struct Bound<'o> {
     /// What was seen.
     pub observation: &'o Observation,
-    /// What each thread is.
+    /// The relation of each thread.
     pub each: Vec<Is>,
-    /// Whether roles are called after the warps that they stand for.
+    /// Whether the names of roles contain the numbers of their warps.
     by_warp: bool,
 }
 
-/// A statement and where it stands.
+/// A statement and its places.
 struct Site {
     id: StmtId,
     waits: bool,
@@ -88,7 +88,7 @@ pub fn bind<'o>(protocol: &Protocol, texts: Texts<'_>, observation: &'o Observat
         for place in &seen.places {
             let here: Vec<&Site> = sites.iter().filter(|site| site.is_at(place)).collect();
             let waits = here.iter().filter(|site| {
-                // Whoever waits for a parity is at no other kind of wait.
+                // A thread that waits for a parity can only be at a wait by parity.
                 site.waits && (seen.parity.is_none() || site.parity)
             });
             let waits: Vec<StmtId> = waits.map(|site| site.id).collect();
@@ -99,7 +99,9 @@ pub fn bind<'o>(protocol: &Protocol, texts: Texts<'_>, observation: &'o Observat
                 running = running.or(Some(place.clone()));
             }
         }
-        // A line of a kernel's library may stand for any wait for a parity, and a protocol may name lines of its kernel.
+        // A line outside of the protocol may be in a library of the kernel, and then the thread may be at any wait by
+        // parity. This cannot be if all places of the thread are in the protocol's own file, unless comments of the
+        // protocol name lines of its kernel: then the places may be meant as such lines.
         let is_own = texts.kernel.is_none()
             && sites.iter().all(|site| site.places.len() < 2)
             && !seen.places.is_empty()
@@ -126,11 +128,11 @@ pub fn bind<'o>(protocol: &Protocol, texts: Texts<'_>, observation: &'o Observat
     }
 }
 
-/// The lines at which a protocol waits, as whoever sees a hang would see them.
+/// The lines at which a protocol waits, as a debugger would show them.
 pub fn waits(protocol: &Protocol, texts: Texts<'_>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for site in sites(protocol, texts).iter().filter(|site| site.waits) {
-        // The source comes after the texts of ours.
+        // The last place is the one in the source, if there is one.
         let shown = site.places.last().map(Place::to_string);
         all.extend(shown.filter(|shown| !all.contains(shown)));
     }
@@ -215,7 +217,7 @@ fn blocks(kind: &StmtKind) -> bool {
 }
 
 impl<'o> Bound<'o> {
-    /// An observation that is about no line of a protocol.
+    /// An observation of which no line belongs to the protocol.
     pub fn unrelated(observation: &'o Observation) -> Bound<'o> {
         Bound {
             observation,
@@ -226,21 +228,22 @@ impl<'o> Bound<'o> {
 }
 
 impl Bound<'_> {
-    /// Whether anything constrains a state.
+    /// Whether the observation constrains states at all.
     pub fn says_something(&self) -> bool {
         self.each
             .iter()
             .any(|is| matches!(is, Is::Waiting(..) | Is::Somewhere(_)))
     }
 
-    /// Whether it tells members of one role apart.
+    /// Whether the observation distinguishes members of one role.
     pub fn tells_apart(&self) -> bool {
         let mut seen = self.observation.seen.iter();
         self.by_warp && seen.any(|seen| self.observation.warp_of(seen).is_some())
     }
 
-    /// Whether a state is what was seen: for each thread that waits some member waits so, the same
-    /// addresses are the same barriers, and barriers that are named have these phases and counts.
+    /// Whether a state matches the observation. For each thread that waits, some member has to wait in this way.
+    /// Equal addresses have to be equal barriers. Barriers that are named have to have the observed phases and
+    /// counts.
     pub fn is_seen_in(&self, instance: &Instance, state: &State) -> bool {
         let blocked = step::blocked(instance, state);
         let mut wanted: Vec<(Option<Address>, Vec<CellId>)> = Vec::new();
@@ -254,7 +257,7 @@ impl Bound<'_> {
             cells.sort();
             cells.dedup();
             let seen = &self.observation.seen[position];
-            // An address of shared memory is one barrier in each block.
+            // An address of shared memory is another barrier in each block.
             let address = seen.address.map(|at| (seen.block.map(|b| b.0), at));
             wanted.push((address, cells));
         }
@@ -265,7 +268,7 @@ impl Bound<'_> {
             && distinct(&wanted, &mut Vec::new())
     }
 
-    /// The members that wait as this thread does; nothing of a thread that is not known to wait.
+    /// The members that wait as this thread does; `None` if the thread is not known to wait.
     pub fn members<'b>(
         &self,
         position: usize,
@@ -292,8 +295,8 @@ impl Bound<'_> {
     }
 }
 
-/// The warp of its CTA that a member of a recovered protocol is, if its role is called after it:
-/// `warp4`, or one of `warps1_3`, the last index being the place among them.
+/// The number of the warp within its CTA that a member of a recovered protocol is, if the name of its role contains
+/// this number: `warp4`, or one of `warps1_3`. For the latter, the last index is the position in the range.
 fn called_warp(instance: &Instance, member: usize) -> Option<i64> {
     let member = instance.members.get(member)?;
     let role = instance.roles.get(member.role)?;
@@ -309,14 +312,15 @@ fn called_warp(instance: &Instance, member: usize) -> Option<i64> {
     let (first, last): (i64, i64) = (first.parse().ok()?, last.parse().ok()?);
     let places = instance.members.get(role.members.clone())?.iter();
     let most = places.filter_map(|m| m.index.last().copied()).max()?;
-    // Of warps that do not follow each other, two numbers are two warps.
+    // If the warps are not consecutive, the two numbers in the name are two warps and no range.
     (last.checked_sub(first)? == most).then_some(first.checked_add(*member.index.last()?)?)
 }
 
 /// A block, if it is known, and an address in it.
 type Address = (Option<[i64; 3]>, u64);
 
-/// Whether every address can be one barrier, and another one for another address in the block.
+/// Whether every address can be assigned to one of its barriers, such that different addresses of a block get
+/// different barriers.
 fn distinct(wanted: &[(Option<Address>, Vec<CellId>)], taken: &mut Vec<(Address, CellId)>) -> bool {
     let Some(((address, cells), rest)) = wanted.split_first() else {
         return true;
@@ -340,8 +344,8 @@ fn distinct(wanted: &[(Option<Address>, Vec<CellId>)], taken: &mut Vec<(Address,
     false
 }
 
-/// Whether a barrier that is called by its name has the phase and the count that were seen. The
-/// protocol may count whole groups of threads where the barrier counts threads.
+/// Whether a barrier that is called by its name has the observed phase and count. The protocol may count groups of
+/// threads where the hardware barrier counts threads.
 fn agrees(barrier: &Labelled, instance: &Instance, state: &State) -> bool {
     let cell = (0..instance.cells.len()).find(|cell| {
         u32::try_from(*cell).is_ok_and(|id| instance.cell_name(CellId(id)) == barrier.label)
@@ -357,7 +361,7 @@ fn agrees(barrier: &Labelled, instance: &Instance, state: &State) -> bool {
     };
     let word = &barrier.word;
     let group = (word.expected / arrivals.max(&1)).max(1);
-    // A word that has completed its phase has all arrivals of the next one missing.
+    // In a word that has just completed its phase, all arrivals of the next phase are missing.
     let pending_seen = (word.pending + group - 1) / group;
     *phase == word.phase && *pending == pending_seen && (*tx != 0) == word.bytes
 }

@@ -1,9 +1,9 @@
-//! What was seen of a kernel that hangs: text of a debugger becomes an [`Observation`].
+//! What a debugger showed of a kernel that hangs, as an [`Observation`].
 //!
-//! People have pieces: a backtrace of one thread, a table of all warps cut off after a page, a word
-//! of shared memory. [`read()`] takes every piece that it knows and counts the rest; nothing is needed.
-//! [`bind`] finds the statements of a protocol that the pieces are about, and says of a state of its
-//! reference semantics whether that is what was seen.
+//! Users often have only fragments: a backtrace of one thread, a table of all warps that ends after one page, or a
+//! word of shared memory. [`read()`] accepts every fragment that it recognizes, and counts the other lines. No
+//! fragment is mandatory. [`bind`] finds the statements of a protocol that the fragments are about. It also decides
+//! whether a state of the reference semantics matches what was seen.
 
 pub mod bind;
 pub mod read;
@@ -30,7 +30,7 @@ impl fmt::Display for Dim {
 /// A line of a source file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// The file, as it was written there; absent in a table of lines.
+    /// The file, as written in the observation. Absent in a table that lists lines only.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: usize,
@@ -45,36 +45,36 @@ impl fmt::Display for Place {
     }
 }
 
-/// The last part of a path. Builds and machines differ in the others.
+/// The last component of a path. The other components differ between builds and machines.
 pub fn name_of(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// Some threads and where they are.
+/// One or several threads, and where they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Seen {
     /// The block, or the first of several.
     pub block: Option<Dim>,
     /// The thread, or the first of several.
     pub thread: Option<Dim>,
-    /// The warp of the block, where a table says it.
+    /// The warp within the block, if a table has it.
     pub warp: Option<i64>,
-    /// How many threads, where that is said.
+    /// The number of threads, if it is known.
     pub count: Option<u64>,
-    /// Where they are, the innermost frame first.
+    /// The places of their frames, the innermost first.
     pub places: Vec<Place>,
     /// The program counter.
     pub pc: Option<u64>,
     /// The address of the barrier that they wait on.
     pub address: Option<u64>,
-    /// The parity that they wait for to change.
+    /// The parity that they wait with: they wait while the phase bit equals it.
     pub parity: Option<bool>,
-    /// The line of the input that began it, from 1.
+    /// The line of the input where this entry began, from 1.
     pub line: usize,
 }
 
 impl Seen {
-    /// Who, in words: `thread (160,0,0) of block (0,0,0)`.
+    /// The threads in words: `thread (160,0,0) of block (0,0,0)`.
     pub fn who(&self) -> String {
         let thread = match (self.thread, self.warp) {
             (Some(thread), _) => Some(format!("thread {thread}")),
@@ -93,7 +93,7 @@ impl Seen {
         }
     }
 
-    /// Where, in words: `gemm.cu:483, parity 1`. The place is the one of its frames that matters.
+    /// The place in words: `gemm.cu:483, parity 1`. `place` is the frame that matters.
     pub fn at(&self, place: Option<&Place>) -> String {
         let place = place.or(self.places.last());
         let mut parts: Vec<String> = place.iter().map(|place| place.to_string()).collect();
@@ -113,7 +113,7 @@ pub struct Labelled {
     pub label: String,
     /// Its address, if that is known.
     pub address: Option<u64>,
-    /// What it says.
+    /// The decoded value.
     pub word: Word,
 }
 
@@ -124,15 +124,15 @@ pub struct Observation {
     pub seen: Vec<Seen>,
     /// Barriers.
     pub barriers: Vec<Labelled>,
-    /// Names of kernels that are mentioned.
+    /// Names of kernels that occur in the input.
     pub kernels: Vec<String>,
-    /// Threads per block, where the launch is mentioned.
+    /// Threads per block, if the input shows the launch.
     pub threads: Option<Dim>,
-    /// Blocks of the grid, where the launch is mentioned.
+    /// Blocks of the grid, if the input shows the launch.
     pub grid: Option<Dim>,
-    /// How many lines say nothing that is known.
+    /// The number of lines that were not recognized.
     pub unread: usize,
-    /// What seems to be about a barrier and was not understood.
+    /// Lines that seem to be about a barrier and were not understood.
     pub skipped: Vec<Skipped>,
 }
 
@@ -141,7 +141,7 @@ pub struct Observation {
 pub struct Skipped {
     /// The line of the input, from 1.
     pub line: usize,
-    /// What stands there.
+    /// The text of the line.
     pub text: String,
     /// Why it is not understood, as a lowercase fragment.
     pub why: &'static str,

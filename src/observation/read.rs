@@ -1,9 +1,9 @@
-//! Reads what debuggers print, line by line.
+//! Reads the output of debuggers, line by line.
 //!
-//! Known are: the line by which cuda-gdb says which thread is in focus; frames of a backtrace, with or
-//! without number; `info cuda threads`, `warps`, `lanes` and `kernels`; `info line *ADDRESS`, which puts a
-//! line to a program counter; words of memory as `x/gx` prints them; a table with a header that names
-//! block, thread or warp, and line. A line is read by itself, so that a text may begin and end anywhere.
+//! These formats are recognized: the line in which cuda-gdb names the thread in focus; frames of a backtrace, with or
+//! without their numbers; `info cuda threads`, `warps`, `lanes` and `kernels`; `info line *ADDRESS`, which gives the
+//! line of a program counter; words of memory as `x/gx` prints them; and a table whose header names block, thread or
+//! warp, and line. Each line is read by itself, so a text may begin and end anywhere.
 
 use std::sync::LazyLock;
 
@@ -18,10 +18,10 @@ use super::Seen;
 use super::Skipped;
 use super::Word;
 
-/// The largest number of threads that are kept; tables of whole grids repeat themselves.
+/// The most threads that are kept. Tables of whole grids repeat themselves.
 const MOST: usize = 1 << 14;
 
-/// The largest number of lines that are named as not understood.
+/// The most lines that are listed as not understood.
 const MOST_SKIPPED: usize = 64;
 
 /// Why a line is not understood.
@@ -31,7 +31,7 @@ const NO_LABEL: &str =
     "a 64-bit word is read behind a name or an address and a colon: `full[0]: 0x...`";
 
 fn pattern(text: &str) -> Regex {
-    // They are constants, and a test compiles each.
+    // The patterns are constants, and a test compiles each of them.
     Regex::new(text).unwrap_or_else(|_| unreachable!("a pattern that is a constant"))
 }
 
@@ -56,11 +56,11 @@ patterns! {
     WORDS = r"^\s*([A-Za-z_][A-Za-z0-9_.]*(?:\[\d+\])*|0x[0-9a-fA-F]+)(?:\s*<[^>]*>)?\s*[:=]\s*((?:0x[0-9a-fA-F]{13,16}\s*)+)$";
 }
 
-/// How the rows that follow are to be read.
+/// The format of the rows that follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Table {
     None,
-    /// Of cuda-gdb: the coordinates stand in brackets; the second pair of a row ends a range.
+    /// A table of cuda-gdb with coordinates in brackets. The second pair of coordinates in a row ends a range.
     Coordinates,
     /// One row for each lane of the warp in focus.
     Lanes,
@@ -82,7 +82,7 @@ enum Column {
     Other,
 }
 
-/// Reads an observation. Whatever is not known is left out and counted.
+/// Reads an observation. Lines that are not recognized are skipped and counted.
 pub fn read(text: &str) -> Observation {
     let mut reader = Reader {
         out: Observation::default(),
@@ -93,7 +93,7 @@ pub fn read(text: &str) -> Observation {
     };
     for (number, line) in text.lines().enumerate() {
         let line = line.trim_end();
-        // What was typed says nothing about the kernel.
+        // A command that the user typed says nothing about the kernel.
         let line = line.strip_prefix("(cuda-gdb)").unwrap_or(line);
         if line.trim().is_empty() {
             continue;
@@ -111,9 +111,9 @@ struct Reader {
     table: Table,
     /// The block and the thread in focus.
     focus: Option<(Dim, Dim)>,
-    /// Whether the last thread still gets frames.
+    /// Whether further frames belong to the last thread.
     open: bool,
-    /// Program counters from and before which a line is.
+    /// Ranges of program counters, each with its line.
     lines: Vec<(u64, u64, Place)>,
 }
 
@@ -158,7 +158,7 @@ impl Reader {
         }
     }
 
-    /// A frame, with a number or without, perhaps on two lines.
+    /// Reads a frame, with or without a number. It may take two lines.
     fn frame(&mut self, line: &str, number: usize) -> bool {
         let frame = FRAME.captures(line).map(|found| found[1].to_owned());
         let places = PLACE.captures_iter(line);
@@ -189,8 +189,8 @@ impl Reader {
             differs || frame.as_deref() == Some("0") && !seen.places.is_empty()
         });
         if !self.open || other || last.is_none() {
-            // A backtrace without the line of the focus is of whoever was last in focus, unless
-            // that has a backtrace already.
+            // A backtrace without a line about the focus belongs to the thread that was last in focus, unless this
+            // thread has a backtrace already.
             self.begin(Seen {
                 line: number,
                 ..Seen::default()
@@ -210,7 +210,7 @@ impl Reader {
         true
     }
 
-    /// Keeps a line that is not understood where it seems to be about a barrier.
+    /// Keeps a line that is not understood, if it seems to be about a barrier.
     fn skipped(&mut self, line: &str, number: usize) {
         let name = NAMED.captures(line);
         let name = name.filter(|found| found[2].starts_with(|c: char| c.is_ascii_digit()));
@@ -242,7 +242,7 @@ impl Reader {
         for (position, bits) in words.enumerate() {
             let address = address.map(|address| address.saturating_add(8 * position as u64));
             let word = Word::decode(bits);
-            // Memory that was dumped around barriers is empty in places. What is called by a name is meant to be one.
+            // A dump of memory around barriers contains zeros. But a value with a name is meant to be a barrier.
             strange |= word.is_none() && (bits != 0 || address.is_none());
             if let Some(word) = word {
                 let label = match address {
@@ -364,7 +364,7 @@ impl Reader {
         any
     }
 
-    /// Puts lines to program counters and leaves out who is nowhere.
+    /// Assigns lines to program counters, and drops threads without any place.
     fn finish(mut self) -> Observation {
         for seen in &mut self.out.seen {
             if let (true, Some(pc)) = (seen.places.is_empty(), seen.pc) {
@@ -454,7 +454,7 @@ fn coordinates(cell: &str) -> Option<Dim> {
 }
 
 fn dim(found: &Captures<'_>, from: usize) -> Dim {
-    // More digits than a number has are no coordinates of a launch.
+    // A number with too many digits cannot be a coordinate of a launch.
     let at = |n: usize| found[n].parse().unwrap_or(i64::MAX);
     Dim([at(from), at(from + 1), at(from + 2)])
 }
@@ -481,7 +481,7 @@ fn bit(text: &str) -> Option<bool> {
     }
 }
 
-/// A program counter; none stands for one of which the digits are cut off.
+/// A program counter; `None` if its digits are cut off.
 fn counter(found: &Captures<'_>) -> Option<u64> {
     let value = u64::from_str_radix(&found[1], 16).ok();
     value.filter(|value| *value != 0)

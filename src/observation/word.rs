@@ -1,14 +1,14 @@
-//! The 64 bits of an mbarrier.
+//! Decodes the 64 bits of an mbarrier.
 //!
-//! The PTX ISA calls them opaque. What `mbarrier.init` writes and `mbarrier.pending_count` reads is
-//! visible in the machine code that ptxas makes of them, the same for sm_90 and sm_100:
-//! `2^20 - expected` in bits 1 to 20, `2^20 - pending` in bits 43 to 62. The pending count is negative, so
-//! that the last arrival carries into bit 63, the phase. The bits in between hold the bytes; where exactly
-//! is not visible, so they are only told from none.
+//! The PTX ISA calls the format opaque. But the machine code of ptxas shows what `mbarrier.init` writes and what
+//! `mbarrier.pending_count` reads; it is the same for sm_90 and sm_100. Bits 1 to 20 hold `2^20 - expected`, and bits
+//! 43 to 62 hold `2^20 - pending`. So the pending count is stored as a negative number, and the last arrival carries
+//! into bit 63, which is the phase. The bits in between hold the byte count. Their exact layout is not visible. So
+//! this code only decides whether the byte count is zero.
 
 use serde::Serialize;
 
-/// What the bits of an mbarrier say.
+/// The decoded value of an mbarrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Word {
     /// The phase bit.
@@ -27,7 +27,7 @@ const PENDING: u32 = 43;
 const BYTES: u32 = 21;
 
 impl Word {
-    /// What a word says; nothing if it cannot be an mbarrier that was initialised.
+    /// Decodes a word; `None` if it cannot be an initialised mbarrier.
     pub fn decode(bits: u64) -> Option<Word> {
         let negated = |shift: u32| {
             let field = (bits >> shift) & COUNT;
@@ -35,7 +35,7 @@ impl Word {
         };
         let word = Word {
             phase: bits >> 63 == 1,
-            // A field of 0 is the count 0: all have arrived, and bytes are missing.
+            // A field of 0 means the count 0: all have arrived, and only bytes are missing.
             pending: negated(PENDING) % (1 << 20),
             expected: negated(EXPECTED) % (1 << 20),
             bytes: (bits >> BYTES) & ((1 << (PENDING - BYTES)) - 1) != 0,
@@ -60,7 +60,7 @@ impl Word {
 mod tests {
     use super::*;
 
-    /// As the machine code initialises it.
+    /// The word as the machine code initialises it.
     fn fresh(expected: u64) -> u64 {
         let negated = (1 << 20) - expected;
         (negated << 43) | (negated << 1)

@@ -1,5 +1,5 @@
-//! Searches for proofs by the arriver rule. It splits off the work of the last arriver, and proves
-//! the resulting protocol.
+//! Searches for proofs by the arriver rule. The search splits off the work of the member that arrives last, and
+//! proves the resulting protocol.
 
 use std::time::Duration;
 use std::time::Instant;
@@ -23,7 +23,8 @@ pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) +
     tell("looking at what the last to arrive does apart");
     let deadline = deadline::after(limit);
     let mut layers = layers(&apart);
-    // These rest on an order in which CTAs start. Counting is adding, which the credit rule covers.
+    // These rules rest on an order in which CTAs start. The credit rule covers counters, because counting is a kind
+    // of addition.
     layers.retain(|layer| !matches!(layer, Layer::Ticket | Layer::Turns));
     layers.sort_by_key(|layer| *layer != Layer::Credit);
     let mut reason = "no proof rule covers such a protocol".to_owned();
@@ -34,7 +35,7 @@ pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) +
                 let argument = Box::new(argument);
                 return Guess::Fitting(Argument::Arriver(Arriver { argument }));
             }
-            // What may go wrong in the split protocol need not go wrong in this one.
+            // A failure of the split protocol need not be one of the original protocol.
             Guess::Nothing { reason: why, .. } if layer == Layer::Credit => reason = why,
             Guess::Nothing { .. } => {}
         }

@@ -35,8 +35,7 @@ const MAX_DISTANCE: i64 = 64;
 /// A parameter with more values than these is not split into each of them.
 const MAX_VALUES: i64 = 8;
 
-/// Looks for an argument by cases. The rules that are asked about the parts have no proof of the
-/// whole.
+/// Looks for an argument by cases. The rules that are tried on the parts have failed on the whole.
 pub(super) fn argue(
     protocol: &Protocol,
     property: Property,
@@ -133,7 +132,7 @@ impl Search<'_> {
     fn whole(&self, protocol: &Protocol) -> Result<Argument, String> {
         let mut reason = "no proof rule covers such a protocol".to_owned();
         let mut layers = layers_for(protocol, self.property);
-        // It is known much sooner whether cuts fit than that there is no order.
+        // A failure of the cut rule takes much less time to find than a failure of the order rule.
         layers.sort_by_key(|layer| *layer == Layer::Order);
         for layer in layers {
             let found = match layer {
@@ -177,8 +176,8 @@ fn counted(protocol: &Protocol) -> Option<(usize, i64)> {
         .min()
 }
 
-/// Parameters with the least values of a second case, the smallest first. From these values on a
-/// loop has an iteration, or the other side of a minimum, a maximum or a comparison is reached.
+/// Parameters, each with the least value of a second case, the smallest first. From this value on, a loop has an
+/// iteration, or the other side of a minimum, a maximum or a comparison is reached.
 fn bounds(protocol: &Protocol) -> Vec<(usize, i64)> {
     let mut numbers = BTreeSet::new();
     for role in &protocol.roles {
@@ -191,7 +190,7 @@ fn bounds(protocol: &Protocol) -> Vec<(usize, i64)> {
             Domain::AtLeast(lo) | Domain::Range(lo, _) => *lo,
             Domain::Set(_) => continue,
         };
-        // A number that is reached may belong to either side.
+        // The number at which the sides meet may belong to either case.
         for from in [number, number.saturating_add(1)] {
             let distance = from.saturating_sub(lo);
             if (1..=MAX_DISTANCE).contains(&distance) {
@@ -255,8 +254,7 @@ fn compared(expr: &Expr, numbers: &mut BTreeSet<(usize, i64)>) {
     }
 }
 
-/// Notes the number at which a parameter is equal to it, if the two expressions are these up to
-/// constants.
+/// If the two expressions are a parameter and a number, up to constants: notes the number at which they are equal.
 fn meet(a: &Expr, b: &Expr, numbers: &mut BTreeSet<(usize, i64)>) {
     for (one, other) in [(a, b), (b, a)] {
         if let (Some((param, plus)), Some(number)) = (shifted(one), constant(other)) {

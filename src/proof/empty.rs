@@ -13,7 +13,7 @@ use crate::semantics::unfold;
 
 /// Whether no parameter values satisfy the domain and the assumptions; `false` when undecided.
 pub fn is_empty(protocol: &Protocol, limit: Duration) -> bool {
-    // It hardly ever is empty, and then some small values show it at once.
+    // The domain is rarely empty, and usually some small values show this at once.
     if (0..SMALL).any(|nth| unfold::check_params(protocol, &small(protocol, nth)).is_ok()) {
         return false;
     }

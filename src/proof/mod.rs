@@ -80,22 +80,21 @@ impl Guess {
 pub enum Layer {
     /// Invariants over counters, for the trusted kernel.
     Kernel,
-    /// Ranks, so that nobody waits in a circle. Any number of loops and roles, mbarriers and
-    /// barriers.
+    /// Ranks, which exclude a cycle of waits. For any number of loops and roles, with mbarriers and barriers.
     Order,
-    /// Closed forms and cuts: any number of loops and roles, no reset.
+    /// Closed forms and cuts. For any number of loops and roles, without resets.
     Cuts(Shows),
     /// One order of a grid's CTAs that works for every semaphore.
     Ticket,
     /// Numbered turns at every semaphore.
     Turns,
-    /// Every wait is for additions that it never holds up in turn.
+    /// Each wait is for additions that never depend on this wait.
     Credit,
-    /// First what CTAs share, and then what each has of its own.
+    /// One argument for what CTAs share, and one for what each CTA has to itself.
     Separation,
-    /// What the last member to arrive does, separate from everything else.
+    /// The work of the member that arrives last, separate from all else.
     Arriver,
-    /// First the small values of a parameter, and then all others.
+    /// One argument for the small values of a parameter, and one for all others.
     CaseSplit(Property),
 }
 
@@ -115,7 +114,7 @@ impl Layer {
         }
     }
 
-    /// Whether its reason for finding nothing is about the whole protocol, and not about a part of
+    /// Whether the reason for finding no argument in this layer is about the whole protocol, and not about a part of
     /// the domain.
     pub fn is_of_the_whole(self) -> bool {
         !matches!(self, Layer::CaseSplit(_))
@@ -248,8 +247,8 @@ pub fn search_cuts(
     })
 }
 
-/// Looks for an argument in one layer after the other, and returns the first one found. If there is
-/// none, the reason is that of the first layer that applies.
+/// Looks for an argument in one layer after another, and returns the first one found. If there is none, the reason is
+/// that of the first layer that applies.
 pub fn guess(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) + Sync)) -> Guess {
     let deadline = deadline::after(limit);
     let mut reasons = Vec::new();
@@ -274,7 +273,8 @@ fn whole_grid_fits(samples: &[(Input, Instance)]) -> bool {
     })
 }
 
-/// Ways to treat parameters with a listed set of values: symbolically, then one at a time.
+/// How to treat parameters whose domain lists its values: first symbolically (`false`), then one value at a time
+/// (`true`).
 fn listed_splits(protocol: &Protocol) -> Vec<bool> {
     let listed = protocol
         .params
@@ -344,7 +344,7 @@ fn uncovered(refused: Unsupported) -> String {
     format!("no proof rule covers {refused}")
 }
 
-/// The same, with the first line of the statement or role that it is about.
+/// As [`uncovered`], with the first line of the statement or role that the refusal is about.
 fn uncovered_in(protocol: &Protocol) -> impl Fn(Unsupported) -> String {
     |refused| {
         let at = refused.span.filter(|_| !refused.is_late());

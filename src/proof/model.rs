@@ -16,9 +16,9 @@ use crate::fresh;
 /// Time for one question.
 const EACH: Duration = Duration::from_millis(500);
 
-/// Values of the named integers at which the hypotheses hold and the goal does not: the least
-/// values that are found in this time, one name after the other, and then those that the solver
-/// gave first. A name that the obligation does not use has no value.
+/// Values of the named integers at which the hypotheses hold and the goal does not. They are minimised in this time,
+/// one name after the other. Names for which there is no time keep the values that the solver found first. A name
+/// that the obligation does not use has no value.
 pub fn failing(
     obligation: &Obligation,
     names: &[String],
@@ -64,7 +64,7 @@ pub fn failing(
             let (Some(integer), Some(mut high)) = (integer, least[at]) else {
                 continue;
             };
-            // Nothing is known of what lies below. Parameters are hardly ever negative.
+            // Nothing is known about values below. Parameters are rarely negative.
             let mut low = high.min(0);
             while low < high && Instant::now() < deadline {
                 let Some(middle) = between(low, high) else {

@@ -1,7 +1,7 @@
-//! Random small concrete inputs of a protocol, for guessing what might hold of all of them.
+//! Random small concrete inputs of a protocol. The search guesses from them what might hold for all inputs.
 //!
-//! Nothing here is sound or has to be: a guess that the samples support still has to be proved.
-//! A fixed seed makes results reproducible.
+//! Nothing here is sound, and nothing has to be: a guess that the samples support still has to be proved. A fixed
+//! seed makes results reproducible.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::semantics::pattern::PatternData;
 use crate::semantics::unfold;
 use crate::semantics::unfold::Limits;
 
-/// How often a scale may yield instances that are too large.
+/// How many instances of one scale may be too large before the scale is dropped.
 const FAILURES_PER_SCALE: u32 = 3;
 
 /// Draws up to `wanted` inputs in the domain, with their instances.
@@ -30,12 +30,12 @@ pub fn instances(protocol: &Protocol, wanted: usize, seed: u64) -> Vec<(Input, I
         work: 200_000,
     };
     let mut found = Vec::new();
-    // Small values come first and often. Larger ones reach several tiles of a sequence. A scale is
-    // given up if its instances are too large.
+    // Small values come first and often. Larger ones reach several tiles of a sequence. A scale is dropped if its
+    // instances are too large.
     let mut scales: Vec<(i64, u32)> = [1, 2, 3, 4, 6, 12, 150, 600, 1500]
         .map(|scale| (scale, 0))
         .to_vec();
-    // Assumptions may reject most draws. Far more tries than samples find what there is.
+    // Assumptions may reject most draws. So there are many more attempts than wanted samples.
     for attempt in 0..wanted * 40 {
         if found.len() == wanted || scales.is_empty() {
             break;
@@ -62,7 +62,7 @@ pub fn instances(protocol: &Protocol, wanted: usize, seed: u64) -> Vec<(Input, I
     found
 }
 
-/// A random input at these parameters, if it is small enough to be worth counting through.
+/// A random input at these parameters, if the instance is small enough to be examined.
 fn instance(
     protocol: &Protocol,
     params: Vec<i64>,

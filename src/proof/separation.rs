@@ -17,7 +17,7 @@ pub(super) fn argue(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) +
         Err(refused) => return Guess::nothing(super::uncovered_in(protocol)(refused)),
     };
     let mut found = Vec::new();
-    // The part of each CTA's own is the larger one, and may use the rest of the time.
+    // The own part of the CTAs is the larger one, so it may use the rest of the time.
     for (part, what) in [
         (&parts.shared, "what CTAs share"),
         (&parts.own, "what each CTA has of its own"),

@@ -12,7 +12,7 @@ use crate::protocol::Protocol;
 
 use super::model;
 
-/// Time for naming parameter values.
+/// How long the search for parameter values may take.
 const LIMIT: Duration = Duration::from_secs(3);
 
 /// Parameter values at which this obligation of a proof by cuts fails. None of them is checked.

@@ -1,10 +1,9 @@
-//! Guessing the artefact of the ticket rule from concrete runs.
+//! Guesses the artefact of the ticket rule from concrete runs.
 //!
-//! The rule ([`crate::certificate::ticket`]) needs an order of the CTAs in which every wait asks
-//! for exactly what the smaller CTAs add. On a concrete instance this is a matter of counting. So
-//! every order is tried on a few hundred random instances. The orders that no instance contradicts
-//! are handed to the checker, which proves or refuses them. A contradiction is kept as the
-//! explanation in case that nothing works.
+//! The rule ([`crate::certificate::ticket`]) needs an order of the CTAs in which every wait is for exactly the sum
+//! that the smaller CTAs add. On a concrete instance, this can be decided by counting. So every order is tried on a
+//! few hundred random instances. The orders that no instance contradicts are passed to the checker, which proves or
+//! rejects them. If nothing works, a contradiction serves as the explanation.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -79,8 +78,8 @@ pub fn guess(
     Guess::nothing(reason)
 }
 
-/// What the samples say about an order: the counted indices of each semaphore family, and the
-/// arguments worth trying for each wait.
+/// What the samples show about an order: the counted indices of each semaphore family, and the arguments to try for
+/// each wait.
 struct Shape {
     counted: BTreeMap<usize, Vec<usize>>,
     tallies: BTreeMap<usize, Vec<Tally>>,
@@ -162,8 +161,8 @@ fn differing_indices(instance: &Instance, differing: &mut BTreeMap<usize, BTreeS
     }
 }
 
-/// Compares every wait of an instance with what the smaller CTAs add. For each wait, `tallies` has
-/// the amount that each of the nearest smaller CTAs adds, as long as the rest add nothing.
+/// Compares the value of every wait of an instance with the sum that the smaller CTAs add. For each wait, `tallies`
+/// contains the amount that each of the nearest smaller CTAs adds, as long as all others add nothing.
 fn survey(
     protocol: &Protocol,
     input: &Input,
@@ -184,7 +183,7 @@ fn survey(
     };
     let mut members: Vec<usize> = (0..instance.members.len()).collect();
     members.sort_by_key(|m| rank(&instance.members[*m].index));
-    // For each cell: who has added how much so far, in order.
+    // For each cell: the additions so far, with their members, in order.
     let mut added: Vec<Vec<(usize, i64)>> = vec![Vec::new(); instance.cells.len()];
     for m in members {
         let member = &instance.members[m];
@@ -276,7 +275,7 @@ fn mismatch(
     )
 }
 
-/// Has the checker try the arguments that the samples leave, the whole domain at once first.
+/// Lets the checker try the arguments that the samples admit. The whole domain is tried at once first.
 fn prove(
     protocol: &Protocol,
     residency: Residency,

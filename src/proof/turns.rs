@@ -1,8 +1,8 @@
-//! Guessing the rank of the turn rule from concrete runs.
+//! Guesses the rank of the turn rule from concrete runs.
 //!
-//! On a concrete instance the turns at each element are known. To see whether a rank falls from
-//! every wait to the waits of the CTA before it, numbers are compared. A handful of ranks is tried.
-//! Those that no instance contradicts are handed to the checker.
+//! On a concrete instance, the turns at each element are known. So it can be checked by comparing numbers whether a
+//! rank decreases from every wait to the waits of the CTA before. A handful of ranks is tried. Those that no instance
+//! contradicts are passed to the checker.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -102,8 +102,8 @@ fn ranks(elements: usize, indices: usize) -> Vec<Vec<Component>> {
     all
 }
 
-/// Whether a rank falls in every sample, and if so, whether the member with the turn before always
-/// starts earlier.
+/// Whether a rank decreases in every sample; and if so, whether the member with the turn before always starts
+/// earlier.
 fn fits(samples: &[(Input, Instance)], rank: &[Component]) -> Option<bool> {
     let mut starts_earlier = true;
     for (_, instance) in samples {

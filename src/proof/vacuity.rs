@@ -50,7 +50,7 @@ pub fn never_reached(protocol: &Protocol, limit: Duration) -> Vec<Span> {
     for role in &protocol.roles {
         synchronizing(&role.body, &mut open);
     }
-    // It does not matter which order of copies is taken here, if there is one at all.
+    // Any order of copies will do here, if there is one at all.
     let orders = [None, Some(Order::Ascending)].into_iter();
     let found = orders.filter_map(|order| {
         let view = cut::View::new(protocol, order).ok()?;

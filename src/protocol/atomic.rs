@@ -9,7 +9,7 @@ use super::Protocol;
 use super::Stmt;
 use super::StmtKind;
 
-/// What an atomic operation makes of a semaphore whose old value it returns.
+/// How an atomic operation changes a semaphore whose old value it returns.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AtomicUpdate {
     /// Adds this, which may be negative.
@@ -18,7 +18,7 @@ pub enum AtomicUpdate {
     Exchange(Expr),
     /// Sets a value if the old one is as expected.
     CompareAndSwap {
-        /// The old value at which it does.
+        /// The old value at which it sets the new one.
         expected: Expr,
         /// What it sets.
         new: Expr,
@@ -26,7 +26,7 @@ pub enum AtomicUpdate {
 }
 
 impl AtomicUpdate {
-    /// How it is written.
+    /// The word for it in the language.
     pub fn word(&self) -> &'static str {
         match self {
             AtomicUpdate::Add(_) => FETCH_ADD,
@@ -36,10 +36,10 @@ impl AtomicUpdate {
     }
 }
 
-/// What such an operation is called where it is refused.
+/// The name of such operations in messages that refuse them.
 pub const ATOMIC: &str = "an atomic operation that reads what it changes";
 
-/// How the atomic operations are written.
+/// The words for the atomic operations in the language.
 pub const FETCH_ADD: &str = "fetch_add";
 /// The same.
 pub const EXCHANGE: &str = "exchange";
@@ -52,13 +52,13 @@ impl Protocol {
         self.first(|kind| matches!(kind, StmtKind::Atomic { .. } | StmtKind::WaitSwap { .. }))
     }
 
-    /// The first statement whose result the program goes on with.
+    /// The first statement whose result the program uses.
     pub fn result(&self) -> Option<&Stmt> {
         self.first(|kind| matches!(kind, StmtKind::Atomic { .. }))
     }
 
-    /// Whether a role that goes on with the result of an atomic operation may make a semaphore less than it was, for
-    /// an exact value of which somebody waits.
+    /// Whether a role that uses the result of an atomic operation may lower a semaphore for whose exact value some
+    /// member waits.
     pub fn lowers_awaited_by_result(&self) -> bool {
         let results = self.roles.iter().filter(|role| has_result(&role.body));
         let mut lowered = BTreeSet::new();
@@ -86,7 +86,7 @@ impl Protocol {
     }
 }
 
-/// The semaphore that a statement may make less than it was.
+/// The semaphore that a statement may lower.
 fn lowers(kind: &StmtKind) -> Option<ObjectId> {
     match kind {
         StmtKind::Atomic {
@@ -100,12 +100,12 @@ fn lowers(kind: &StmtKind) -> Option<ObjectId> {
     }
 }
 
-/// Whether a program goes on with the result of an atomic operation.
+/// Whether a program uses the result of an atomic operation.
 pub fn has_result(body: &[Stmt]) -> bool {
     first(body, &mut |kind| matches!(kind, StmtKind::Atomic { .. })).is_some()
 }
 
-/// The first statement of a block, however deep, that is wanted.
+/// The first statement of a block, at any depth, for which `wanted` is true.
 pub fn first<'p>(body: &'p [Stmt], wanted: &mut dyn FnMut(&StmtKind) -> bool) -> Option<&'p Stmt> {
     body.iter().find_map(|stmt| match &stmt.kind {
         kind if wanted(kind) => Some(stmt),

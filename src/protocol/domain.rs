@@ -1,10 +1,12 @@
-//! Positions in a domain. The position of a value is its distance from the least value. In a listed set, it is the
-//! position in the list.
+//! Positions of values in a domain.
+//!
+//! The *position* of a value is its distance from the least value. In a listed set of values, it is the position in
+//! the list.
 
 use super::Domain;
 
 impl Domain {
-    /// The value at a position, from 0, if the domain reaches so far.
+    /// The value at a position, from 0; `None` if the domain ends before.
     pub fn value(&self, position: i64) -> Option<i64> {
         let place = usize::try_from(position).ok()?;
         match self {
@@ -14,7 +16,7 @@ impl Domain {
         }
     }
 
-    /// The value at a position or, where the domain ends before, the last one.
+    /// The value at a position. If the domain ends before, its last value.
     pub fn value_up_to(&self, position: i64) -> Option<i64> {
         if position < 0 {
             return None;

@@ -1,9 +1,9 @@
 //! Expressions over parameters, indices and patterns.
 //!
-//! Every expression is either an integer or a truth value; `text::resolve` rejects the rest,
-//! so whoever consumes this tree may rely on it being well typed. `let` functions are already
-//! expanded. Integers are unbounded in meaning: the interpreter reports an overflow instead of
-//! wrapping, and the symbolic side uses mathematical integers.
+//! Every expression is either an integer or a truth value. `text::resolve` rejects all others, so code that reads
+//! this tree may rely on it being well typed. `let` functions are expanded already. Integers are unbounded in
+//! meaning: the interpreter reports an overflow instead of wrapping, and the symbolic side uses mathematical
+//! integers.
 
 use super::PatternId;
 
@@ -96,7 +96,7 @@ impl Expr {
         Expr::Binary(op, Box::new(left), Box::new(right))
     }
 
-    /// What it is made of directly.
+    /// Its direct parts.
     pub fn parts(&self) -> Vec<&Expr> {
         match self {
             Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) | Expr::Var(_) => Vec::new(),

@@ -73,7 +73,8 @@ impl MemoryOrder {
     }
 }
 
-/// Order and scope of a statement; what is not written is the default of its kind.
+/// Memory order and scope of a statement. A part that the text does not state has the default of its kind of
+/// statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Qualifiers {
     /// The order.
@@ -91,9 +92,8 @@ pub enum Fence {
     Threads(MemoryOrder, Scope),
 }
 
-/// Where the members of a role run, over parameters and the role's indices. A part that is not
-/// written is the same for all members of roles, and a cluster and CTA of its own for each
-/// member of a grid.
+/// Where the members of a role run, over parameters and the role's indices. If the text does not state a part, all
+/// members of roles have the same one. However, each member of a grid then has a cluster and a CTA of its own.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Place {
     /// Which CTA of the cluster.

@@ -1,8 +1,8 @@
-//! The protocol: what a `.wlk` file means once every name is resolved and every type checked.
+//! The protocol: the meaning of a `.wlk` file once every name is resolved and every type is checked.
 //!
-//! This is the one structure that the interpreter, the encoders, the proof search, the
-//! certificate checker and the reports read. It carries source spans so that any of them can
-//! point at the text, and nothing about how it will be decided.
+//! The interpreter, the encoders, the proof search, the certificate checker and the reports all read this one
+//! structure. It contains source spans, so that each of them can refer to the text. It contains nothing about how a
+//! property is decided.
 
 // What a protocol means is exact: no number wraps or saturates.
 #![deny(clippy::arithmetic_side_effects)]
@@ -78,23 +78,23 @@ pub struct Protocol {
     pub objects: Vec<Object>,
     /// Declared data.
     pub buffers: Vec<Buffer>,
-    /// What holds in every state.
+    /// Claims about every state.
     pub invariants: Vec<Invariant>,
-    /// What comes about in every run, and where that is claimed.
+    /// Claims about every run, and their places.
     pub progress: Vec<(Progress, Span)>,
     /// The concurrent programs.
     pub roles: Vec<Role>,
-    /// What the file expects of its own verdicts.
+    /// The verdicts that the file expects.
     pub expectations: Vec<Expectation>,
     /// How many [`StmtId`]s are in use.
     pub stmt_count: usize,
 }
 
-/// How a comment line begins that says in words what the text takes for granted.
+/// How a comment line begins that states an assumption of the text in words.
 pub const ASSUMED: &str = "//! Assumed:";
 
 impl Protocol {
-    /// What the comments at the head of the text take for granted, in words.
+    /// The assumptions that the comments at the head of the text state, in words.
     pub fn assumed(&self) -> impl Iterator<Item = &str> {
         let head = self.source.lines().map(str::trim);
         let head = head.take_while(|line| line.is_empty() || line.starts_with("//"));
@@ -102,7 +102,7 @@ impl Protocol {
             .filter(|words| !words.is_empty())
     }
 
-    /// Whether some memory is not cleared: a search that tries a few starts has not tried all.
+    /// Whether some memory is not cleared. Then a search that tries a few initial values has not tried all of them.
     pub fn has_open_starts(&self) -> bool {
         let open = ObjectKind::Semaphore(Initial::Any);
         self.objects.iter().any(|object| object.kind == open)
@@ -189,9 +189,9 @@ pub struct Buffer {
     pub extents: Vec<Expr>,
     /// Whether it is tensor memory, which no proxy fence is about.
     pub tensor: bool,
-    /// Whether the text leaves out what orders accesses to it in memory: fences, orders and scopes.
+    /// Whether the text omits what orders accesses to it in memory: fences, memory orders and scopes.
     pub unordered: bool,
-    /// Whether something taken from a pool makes room for it, without which it is not there.
+    /// Whether it exists only while something taken from a pool makes room for it.
     pub backed: bool,
     /// Where it is declared.
     pub span: Span,
@@ -231,7 +231,7 @@ pub enum ObjectKind {
 pub enum Initial {
     /// This value, over parameters only.
     Value(Expr),
-    /// Memory that was not cleared: any integer from 0 on, per element, an input.
+    /// Memory that was not cleared: each element may have any value from 0 on. The values are a part of the input.
     Any,
 }
 
@@ -305,7 +305,7 @@ pub struct Stmt {
     pub id: StmtId,
     /// Where it stands; for a compound statement, its header.
     pub span: Span,
-    /// How it orders memory, as far as the text says so.
+    /// Its memory order and scope, if the text states them.
     pub memory: Qualifiers,
     /// What it does.
     pub kind: StmtKind,
@@ -336,9 +336,9 @@ pub enum StmtKind {
     Wait {
         /// The semaphore.
         cell: Cell,
-        /// How.
+        /// How it compares.
         comparison: Comparison,
-        /// With what.
+        /// The value that it compares with.
         value: Expr,
     },
     /// Adds to a semaphore, atomically. The amount must not be negative.
@@ -352,7 +352,7 @@ pub enum StmtKind {
     Set {
         /// The semaphore.
         cell: Cell,
-        /// To what.
+        /// The new value.
         value: Expr,
     },
     /// Changes a semaphore and gives a variable its old value, in one step.
@@ -361,7 +361,7 @@ pub enum StmtKind {
         cell: Cell,
         /// How it changes.
         update: AtomicUpdate,
-        /// Which variable gets the old value.
+        /// The variable that gets the old value.
         result: VarId,
     },
     /// Blocks until the semaphore has a value, and sets another one in the same step.
@@ -421,9 +421,9 @@ pub enum StmtKind {
         cell: Cell,
         /// How many bytes, not negative.
         bytes: Expr,
-        /// What is written, as written in the text.
+        /// The target of the copy, as written in the text.
         target: String,
-        /// The same where it is a declared buffer.
+        /// The accesses to it, if the target is a declared buffer.
         touches: Vec<Touch>,
     },
     /// Arrives once on an mbarrier as soon as everything asynchronous that this member started
@@ -465,9 +465,9 @@ pub enum StmtKind {
     Access {
         /// `accumulate`, `read`, `write`; `async` and its verb; `commit_group`, `wait_group`.
         verb: String,
-        /// What, as written.
+        /// The data, as written.
         target: String,
-        /// What it means for declared buffers.
+        /// The effect on declared buffers.
         work: Work,
     },
     /// Runs one of two blocks.
@@ -512,27 +512,27 @@ pub struct Touch {
     pub write: bool,
 }
 
-/// What work on data means for declared buffers.
+/// The effect of work on data on declared buffers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Work {
-    /// It reads and writes before the member goes on.
+    /// The work reads and writes before the member goes on.
     Now(Vec<Touch>),
-    /// It is started, and reads and writes until a completion that the kernel waits for.
+    /// The work is started here. It reads and writes until a completion that the kernel waits for.
     Async(Vec<Touch>),
     /// The asynchronous work since the last group becomes a group.
     CommitGroup,
-    /// All but the last so many groups are complete, or only their reads are.
+    /// Waits until all groups except the last `most` are complete, or until their reads are.
     WaitGroup {
         /// How many may be outstanding.
         most: Expr,
         /// Whether only reads are waited for.
         reads_only: bool,
     },
-    /// It orders memory and nothing else.
+    /// The work orders memory and does nothing else.
     Fence(Fence),
-    /// It claims something of every state in which its member is there.
+    /// A claim about every state in which its member is at this point.
     Assert(Claim),
-    /// Data gets room, or loses it: it is there between the two.
+    /// Data gets room, or loses it. It exists between the two.
     Lifetime {
         /// Which.
         data: Vec<Backed>,
@@ -564,19 +564,19 @@ pub struct Home {
 pub struct Claim {
     /// The condition, a truth value, in which names stand for the values of objects.
     pub condition: Expr,
-    /// These names, and the elements whose values they are: what a semaphore counts, how many
-    /// phases or generations of a barrier are complete, how much of a pool is available.
+    /// These names, and the elements whose values they stand for: the count of a semaphore, the number of completed
+    /// phases or generations of a barrier, or the available amount of a pool.
     pub values: Vec<(VarId, Cell)>,
     /// As written.
     pub text: String,
 }
 
-/// A claim of every fair run: one that ends only where nobody can go on.
+/// A claim about every fair run. A fair run ends only in a state where nobody can go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Progress {
     /// Every member finishes.
     Done,
-    /// Whoever waits goes on.
+    /// Every waiting member goes on eventually.
     Passes,
 }
 

@@ -63,7 +63,7 @@ impl Property {
         }
     }
 
-    /// What it says, as a sentence.
+    /// The property as a sentence.
     pub fn description(self) -> &'static str {
         match self {
             Property::Deadlock => "No reachable state in which nobody can go on.",

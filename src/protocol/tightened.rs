@@ -7,9 +7,9 @@ use super::ParamId;
 use super::Protocol;
 
 impl Protocol {
-    /// The same protocol with the domain of every parameter cut down to the values that plain
-    /// assumptions allow: comparisons of a parameter with a number. For those who go through values:
-    /// with `assume T >= 128`, small values begin at 128.
+    /// The same protocol with smaller domains: each domain contains only the values that plain assumptions allow. A
+    /// plain assumption compares a parameter with a number. This is for searches over values: with `assume T >= 128`,
+    /// small values begin at 128.
     pub fn tightened(&self) -> Protocol {
         let mut tight = self.clone();
         for assumption in &self.assumptions {

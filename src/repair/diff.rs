@@ -1,4 +1,4 @@
-//! An edit as changed lines.
+//! Shows an edit as changed lines.
 
 /// A part of a text that an edit changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub fn hunks(before: &str, after: &str) -> Vec<Hunk> {
     if a.len() > LINES || b.len() > LINES {
         return vec![whole];
     }
-    // How many lines of the rests are common.
+    // `common[i][j]` is the number of common lines of `a[i..]` and `b[j..]`.
     let mut common = vec![vec![0_usize; b.len() + 1]; a.len() + 1];
     for i in (0..a.len()).rev() {
         for j in (0..b.len()).rev() {

@@ -1,11 +1,10 @@
-//! Looks for a single edit of a text that makes a refuted protocol a proved one.
+//! Looks for a single edit of a text that turns a refuted protocol into a proved one.
 //!
-//! `edits` lists edits in the terms of whoever wrote the text, the least changes first. Each
-//! candidate is run at small values, those first at which the original or another candidate failed;
-//! most end there. What is left has to do the work of the original, and every property that is
-//! asked has to be proved, each with a certificate that has been checked from the edited text.
-//! Nothing here is trusted: what is shown as a repair is as good as a verdict of
-//! [`crate::verdict`] on the edited text.
+//! `edits` lists edits as an author would describe them, the smallest changes first. Each candidate is run at small
+//! values. Values at which the original or another candidate failed come first. Most candidates fail there. A
+//! candidate that does not fail also has to do the work of the original. Finally, every property that was asked for
+//! has to be proved, each with a certificate that has been checked against the edited text. This code does not have
+//! to be trusted: a repair is as good as a verdict of [`crate::verdict`] on the edited text.
 
 pub mod diff;
 mod edits;
@@ -39,56 +38,56 @@ use trial::Trial;
 use work::Behaviour;
 use work::Work;
 
-/// Time for the verdict on the original, as a divisor of the whole.
+/// The time for the verdict on the original, as a divisor of the whole.
 const ORIGINAL_SHARE: u32 = 3;
 
-/// The share of the time that is kept for the refuted property alone, as a divisor.
+/// The share of the time that is reserved for the refuted property alone, as a divisor.
 const REST: u32 = 4;
 
 /// The most time for one property of one candidate, as a divisor of the whole.
 const EACH: u32 = 4;
 
-/// How far the small values reach at which work is compared.
+/// The radius of the small values at which the work of protocols is compared.
 const WORK_RADIUS: i64 = 2;
 
-/// And at how many points.
+/// The most points at which it is compared.
 const WORK_POINTS: usize = 81;
 
 /// What is asked for.
 pub struct Wanted<'a> {
-    /// What the protocol is narrowed by.
+    /// The narrowing that has been applied to the protocol.
     pub narrowing: &'a Narrowing,
-    /// What has to hold; nothing stands for every property that applies.
+    /// The properties that have to hold; if empty, every property that applies.
     pub properties: &'a [Property],
     /// How many repairs are enough.
     pub most: usize,
 }
 
-/// What came of it.
+/// The result of a search.
 #[derive(Debug)]
 pub struct Outcome {
     /// The verdicts on the original, up to the first that is REFUTED.
     pub original: Vec<Decision>,
     /// The properties that were asked for.
     pub properties: Vec<Property>,
-    /// Edits after which they are proved: complete ones first, then those that change least beside
-    /// the failure, then the least changes.
+    /// Edits after which the properties are proved. Complete ones come first, then those that change least beyond the
+    /// failure, then the smallest changes.
     pub repairs: Vec<Repair>,
-    /// How the edits fared.
+    /// How many edits had which result.
     pub tally: Tally,
-    /// Whether the repairs were looked for with regard to the first refuted property alone, since none makes all hold.
+    /// Whether only the first refuted property was considered, because no edit makes all properties hold.
     pub partial: bool,
 }
 
-/// An edit after which everything that was asked is proved.
+/// An edit after which everything that was asked for is proved.
 #[derive(Debug)]
 pub struct Repair {
     /// The edit.
     pub edit: Edit,
     /// The edited text.
     pub source: String,
-    /// A verdict per property that still applies. PROVED each, but for properties that nobody asked
-    /// for by name: these may be neither proved nor refuted.
+    /// A verdict for each property that still applies. Each is PROVED, except for properties that nobody asked for by
+    /// name. These may be neither proved nor refuted.
     pub decisions: Vec<Decision>,
 }
 
@@ -100,30 +99,30 @@ impl Repair {
     }
 }
 
-/// How many edits came to what.
+/// How many edits had which result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// All that have a meaning and were tried.
+    /// All edits that were tried, because they have a meaning.
     pub tried: usize,
-    /// Repairs, those that are not among the best included.
+    /// Repairs, including those that are not among the best.
     pub repairs: usize,
-    /// Refuted.
+    /// Edits after which a property is refuted.
     pub refuted: usize,
-    /// Right by doing less.
+    /// Edits after which the properties hold only because members do less.
     pub idle: usize,
-    /// Another way to write a repair that is there already.
+    /// Edits that behave like a repair that was found before.
     pub same: usize,
-    /// Neither refuted nor proved in the time there was.
+    /// Edits after which the properties are neither refuted nor proved in the time.
     pub open: usize,
-    /// Not tried: the time was up, or enough was found.
+    /// Edits that were not tried, because time was up or enough repairs were found.
     pub left: usize,
 }
 
-/// Looks for repairs of a protocol, which is what its text says, narrowed.
+/// Looks for repairs of a protocol. The protocol is its text, narrowed.
 ///
 /// # Errors
 ///
-/// Only when two parts of the program disagree.
+/// Only if two parts of the program contradict each other.
 pub fn repair(
     protocol: &Protocol,
     wanted: &Wanted<'_>,
@@ -134,7 +133,7 @@ pub fn repair(
         [] => verdict::hazard::applicable(protocol),
         asked => asked.to_vec(),
     };
-    // If something has to be kept for looking at one property alone, a part of the time is.
+    // If there are several properties that nobody named, a part of the time is reserved for the refuted one alone.
     let several = wanted.properties.is_empty() && properties.len() > 1;
     let search = Search {
         protocol,
@@ -175,7 +174,7 @@ struct Search<'a> {
     properties: Vec<Property>,
 }
 
-/// What came of one candidate.
+/// The result for one candidate.
 enum Fate {
     Refuted,
     Idle,
@@ -236,7 +235,7 @@ impl Search<'_> {
                 Fate::Proved(decisions, does) => {
                     outcome.tally.repairs += 1;
                     reaches.push(work.reach(&before, &does));
-                    // Fences and scopes are no operations.
+                    // Fences and scopes are not operations, so behaviours do not show them.
                     if edit.kind != Kind::Memory {
                         known.push(does);
                     }
@@ -251,9 +250,9 @@ impl Search<'_> {
         let mut ranked: Vec<_> = reaches.into_iter().zip(outcome.repairs).collect();
         ranked.sort_by_key(|(reach, repair)| {
             let doubts = match repair.edit.kind {
-                // Only some launches are right then.
+                // Such a repair is right only for some launches.
                 Kind::Residency => 2,
-                // Who changes the order of two statements does something before it is known to be due.
+                // A member whose statements are reordered may do something before it is known to be due.
                 Kind::Order => 1,
                 _ => 0,
             };
@@ -269,7 +268,7 @@ impl Search<'_> {
         cancelled || Instant::now() >= self.end
     }
 
-    /// The verdicts on the original up to the first that is REFUTED, properties that fail at once
+    /// The verdicts on the original, up to the first one that is REFUTED. Properties that fail in a quick run come
     /// first.
     fn original(&self, trial: &mut Trial<'_>) -> Result<Vec<Decision>, Internal> {
         let failing = trial.fails(self.protocol);
@@ -299,7 +298,7 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// Who waits in the end of a counterexample, and for what.
+    /// The members that wait at the end of a counterexample, and what they wait for.
     fn stuck(&self, decision: &Decision) -> Option<Stuck> {
         let Verdict::Refuted(refutation) = &decision.verdict else {
             return None;
@@ -352,7 +351,8 @@ impl Search<'_> {
         let shared = Shared::default();
         let mut decisions = Vec::new();
         for property in &self.properties {
-            // What was at fault may be gone altogether, as initialisations that came too late.
+            // The cause may be gone altogether. For example, the initialisations that came too late may have been
+            // removed.
             if verdict::hazard::inapplicable(candidate, *property).is_some() {
                 continue;
             }

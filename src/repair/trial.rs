@@ -12,13 +12,13 @@ use crate::protocol::Protocol;
 /// Time for one property of one candidate.
 const TIME: Duration = Duration::from_millis(600);
 
-/// How far the small values reach.
+/// The radius of the small values.
 const RADIUS: i64 = 2;
 
-/// How many points at which something failed are kept.
+/// How many points are remembered at which something failed.
 const KNOWN: usize = 16;
 
-/// What has been learnt from other candidates.
+/// What was learnt from other candidates.
 pub(super) struct Trial<'a> {
     properties: &'a [Property],
     cancel: &'a AtomicBool,
@@ -27,7 +27,7 @@ pub(super) struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Nothing is known yet.
+    /// A trial without any remembered points.
     pub(super) fn new(properties: &'a [Property], cancel: &'a AtomicBool) -> Trial<'a> {
         Trial {
             properties,
@@ -43,7 +43,7 @@ impl<'a> Trial<'a> {
         self.known.truncate(KNOWN);
     }
 
-    /// A property that fails, or has no meaning, at small values.
+    /// A property that fails at small values, or has no meaning there.
     pub(super) fn fails(&mut self, protocol: &Protocol) -> Option<Property> {
         let tight = protocol.tightened();
         for far in [false, true] {
@@ -79,7 +79,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The points of small boxes, at most so many.
+/// The points of small boxes, at most `most`.
 pub(super) fn points(protocol: &Protocol, radius: i64, most: usize) -> Vec<Vec<i64>> {
     let tight = protocol.tightened();
     let all = (0..=radius).flat_map(|radius| grid::points(&tight, radius));

@@ -1,20 +1,19 @@
-//! Whether an edited protocol still does the work.
+//! Checks that an edited protocol still does the work of the original.
 //!
-//! A protocol in which nobody waits for anybody cannot hang. So an edit has to keep three things,
-//! at every small input:
+//! A protocol in which no member waits for another cannot hang. So an edit must not simply remove the
+//! synchronization. It has to preserve three things, at every small input:
 //!
-//! 1. Each member performs each wait, copy, read and write at least as often as in some run of the
-//!    original. Only a wait that never passes in the original may be removed: nothing after it was
-//!    reached.
-//! 2. A wait at which a member can block in the original can still block: a role whose waits at an
-//!    object all pass at once is not synchronized by it. A producer that is right blocks only when its ring is full, so
-//!    larger inputs are looked at where it does not block at small ones.
+//! 1. Each member performs each wait, copy, read and write at least as often as in some run of the original. Only a
+//!    wait that never passes in the original may be removed, because nothing after it was reached.
+//! 2. If a member can block at a wait in the original, it still can. Otherwise the waits of a role at an object might
+//!    all pass at once, and the object would not synchronize the role. Even a correct producer blocks only if its
+//!    ring is full. So if a member does not block at small inputs, larger inputs are looked at.
 //! 3. No more statements are unreachable than before.
 //!
-//! Control flow depends on the input alone, so what the edited protocol does is what its unfolded
-//! programs say, once it is proved that they finish. For the original, which may hang, runs are
-//! tried. In each of them one chosen member is scheduled whenever it can step. Where a role goes on with results of
-//! atomic operations, the way through its program that does most counts for the edited protocol.
+//! Control flow depends on the input alone. So the unfolded programs of the edited protocol say what it does, once it
+//! is proved that they finish. The original may hang, so runs of it are tried. In each run, one chosen member is
+//! scheduled whenever it can step. If a role uses results of atomic operations, the path through its program that
+//! does most counts for the edited protocol.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -59,35 +58,34 @@ const BOUNDS: Bounds = Bounds {
     limits: LARGEST,
 };
 
-/// How far above the least values larger ones are.
+/// The distances of the larger values from the least values.
 const FAR: [i64; 3] = [4, 7, 12];
 
-/// The length of a run.
+/// The most steps of a run.
 const STEPS: usize = 4_000;
 
-/// What is done to an object, per object: how often.
+/// How often a member waits at an object (true), or does something else there (false).
 type Done = BTreeMap<(ObjectId, bool), usize>;
 
 /// What a protocol does at small inputs.
 pub(super) struct Work {
     /// Per input and member: what it does in some run.
     done: Vec<(Input, Vec<Done>)>,
-    /// Roles and the objects at which their members can be made to wait.
+    /// The roles, and the objects at which their members can block.
     can_wait: BTreeSet<(usize, usize)>,
-    /// How many statements no member comes to.
+    /// The number of statements that no member reaches.
     unreached: usize,
-    /// Larger parameter values.
+    /// Larger parameter values, at which only blocking is compared.
     larger: Vec<Vec<i64>>,
 }
 
-/// What members do at small inputs, operation by operation, and what they find at the start; not
-/// how it orders memory.
+/// The operations of members at small inputs, in order, and the initial values. Memory ordering is not included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Behaviour(Vec<Option<Instance>>);
 
-/// How far a repair goes beyond what is wrong, the less the better: first whether anything changes
-/// at an input at which the original finishes, then whether somebody is spared something that the
-/// original would do if it could.
+/// How far a repair goes beyond what is wrong; less is better. First it counts whether anything changes at an input
+/// at which the original finishes. Then it counts whether some member has less to do than its program in the original
+/// says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Reach {
     changes: bool,
@@ -95,7 +93,7 @@ pub(super) struct Reach {
 }
 
 impl Work {
-    /// What the original does at these parameter values, as far as runs show.
+    /// What the original does at these parameter values, as far as runs show it.
     pub(super) fn of(protocol: &Protocol, points: &[Vec<i64>]) -> Work {
         let visible = visible(protocol);
         let far = |steps: i64| {
@@ -131,13 +129,13 @@ impl Work {
         work
     }
 
-    /// What an edited protocol does at the same inputs: two that do the same are one repair.
+    /// What an edited protocol does at the same inputs. Two edits with equal behaviour are one repair.
     pub(super) fn behaviour(&self, edited: &Protocol) -> Behaviour {
         let visible = visible(edited);
         let inputs = self.done.iter();
         let instances = inputs.map(|(input, _)| {
             let (mut instance, _) = unfold::instantiate_with(&visible, input, &LARGEST).ok()?;
-            // Where it is written plays no part.
+            // The positions in the text do not matter.
             instance.spans.clear();
             let ops = instance.members.iter_mut().flat_map(|m| &mut m.ops);
             ops.for_each(|op| op.stmt = StmtId(0));
@@ -172,7 +170,7 @@ impl Work {
         reach
     }
 
-    /// Whether an edited protocol, of which it is assumed that it finishes, does less.
+    /// Whether an edited protocol does less than the original. The edited protocol is assumed to finish.
     pub(super) fn does_less(&self, edited: &Protocol) -> bool {
         let visible = visible(edited);
         let mut reached = BTreeSet::new();
@@ -215,11 +213,11 @@ impl Work {
     }
 }
 
-/// What of a member's operations is work, and how often the way through its program that does it most does it.
+/// How often a member does each kind of work, on the path through its program that does it most often.
 fn counted(instance: &Instance, member: usize) -> Done {
     let member = &instance.members[member];
     let mut behind = vec![Done::new(); member.ops.len() + 1];
-    // Every way leads to a later place.
+    // Every successor is a later place.
     for (place, op) in member.ops.iter().enumerate().rev() {
         let mut done = Done::new();
         let ways: BTreeSet<u32> = member.ways(place as u32).collect();
@@ -242,7 +240,7 @@ fn count(instance: &Instance, op: &Op, done: &mut Done) {
     }
 }
 
-/// The greater of two counts.
+/// Takes the greater of two counts for each kind of work.
 fn most(best: &mut Done, other: Done) {
     for (what, times) in other {
         let best = best.entry(what).or_default();
@@ -262,8 +260,8 @@ fn waits(kind: OpKind) -> bool {
     )
 }
 
-/// A run in which this member goes whenever it can, and otherwise whoever has done least. Notes
-/// where anybody has to wait, and returns what each member has done.
+/// Makes a run in which this member acts whenever it can; otherwise the member that has done least acts. Notes which
+/// roles have to wait at which objects. Returns what each member has done.
 fn run(instance: &Instance, first: usize, waiting: &mut BTreeSet<(usize, usize)>) -> Vec<Done> {
     let mut state = step::initial(instance);
     let mut all = vec![Done::new(); instance.members.len()];
@@ -289,7 +287,7 @@ fn run(instance: &Instance, first: usize, waiting: &mut BTreeSet<(usize, usize)>
         if step::apply(instance, &mut state, *action).is_err() {
             break;
         }
-        // Whoever completes a barrier moves others on, too.
+        // A member that completes a barrier moves other members on, too.
         for (member, done) in all.iter_mut().enumerate() {
             let place = before[member];
             if place != state.counters[member]
@@ -307,7 +305,7 @@ fn statements(instance: &Instance) -> BTreeSet<StmtId> {
     ops.map(|op| op.stmt).collect()
 }
 
-/// The statements that leave an operation where they are reached.
+/// The statements that become operations if they are reached.
 fn synchronizing(protocol: &Protocol) -> BTreeSet<StmtId> {
     let mut all = BTreeSet::new();
     let mut open: Vec<&Stmt> = protocol.roles.iter().flat_map(|r| &r.body).collect();
@@ -329,8 +327,8 @@ fn synchronizing(protocol: &Protocol) -> BTreeSet<StmtId> {
     all
 }
 
-/// The same protocol with work on data as operations that have no effect, one object for each kind
-/// of work: additions of 0.
+/// The same protocol, in which accesses to data are operations without an effect: additions of 0 to one object for
+/// each kind of access.
 fn visible(protocol: &Protocol) -> Protocol {
     let mut visible = protocol.clone();
     let mut names: BTreeMap<String, ObjectId> = BTreeMap::new();
@@ -390,7 +388,7 @@ mod tests {
     use super::*;
     use crate::text;
 
-    /// Whether an edit does less at one input without parameters.
+    /// Whether an edit does less at the only input of a protocol without parameters.
     fn does_less(text: &str, old: &str, new: &str) -> bool {
         let edited = text.replacen(old, new, 1);
         assert_ne!(edited, text);

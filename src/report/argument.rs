@@ -30,8 +30,8 @@ use crate::witness;
 
 use super::words;
 
-/// What a proof quantifies over: `for every N >= 1, M >= 1, pattern visits, row order and
-/// schedule`; where parameters have one value, `for N = 4 and every schedule`.
+/// The inputs that a proof covers: `for every N >= 1, M >= 1, pattern visits, row order and schedule`; or, if
+/// parameters have one value, `for N = 4 and every schedule`.
 pub fn domain(protocol: &Protocol) -> String {
     let (mut fixed, mut parts) = (Vec::new(), Vec::new());
     for param in &protocol.params {
@@ -101,7 +101,7 @@ fn has_open_rows(body: &[Stmt]) -> bool {
 
 /// The argument, one sentence per line.
 pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
-    // The kernel reads the text as it stands.
+    // The trusted kernel reads the original text, before it is normalised.
     let kernel_text = protocol;
     let protocol = &normal::normal(protocol);
     match argument {
@@ -130,7 +130,7 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
     }
 }
 
-/// Each part by its own argument.
+/// Explains each part of a protocol by its own argument.
 fn explain_separation(protocol: &Protocol, separation: &Separation) -> Vec<String> {
     let Ok(parts) = separation::parts(protocol) else {
         return Vec::new();
@@ -150,7 +150,7 @@ fn explain_separation(protocol: &Protocol, separation: &Separation) -> Vec<Strin
     lines
 }
 
-/// Each part of the domain by its own argument.
+/// Explains each part of the domain by its own argument.
 fn explain_arriver(protocol: &Protocol, arriver: &Arriver) -> Vec<String> {
     let Ok(apart) = arriver::apart(protocol) else {
         return Vec::new();
@@ -304,7 +304,7 @@ fn explain_turns(protocol: &Protocol, turns: &Turns) -> Vec<String> {
     lines
 }
 
-/// Where the wait with this number stands.
+/// The place of the wait with this number.
 fn find(body: &[Stmt], number: usize) -> Option<Span> {
     body.iter().find_map(|stmt| match &stmt.kind {
         StmtKind::Wait { .. } => (stmt.id.0 == number).then_some(stmt.span),

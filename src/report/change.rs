@@ -11,7 +11,7 @@ use crate::protocol::Protocol;
 use crate::repair::diff;
 use crate::text;
 
-/// A part of which the two texts differ.
+/// A part that differs between the two texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Part {
     /// `declarations`, or the role as `role load`.
@@ -20,27 +20,27 @@ pub struct Part {
     pub changes: Vec<Change>,
 }
 
-/// Lines that stand for each other.
+/// Lines of the first text, and the lines of the second text in their place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// The lines of the first text.
     pub before: Vec<String>,
-    /// Those of the second.
+    /// The lines of the second text.
     pub after: Vec<String>,
 }
 
 /// The name of the part outside of roles.
 const DECLARATIONS: &str = "declarations";
 
-/// The name of the part that says what recovery took for granted of a kernel.
+/// The name of the part with the assumptions that recovery made about a kernel.
 const ASSUMED: &str = "taken for granted";
 
-/// Whether nothing differs but what recovery took for granted.
+/// Whether the only difference is in the assumptions that recovery made.
 pub fn is_about_assumptions(parts: &[Part]) -> bool {
     !parts.is_empty() && parts.iter().all(|part| part.name == ASSUMED)
 }
 
-/// What differs. Nothing means that the two synchronize alike, and that this rests on the same.
+/// The differences. If there are none, the two protocols synchronize alike and rest on the same assumptions.
 pub fn changes(before: &Protocol, after: &Protocol) -> Vec<Part> {
     let (old, new) = (parts(&before.source), parts(&after.source));
     let mut names: Vec<&String> = old.order.iter().collect();
@@ -66,7 +66,8 @@ pub fn changes(before: &Protocol, after: &Protocol) -> Vec<Part> {
             });
         }
     }
-    // These lines are comments of a protocol, but not everything may be launched as they ask.
+    // These lines are comments in a protocol. But a kernel may be launched in a way that violates them, so they are
+    // compared.
     let only = |one: &Protocol, other: &Protocol| {
         let lines = one
             .assumed()
@@ -94,14 +95,14 @@ struct Parts {
 }
 
 fn parts(source: &str) -> Parts {
-    // A protocol that was loaded can be laid out.
+    // A protocol that was loaded can be formatted.
     let source = text::format(source).unwrap_or_else(|_| source.to_owned());
     let mut parts = Parts::default();
     let mut name = DECLARATIONS.to_owned();
     for line in source.lines() {
         let line = line.split("//").next().unwrap_or_default().trim_end();
         let first = line.split_whitespace().next().unwrap_or_default();
-        // Neither the name nor what the text expects of verdicts is part of the kernel.
+        // The name, and the verdicts that the text expects, are not a part of the kernel.
         if line.is_empty() || ["protocol", "expect"].contains(&first) {
             continue;
         }

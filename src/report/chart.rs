@@ -5,7 +5,7 @@ use super::ranges::ranges;
 use super::stuck::Blocked;
 use super::trace::Event;
 
-/// With more members than this a lane stands for a whole role.
+/// With more members than this, a lane stands for a whole role.
 const MEMBERS: usize = 12;
 
 /// A run.
@@ -17,26 +17,26 @@ pub struct Chart {
     pub elements: Vec<String>,
     /// What happens, in order.
     pub steps: Vec<Step>,
-    /// Who waits at the end, by lanes.
+    /// The waits at the end, by lanes.
     pub waits: Vec<Wait>,
 }
 
-/// One action, or actions of the members of one lane that do the same one after the other.
+/// One action, or several equal actions of members of one lane in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The number of the first action, from 1.
     pub first: usize,
     /// How many actions these are.
     pub count: usize,
-    /// Whose lane.
+    /// The lane.
     pub lane: usize,
-    /// Who acts.
+    /// The members that act.
     pub who: String,
-    /// What is done, and what that changed.
+    /// The action and its effect.
     pub what: String,
     /// The line of the text.
     pub line: Option<usize>,
-    /// The element worked on and its value afterwards.
+    /// The element that the action works on, and its value afterwards.
     pub left: Option<(usize, String)>,
 }
 
@@ -45,22 +45,22 @@ pub struct Step {
 pub struct Wait {
     /// Their lane.
     pub lane: usize,
-    /// Who waits.
+    /// The members that wait.
     pub who: String,
     /// The line of the text.
     pub line: usize,
     /// The element.
     pub element: usize,
-    /// What is waited for, and why in vain.
+    /// What they wait for, and why it does not come.
     pub what: String,
 }
 
-/// The name of a role, of one of its members.
+/// The role of a member, given by the member's name.
 fn role(member: &str) -> &str {
     member.split('[').next().unwrap_or(member)
 }
 
-/// The position of a name, which is added if it is new.
+/// The position of a name. A new name is appended.
 fn position(names: &mut Vec<String>, name: &str) -> usize {
     let known = names.iter().position(|known| known == name);
     known.unwrap_or_else(|| {
@@ -69,7 +69,7 @@ fn position(names: &mut Vec<String>, name: &str) -> usize {
     })
 }
 
-/// Some names in few words.
+/// Several names, abbreviated.
 fn together(names: &[&str]) -> String {
     let mut distinct: Vec<&str> = Vec::new();
     for name in names {
@@ -85,12 +85,12 @@ pub fn chart(counterexample: &Counterexample) -> Chart {
     drawn(counterexample, MEMBERS)
 }
 
-/// The same with a lane for each role.
+/// The chart with one lane for each role.
 pub fn by_role(counterexample: &Counterexample) -> Chart {
     drawn(counterexample, 0)
 }
 
-/// The chart, with lanes for members where they are at most so many.
+/// The chart. Members have lanes if there are at most `most` of them.
 fn drawn(counterexample: &Counterexample, most: usize) -> Chart {
     let (events, blocked) = (&counterexample.trace, &counterexample.stuck.blocked);
     let mut members = Vec::new();

@@ -6,10 +6,10 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-/// Where a line of a recovered protocol stands in its kernel.
+/// The place of a line of a recovered protocol in its kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Cited {
-    /// The file and line of the kernel's source, where debug information says it.
+    /// The file and line of the kernel's source, if debug information is present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The line of the compiled text.
@@ -18,7 +18,7 @@ pub struct Cited {
 }
 
 impl Cited {
-    /// The line of whoever reads the protocol's own text.
+    /// A line of the protocol's own text.
     pub fn own(line: usize) -> Cited {
         Cited {
             source: None,
@@ -26,7 +26,7 @@ impl Cited {
         }
     }
 
-    /// What follows in parentheses; nothing where there is no line to name.
+    /// The text in parentheses; none if there is no line to name.
     fn aside(&self) -> Option<String> {
         match (&self.source, self.line) {
             (Some(source), Some(line)) => Some(format!("{source}, line {line}")),
@@ -36,7 +36,7 @@ impl Cited {
         }
     }
 
-    /// In as few words as tell it.
+    /// The shortest form.
     fn brief(&self) -> Option<String> {
         match (&self.source, self.line) {
             (Some(source), _) => Some(source.clone()),
@@ -75,11 +75,11 @@ pub struct Sentence {
     parts: Vec<Part>,
 }
 
-/// A line of the protocol's text in a text that [`Sentence::of`] reads.
+/// Marks a line of the protocol's text inside a text that [`Sentence::of`] reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line(pub usize);
 
-/// What stands before and after the number of a line. No name holds such characters.
+/// The characters before and after the number of a line. No name contains them.
 const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
 
 impl fmt::Display for Line {
@@ -89,7 +89,7 @@ impl fmt::Display for Line {
 }
 
 impl Sentence {
-    /// A text in which each [`Line`] is a mention.
+    /// Reads a text. Each [`Line`] in it becomes a mention.
     pub fn of(text: &str) -> Sentence {
         let mut sentence = Sentence::default();
         for (at, piece) in text.split(MARKS).enumerate() {
@@ -102,19 +102,19 @@ impl Sentence {
         sentence
     }
 
-    /// With this text after it.
+    /// Appends a text.
     pub fn text(mut self, text: impl Into<String>) -> Sentence {
         self.parts.push(Part::Text(text.into()));
         self
     }
 
-    /// With this line in parentheses after it.
+    /// Appends a line in parentheses.
     pub fn line(mut self, line: usize) -> Sentence {
         self.parts.push(Part::Aside(line));
         self
     }
 
-    /// With this sentence after it.
+    /// Appends a sentence.
     pub fn and(mut self, other: Sentence) -> Sentence {
         self.parts.extend(other.parts);
         self
@@ -125,8 +125,8 @@ impl Sentence {
         self.say(Cited::own)
     }
 
-    /// The sentence, where a line of the protocol's text is this to the reader. A mention in parentheses is
-    /// left out where it is nothing.
+    /// The sentence, with each line of the protocol's text replaced by what `cited` gives. A mention in parentheses
+    /// is omitted if `cited` gives no line.
     pub fn say(&self, cited: impl Fn(usize) -> Cited) -> String {
         let mut out = String::new();
         let mut named = Vec::new();

@@ -16,7 +16,7 @@ use crate::protocol::Expr;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 
-/// The idea, then every generation and every cut of every case.
+/// Explains the idea, and then every generation and every cut of every case.
 pub fn explain(protocol: &Protocol, cut: &Cut) -> Vec<String> {
     let mut lines = summary(protocol, cut);
     lines.extend(details(protocol, cut));
@@ -192,7 +192,7 @@ struct CutWriter<'a> {
 }
 
 impl CutWriter<'_> {
-    /// The class of a place, if there is such a place.
+    /// The class at a position, if the place exists in it.
     fn at(&self, class: usize, place: Place) -> Option<&Class> {
         let class = self.classes.get(class)?;
         let there = match place {

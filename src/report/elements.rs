@@ -18,34 +18,34 @@ use super::culprit::position;
 pub struct Element {
     /// Its name.
     pub element: String,
-    /// Its value at the start; absent where it has none.
+    /// Its initial value; absent if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<i64>,
     /// Its value in this state.
     pub value: String,
-    /// Who waits for what.
+    /// The operations that wait for it.
     pub waits: Vec<Use>,
-    /// Who changes it and how.
+    /// The operations that change it.
     pub changes: Vec<Use>,
-    /// Whether everything that is to happen to it has happened.
+    /// Whether all operations on it have happened.
     pub completes: bool,
 }
 
 /// An operation on an element.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Use {
-    /// Whose.
+    /// The member.
     pub member: String,
-    /// What: `== 1`, `+ 1`, `= 0`, `arrive 2`.
+    /// The operation: `== 1`, `+ 1`, `= 0`, `arrive 2`.
     pub what: String,
     /// Whether it has happened.
     pub done: bool,
 }
 
-/// The elements that the instance uses, in order; none where it does not say who uses them.
+/// The elements that the instance uses, in order. Empty if the programs have branches.
 pub fn elements(instance: &Instance, state: &State) -> Vec<Element> {
     let mut all: BTreeMap<CellId, (Vec<Use>, Vec<Use>)> = BTreeMap::new();
-    // Of a program with branches, what it has done is not what stands before its place.
+    // In a program with branches, the operations before the current place are not those that were executed.
     if instance.branches() {
         return Vec::new();
     }
@@ -60,7 +60,7 @@ pub fn elements(instance: &Instance, state: &State) -> Vec<Element> {
                 | OpKind::BarrierWait
                 | OpKind::Acquire(_) => (waits, witness::wanted(op.kind)),
                 OpKind::WaitSwap { new, .. } => {
-                    // It waits and changes at once.
+                    // This operation waits and changes in one step.
                     changes.push(Use {
                         member: instance.member_name(number),
                         what: format!("= {new}"),

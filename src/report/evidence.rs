@@ -10,7 +10,7 @@ use super::text::cell;
 /// How many places of waits are listed.
 const LISTED: usize = 6;
 
-/// The paragraphs before the run, as Markdown; nothing where no run hangs.
+/// The paragraphs before the run, as Markdown; none if no run hangs.
 pub(super) fn evidence(finding: &Finding) -> Option<String> {
     let counterexample = finding.counterexample.as_ref()?;
     let stuck = &counterexample.stuck;

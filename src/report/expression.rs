@@ -4,8 +4,8 @@ use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::Protocol;
 
-/// An expression in the notation of the language; `?` for what only exists inside a proof. What is
-/// composed is put in parentheses.
+/// An expression in the notation of the language. Composed expressions are put in parentheses. `?` stands for a term
+/// that exists only inside a proof.
 pub fn text(protocol: &Protocol, expr: &Expr) -> String {
     let go = |e: &Expr| text(protocol, e);
     let infix = |op: &str, a: &Expr, b: &Expr| format!("({} {op} {})", go(a), go(b));

@@ -82,7 +82,7 @@ pub struct Finding {
     pub reason: Option<String>,
     /// The line of the text that the verdict is about, from 1.
     pub line: Option<usize>,
-    /// Which layer decided.
+    /// The engine that decided.
     pub engine: &'static str,
     /// How long it took.
     pub seconds: f64,
@@ -92,9 +92,9 @@ pub struct Finding {
     pub assumptions: Vec<String>,
     /// Further findings.
     pub notes: Vec<String>,
-    /// What to try next.
+    /// A suggestion for what to try next.
     pub hint: Option<String>,
-    /// The reason without lines, where nothing is decided.
+    /// The reason without line numbers, if the property is not decided.
     #[serde(skip)]
     pub open: Option<String>,
     /// The folder of the certificate, if one was written.
@@ -103,7 +103,7 @@ pub struct Finding {
     pub witness: Option<String>,
     /// The counterexample.
     pub counterexample: Option<Counterexample>,
-    /// Counterexamples of other places, if they were asked for.
+    /// Further counterexamples at other places, if they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub further: Vec<Further>,
     /// The proof.
@@ -111,13 +111,13 @@ pub struct Finding {
     /// The expectation that this verdict was compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expectation: Option<Comparison>,
-    /// The source line of the kernel that the verdict is about, where debug information says it.
+    /// The source line of the kernel that the verdict is about, if debug information is present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_line: Option<String>,
-    /// From what the protocol was recovered, if it was: `path` or `graph`.
+    /// How the protocol was recovered, if it was: `path` or `graph`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<&'static str>,
-    /// What names of a recovered protocol in the summary stand for.
+    /// The meaning of names of a recovered protocol that occur in the summary.
     #[serde(skip)]
     pub legend: Option<String>,
     /// The protocol's text, for renderers that quote it.
@@ -145,9 +145,9 @@ pub struct SourceText {
 pub struct Kernel {
     /// Its file as the user named it.
     pub file: String,
-    /// How its text is called, if the file is not the text but what that was compiled from.
+    /// The name of the kernel's text, if the file contains something else from which the text was compiled.
     pub text: Option<String>,
-    /// What stands in the line that the verdict is about.
+    /// The line that the verdict is about.
     pub quoted: String,
     /// For each line of the protocol's text, the line of the kernel's text that it comes from.
     pub lines: Vec<Option<usize>>,
@@ -155,7 +155,7 @@ pub struct Kernel {
     pub excerpt: Vec<(usize, String)>,
 }
 
-/// How many lines around one that matters are kept of a kernel's text, and how many in all.
+/// How many lines around a relevant line of a kernel's text are kept, and how many lines in all.
 const AROUND: usize = 4;
 const EXCERPT: usize = 4000;
 
@@ -180,22 +180,24 @@ fn excerpt(text: &str, lines: &[Option<usize>]) -> Vec<(usize, String)> {
 }
 
 impl Finding {
-    /// Says how the kernel's text is called, so that its lines are not taken for those of a file that it was compiled from.
+    /// Sets the name of the kernel's text, so that its lines are not taken for lines of the file that it was compiled
+    /// from.
     pub fn text_is(&mut self, name: &str) {
         if let Some(kernel) = self.kernel.as_mut().filter(|kernel| kernel.file != name) {
             kernel.text = Some(name.to_owned());
         }
     }
 
-    /// Says in which way the protocol was recovered, since the one that is recovered in the other way was not decided.
+    /// Notes in which way the protocol was recovered, because the protocol that is recovered in the other way was not
+    /// decided.
     pub fn decided_instead(&mut self, so: &str, otherwise: &str, undecided: &str) {
         self.notes.push(format!(
             "decided {so}, since the protocol {otherwise} led to no verdict: {undecided}"
         ));
     }
 
-    /// Says that the protocol was recovered from the control-flow graph, and why not along the instructions. Where it is not
-    /// known then either, that is the reason that tells more of the kernel.
+    /// Notes that the protocol was recovered from the control-flow graph, and why following the instructions failed.
+    /// If the property is not decided, this failure becomes the reason, because it says more about the kernel.
     pub fn recovered_instead(&mut self, reason: &str) {
         let note = match (self.verdict, &mut self.reason) {
             (Word::Unknown, Some(undecided)) => {
@@ -213,8 +215,8 @@ impl Finding {
         self.notes.push(note);
     }
 
-    /// Says that the protocol was recovered from a kernel, whose lines `lines` has for the lines of its text: the verdict
-    /// is then about a line of the kernel.
+    /// Notes that the protocol was recovered from a kernel. `lines` gives the kernel line for each line of the
+    /// protocol. The verdict is then about a line of the kernel.
     pub fn recovered_from(&mut self, file: &str, kernel: &str, lines: &[Option<usize>]) {
         let texts: Vec<&str> = self.source.lines().collect();
         let cited = |line: usize| {
@@ -278,18 +280,18 @@ pub struct Counterexample {
     pub orders: Vec<OrderEntry>,
     /// Start values that the protocol leaves open.
     pub initial: Vec<StartEntry>,
-    /// The state it ends in.
+    /// The state that the run ends in.
     #[serde(flatten)]
     pub stuck: Stuck,
-    /// How it gets there.
+    /// The run.
     pub trace: Vec<Event>,
-    /// The other run, where the violation is that two runs differ.
+    /// The other run, if the violation is a difference between two runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub second_trace: Vec<Event>,
 }
 
 impl Counterexample {
-    /// The input and what goes wrong, as after the verdict.
+    /// The input and the failure, as they follow the verdict.
     fn summary(&self) -> String {
         match self.input.as_str() {
             "" => self.stuck.sentence.clone(),
@@ -298,23 +300,23 @@ impl Counterexample {
     }
 }
 
-/// A counterexample beside the one that decided.
+/// A counterexample besides the one that decided.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Further {
     /// The parameter values.
     pub parameters: BTreeMap<String, i64>,
     /// The input in one line.
     pub input: String,
-    /// The state it ends in.
+    /// The state that the run ends in.
     #[serde(serialize_with = "brief", flatten)]
     pub stuck: Stuck,
-    /// How it gets there.
+    /// The run.
     pub trace: Vec<Event>,
     /// The file of the witness, if one was written.
     pub witness: Option<String>,
 }
 
-/// Of a further counterexample only why it hangs and where.
+/// Writes of a further counterexample only why and where it hangs.
 fn brief<S: Serializer>(stuck: &Stuck, serializer: S) -> Result<S::Ok, S::Error> {
     let mut fields = serializer.serialize_struct("Stuck", 2)?;
     fields.serialize_field("sentence", &stuck.sentence)?;
@@ -329,7 +331,7 @@ pub struct ProofReport {
     pub rule: &'static str,
     /// What the checker did to accept it.
     pub checked_by: String,
-    /// What it quantifies over.
+    /// The inputs that the proof covers.
     pub domain: String,
     /// The argument, one sentence each.
     pub argument: Vec<String>,
@@ -354,7 +356,7 @@ pub struct Comparison {
 ///
 /// # Errors
 ///
-/// A counterexample that does not replay: an error of ours.
+/// A counterexample that does not replay, which is a mistake in this program.
 pub fn finding(
     file: &str,
     protocol: &Protocol,
@@ -382,7 +384,7 @@ pub fn finding(
         }
         Verdict::Unknown { reason, span } => {
             unknown(&mut finding, protocol, reason, *span);
-            // What a statement does wrong does not become right with time.
+            // A statement that is wrong does not become right with more time.
             finding.hint = Some(match span {
                 _ if decision.unfollowed => {
                     "other properties may be decided: docs/language.md says \
@@ -404,7 +406,7 @@ pub fn finding(
     Ok(finding)
 }
 
-/// What to try where a kernel's instructions could not be followed.
+/// What to try if a kernel's instructions could not be followed.
 pub const TRY_VALUES: &str = "if it is about a number, fix the parameters that it depends on (--set param_3=V); \
      warplock trace runs the kernel at chosen values; docs/ptx/recovery.md says what is followed";
 
@@ -510,7 +512,7 @@ fn refuted(
 ///
 /// # Errors
 ///
-/// It does not replay: an error of ours.
+/// The witness does not replay, which is a mistake in this program.
 pub fn further(protocol: &Protocol, witness: &Witness) -> Result<Further, ReplayError> {
     let replayed = witness::replay(protocol, witness)?;
     let stuck = stuck::shown(protocol, &replayed);

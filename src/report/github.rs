@@ -1,4 +1,4 @@
-//! Findings as workflow commands of GitHub Actions: each becomes an annotation at its line.
+//! Findings as workflow commands of GitHub Actions. Each becomes an annotation at its line.
 
 use super::finding::Finding;
 use super::finding::Word;

@@ -10,34 +10,34 @@ use super::culprit::Arrow;
 use super::ranges::ranges;
 use super::trace;
 
-/// With more nodes than this, members of one role that wait at one line are a node.
+/// With more nodes than this, members of one role that wait at one line become one node.
 const NODES: usize = 16;
 
 /// Members that wait at the same place, or that cannot start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Who.
+    /// The members.
     pub who: String,
-    /// The line of the wait, from 1; absent of those who have not started.
+    /// The line of the wait, from 1; absent for members that have not started.
     pub line: Option<usize>,
     /// The line of the kernel that it comes from, if the protocol was recovered from one.
     pub kernel: Option<Cited>,
-    /// What they wait at; empty of those who have not started.
+    /// The element that they wait at; empty for members that have not started.
     pub element: String,
-    /// Who would let them go on, by nodes; empty where nobody does.
+    /// The nodes of members that could release them; empty if there are none.
     pub whom: Vec<usize>,
-    /// Whether the circle leads through them.
+    /// Whether they are a part of the cycle.
     pub circle: bool,
 }
 
 /// Where a member waits: role, line and element.
 type Key = (usize, Option<usize>, String);
 
-/// The graph of these arrows.
+/// The graph that these arrows form.
 pub fn graph(protocol: &Protocol, instance: &Instance, arrows: &[Arrow]) -> Vec<Node> {
     let fine = built(protocol, instance, arrows, &|name| name.to_owned());
     match fine.len() > NODES {
-        // The names of elements up to their index.
+        // Uses the names of elements without their last index.
         true => built(protocol, instance, arrows, &|name| {
             name.split('[').next().unwrap_or(name).to_owned()
         }),

@@ -25,17 +25,17 @@ use super::text::Detail;
 use super::text::visible;
 use super::words::joined;
 
-/// The answers.
+/// The possible answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// A run of the kernel leads there.
+    /// A run of the kernel leads to the observed state.
     Reached,
-    /// No run does.
+    /// No run of the kernel leads there.
     Excluded,
-    /// No run that does was found.
+    /// The search found no such run.
     NotFound,
-    /// The kernel's synchronization could not be recovered, or the observation is of no line of it.
+    /// The kernel's synchronization could not be recovered, or no line of the observation belongs to it.
     Unknown,
 }
 
@@ -68,17 +68,17 @@ pub struct Report {
     pub protocol: String,
     /// The answer.
     pub outcome: Outcome,
-    /// What the first line says after it.
+    /// The text that follows the answer on the first line.
     pub summary: String,
     /// Threads that were seen, one sentence each.
     pub seen: Vec<String>,
     /// Barriers that were seen, one sentence each.
     pub barriers: Vec<String>,
-    /// What follows for whoever hunts.
+    /// Conclusions that help with the search for the cause.
     pub notes: Vec<String>,
-    /// The run to the state, or to another hang of the kernel, or the proof that there is none.
+    /// The run to the observed state or to another hang of the kernel, or the proof that there is none.
     pub finding: Option<Finding>,
-    /// Whether that run ends in the state that was seen.
+    /// Whether this run ends in the observed state.
     pub is_that: bool,
 }
 
@@ -89,7 +89,7 @@ pub struct Kernel<'a> {
     pub file: &'a str,
     /// Its text.
     pub source: &'a str,
-    /// For each line of the protocol the line of that text.
+    /// For each line of the protocol, the line of that text.
     pub lines: &'a [Option<usize>],
 }
 
@@ -97,7 +97,7 @@ pub struct Kernel<'a> {
 ///
 /// # Errors
 ///
-/// A counterexample that does not replay: an error of ours.
+/// A counterexample that does not replay, which is a mistake in this program.
 pub fn report(
     file: &str,
     protocol: &Protocol,
@@ -198,7 +198,7 @@ pub fn report(
     Ok(report)
 }
 
-/// The report where nothing can be searched.
+/// The report if nothing can be searched.
 pub fn unknown(
     file: &str,
     entry: &str,
@@ -220,7 +220,7 @@ pub fn unknown(
     }
 }
 
-/// That an observation names none of the kernel's lines, and which ones it could name.
+/// The report if an observation names none of the kernel's lines. Lists the lines that it could name.
 pub fn unrelated(file: &str, protocol: &Protocol, texts: Texts<'_>, bound: &Bound<'_>) -> Report {
     let lines = waits(protocol, texts);
     let mut notes = notes(bound);
@@ -239,7 +239,7 @@ pub fn unrelated(file: &str, protocol: &Protocol, texts: Texts<'_>, bound: &Boun
     report
 }
 
-/// That nothing can be said of a kernel, and why.
+/// The report if nothing can be said about a kernel, with the reason.
 pub fn undecided(file: &str, protocol: &Protocol, bound: &Bound<'_>, reason: &str) -> Report {
     let (name, observation) = (&protocol.name, bound.observation);
     let mut report = unknown(file, name, observation, reason, notes(bound));
@@ -247,7 +247,7 @@ pub fn undecided(file: &str, protocol: &Protocol, bound: &Bound<'_>, reason: &st
     report
 }
 
-/// For each thread that was seen the members that wait so at the end of the run.
+/// For each thread that was seen: the members that wait in this way at the end of the run.
 fn waiting(
     protocol: &Protocol,
     bound: &Bound<'_>,
@@ -327,7 +327,7 @@ fn seen(bound: &Bound<'_>, members: &[Vec<String>]) -> Vec<String> {
     lines.into_iter().map(line).collect()
 }
 
-/// What the words of memory say, and whether who waits on them can.
+/// The meaning of the words of memory, and whether threads that wait on them can go on.
 fn barriers(observation: &Observation) -> Vec<String> {
     let words = observation.barriers.iter().map(|barrier| {
         let Labelled {
@@ -354,7 +354,7 @@ fn barriers(observation: &Observation) -> Vec<String> {
     words.collect()
 }
 
-/// Words that say nothing of the protocol, since it is not known which of its barriers they are.
+/// The note about words of memory that could not be used, because their barriers in the protocol are not known.
 fn unused(protocol: &Protocol, observation: &Observation) -> Vec<String> {
     let barriers = protocol.objects.iter();
     let barriers = barriers.filter(|object| matches!(object.kind, ObjectKind::Mbarrier { .. }));

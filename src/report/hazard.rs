@@ -25,7 +25,7 @@ use crate::witness;
 use super::cited::Line;
 use super::cited::Sentence;
 
-/// How many actions are looked at to see which of two accesses comes first.
+/// The most actions that are simulated to see which of two accesses comes first.
 const TURNS: usize = 10_000;
 
 /// A hazard in words.
@@ -37,8 +37,7 @@ pub struct HazardText {
     pub line: Option<usize>,
 }
 
-/// What a hazard of an instance is that shows in a state, `data` being wanted where the hazard is
-/// about it.
+/// Describes a hazard of an instance in a state. `data` has to be given if the hazard is about data.
 pub fn tell(
     source: &str,
     instance: &Instance,
@@ -156,7 +155,7 @@ fn told(line: Line, sentence: String) -> HazardText {
     }
 }
 
-/// What has no line.
+/// A text without a line.
 fn whole(sentence: impl Into<String>) -> HazardText {
     HazardText {
         sentence: Sentence::default().text(sentence),
@@ -183,7 +182,7 @@ impl HazardWriter<'_> {
         })
     }
 
-    /// Bytes of a barrier that only one side counts, where some member expects or delivers any.
+    /// The sentence about a byte count of a barrier to which only one side contributes: expectations or deliveries.
     fn unbalanced(&self, cell: CellId, bytes: i64) -> HazardText {
         let name = self.instance.cell_name(cell);
         let more = bytes.unsigned_abs();
@@ -370,7 +369,7 @@ impl HazardWriter<'_> {
     ) -> HazardText {
         let access = |(member, place): (usize, usize)| data.accesses[member][place];
         let (mut a, mut b) = ((first.0, access(first)), (second.0, access(second)));
-        // What comes first where everybody goes in turn is what was meant to come first.
+        // If members act in turn, the access that comes first is the one that was meant to come first.
         if comes_second(self.instance, a, b) {
             std::mem::swap(&mut a, &mut b);
         }
@@ -398,7 +397,7 @@ impl HazardWriter<'_> {
         }
     }
 
-    /// What would order the first access before the second.
+    /// A suggestion for ordering the first access before the second.
     fn edge(&self, a: (usize, Access), b: (usize, Access)) -> String {
         let (here, there) = (self.line(a.1.stmt), self.line(b.1.stmt));
         let name = |member: usize| self.instance.member_name(member);
@@ -441,7 +440,7 @@ impl HazardWriter<'_> {
     }
 }
 
-/// Whether the first of two accesses begins after the second one where everybody goes in turn.
+/// Whether the first of two accesses begins after the second one if members act in turn.
 fn comes_second(instance: &Instance, a: (usize, Access), b: (usize, Access)) -> bool {
     if a.0 == b.0 {
         return a.1.order > b.1.order;

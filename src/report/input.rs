@@ -29,8 +29,8 @@ pub struct Pattern {
     pub entries: Vec<Vec<i64>>,
 }
 
-/// The patterns of a protocol at an input, the defined ones evaluated; those that cannot be
-/// listed are left out.
+/// The patterns of a protocol at an input, with defined ones evaluated. Patterns that are too large to be listed are
+/// left out.
 pub fn patterns(protocol: &Protocol, input: &Input) -> Vec<Pattern> {
     let Ok(data) = unfold::pattern_data(protocol, input, &Limits::default()) else {
         return Vec::new();
@@ -114,8 +114,8 @@ fn set(entries: &BTreeSet<Vec<i64>>) -> String {
 }
 
 impl Pattern {
-    /// The pattern as lines, `#` where it holds; `None` unless it has two coordinates and is
-    /// small enough. Rows are its first coordinate.
+    /// The pattern as lines, with `#` where it holds. Rows are its first coordinate. `None` unless the pattern has
+    /// two coordinates and is small enough.
     pub fn drawing(&self) -> Option<Vec<String>> {
         let [rows, columns] = self.extents.as_slice() else {
             return None;

@@ -7,7 +7,7 @@ use super::finding::Finding;
 /// The version of the format.
 pub const SCHEMA: u32 = 1;
 
-/// What stands above all findings.
+/// The fields of the document around its findings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 struct Document<'a, T> {
     schema: u32,
@@ -28,7 +28,7 @@ pub fn document<T: Serialize>(findings: &[T], z3: &str) -> Result<String, serde_
     with_errors(findings, &[], z3)
 }
 
-/// The same, with what went wrong.
+/// The same with a list of errors.
 ///
 /// # Errors
 ///

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::finding::Finding;
 use super::finding::Word;
 
-/// One document. What went wrong is a suite of its own.
+/// One document. Errors are a suite of their own.
 pub fn document(findings: &[Finding], failures: &[String]) -> String {
     let mut files: Vec<&str> = Vec::new();
     for finding in findings {
@@ -105,7 +105,7 @@ fn case(out: &mut String, finding: &Finding) {
     let _ = writeln!(out, "      </{element}>\n    </testcase>");
 }
 
-/// Text for content and attributes. XML has no control characters but the blanks.
+/// Escapes text for content and attributes. XML allows no control characters except for blanks.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -1,13 +1,13 @@
-//! What the names of a recovered protocol stand for: `warps1_3[0]` is warp 1, `param_2` the third
-//! parameter of the kernel.
+//! Explains names of a recovered protocol: `warps1_3[0]` is warp 1, and `param_2` is the third parameter of the
+//! kernel.
 //!
-//! Whoever wrote the kernel has never seen these names. Only what the protocol declares in the way of
-//! recovered protocols is explained, so a name that the author chose is left alone.
+//! The author of the kernel has never seen these names. A name is explained only if the protocol declares it in the
+//! form that recovery uses. So a name that the author chose is not explained.
 
 /// How many names are explained.
 const MOST: usize = 4;
 
-/// The names in a sentence that need a word, explained in the order in which they occur.
+/// Explains the names in a sentence that need it, in the order in which they occur.
 pub fn legend(sentence: &str, source: &str) -> Option<String> {
     let inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '[' | ']' | '.');
     let mut known: Vec<&str> = Vec::new();
@@ -25,7 +25,7 @@ pub fn legend(sentence: &str, source: &str) -> Option<String> {
     (!meanings.is_empty()).then(|| meanings.join("; "))
 }
 
-/// Members of a role that stands for several warps.
+/// Explains a member of a role that stands for several warps.
 fn warps(name: &str, source: &str) -> Option<String> {
     let (role, index) = name.strip_suffix(']')?.split_once('[')?;
     let (cta, rest) = match role.strip_prefix("cta").and_then(|r| r.split_once('_')) {
@@ -35,7 +35,7 @@ fn warps(name: &str, source: &str) -> Option<String> {
     let (first, last) = rest.strip_prefix("warps")?.split_once('_')?;
     let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
     let count = last.checked_sub(first)?.checked_add(1)?;
-    // Other roles have other indices, or warps that do not follow each other.
+    // Other roles have other indices, or warps that are not consecutive.
     if !source.contains(&format!("\nrole {role}[w in 0..{count}] warp")) {
         return None;
     }
@@ -52,7 +52,7 @@ fn warps(name: &str, source: &str) -> Option<String> {
     })
 }
 
-/// A parameter that the compiler numbered.
+/// Explains a parameter that is named by its number.
 fn parameter(name: &str, source: &str) -> Option<String> {
     let number: u32 = name.strip_prefix("param_")?.parse().ok()?;
     source

@@ -13,7 +13,7 @@ use super::text::abridged;
 use super::text::cell;
 use super::text::visible;
 
-/// How much of a summary stands in the table, in characters.
+/// How many characters of a summary are in the table.
 const SHORT: usize = 120;
 
 /// One document.
@@ -65,7 +65,7 @@ pub fn document(findings: &[Finding], failures: &[String], z3: &'static str) -> 
     out
 }
 
-/// Text as it is, between fences that it cannot end.
+/// Text between fences that the text itself cannot end.
 fn fenced(text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {

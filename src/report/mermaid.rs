@@ -9,7 +9,7 @@ use super::chart::chart;
 use super::finding::Finding;
 use super::text::cell;
 
-/// How many steps a chart shows, the last ones. Viewers refuse long texts.
+/// How many of the last steps a chart shows. Viewers reject long texts.
 const STEPS: usize = 60;
 
 /// The charts of all counterexamples as Markdown: each in a fence of its own, which issue trackers draw.
@@ -53,7 +53,7 @@ fn sequence(chart: &Chart) -> String {
         let before: usize = chart.steps[..hidden].iter().map(|step| step.count).sum();
         let _ = writeln!(out, "  Note over m0: {before} earlier steps");
     }
-    // Who it is is said where the lane is not that of one member.
+    // The name is repeated only if the lane is not that of a single member.
     let said = |lane: usize, who: &str, what: &str| match chart.lanes.get(lane) {
         Some(name) if name == who => escaped(what),
         _ => escaped(&format!("{who} {what}")),

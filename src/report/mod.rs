@@ -1,8 +1,8 @@
 //! Reports: one model of what was found, and its renderings.
 //!
-//! A [`Finding`] holds everything there is to say about one property of one file. It is made of
-//! a decision by [`finding::finding`], which replays a counterexample and explains the state it
-//! ends in ([`stuck`]); [`text`], [`json`] and [`sarif`] only lay it out.
+//! A [`Finding`] contains everything about the verdict on one property of one file. [`finding::finding`] makes it
+//! from a decision: it replays a counterexample and explains the state at its end ([`stuck`]). The renderers, such as
+//! [`text`], [`json`] and [`sarif`], only format it.
 
 pub mod argument;
 pub mod change;

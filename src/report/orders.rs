@@ -1,4 +1,4 @@
-//! Describes an order proof: what the waits are for, and the ranks.
+//! Describes a proof by order: the purpose of the waits, and the ranks.
 
 use std::collections::BTreeMap;
 
@@ -179,7 +179,7 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
     lines
 }
 
-/// What a chain about an earlier generation ends with.
+/// The end of a chain about an earlier generation.
 fn ended(made: bool) -> String {
     let what = match made {
         true => "the member named last has made its arrivals of that generation by then",
@@ -194,7 +194,7 @@ fn names(protocol: &Protocol, class: &Class) -> BTreeMap<usize, String> {
     let body = &protocol.roles[class.role].body;
     for site in &class.flow.sites {
         let vars = loops(body, site.stmt).unwrap_or_default();
-        // Loops that are written out have no number of iterations.
+        // An unrolled loop has no variable.
         if vars.len() == site.path.loops.len() {
             let vars = vars.iter().map(|var| protocol.vars[var.0].name.clone());
             names.extend(site.path.loops.iter().copied().zip(vars));

@@ -23,7 +23,7 @@ struct Document {
     unit: &'static str,
 }
 
-/// One document; findings without a counterexample are processes without tracks.
+/// One document for all findings. A finding without a counterexample is a process without tracks.
 ///
 /// # Errors
 ///

@@ -13,7 +13,7 @@ pub struct Place {
 }
 
 impl Finding {
-    /// The place of what the finding is about; the beginning of its file where it has none.
+    /// The place that the finding is about; the beginning of its file if there is none.
     pub fn place(&self) -> Place {
         if let Some(place) = self.source_line.as_deref().and_then(parsed) {
             return place;
@@ -78,7 +78,7 @@ impl Finding {
         kernel.lines.get(line.checked_sub(1)?).copied().flatten()
     }
 
-    /// The file itself, without the name of an entry.
+    /// The file, without the name of an entry point.
     pub fn own_file(&self) -> &str {
         let kernel = self.kernel.as_ref();
         kernel.map_or(&self.file, |kernel| &kernel.file)

@@ -1,10 +1,10 @@
-//! Why a property is not decided, for the author of the protocol or kernel: with the lines of the statements that are
-//! quoted, and what to try next.
+//! Describes why a property is not decided, for the author of the protocol or kernel. Adds the lines of the
+//! statements that a reason quotes, and suggests what to try next.
 
 use crate::protocol::Protocol;
 use crate::text::words::is_word;
 
-/// At how many lines a quoted statement may stand to be called by them.
+/// A quoted statement is located by its lines if it occurs on at most this many.
 const LINES: usize = 3;
 
 /// A reason with the lines of the statements that it quotes. `called` names a line of the text.
@@ -31,12 +31,12 @@ pub(super) fn located(reason: &str, source: &str, called: &dyn Fn(usize) -> Stri
     out
 }
 
-/// Names of roles and objects are found without help.
+/// A quoted text that is not a statement is a name of a role or object. The reader finds it without a line.
 fn is_statement(quoted: &str) -> bool {
     quoted.contains(' ') || ["break", "return"].contains(&quoted)
 }
 
-/// The lines at which a statement stands.
+/// The lines on which a statement occurs.
 fn lines(quoted: &str, source: &str) -> Vec<usize> {
     let wanted = words(quoted);
     let stands = |line: &&str| {
@@ -55,7 +55,7 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether it was time that was missing.
+/// Whether the reason is that time was up.
 pub(super) fn is_of_time(reason: &str) -> bool {
     let words = [
         "time limit",
@@ -67,7 +67,7 @@ pub(super) fn is_of_time(reason: &str) -> bool {
     words.iter().any(|word| reason.contains(word))
 }
 
-/// What may be tried where there is neither a proof nor a counterexample.
+/// Suggestions if there is neither a proof nor a counterexample.
 pub(super) fn next(protocol: &Protocol, reason: &str) -> String {
     let mut ways = Vec::new();
     if is_of_time(reason) {

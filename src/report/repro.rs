@@ -94,7 +94,7 @@ fn blame(failure: &Failure) -> String {
     }
 }
 
-/// What follows the first line.
+/// The text after the first line.
 pub fn details(failure: &Failure) -> String {
     let mut out = format!("  {}\n", failure.smallest);
     if let (Some(_), parameters) = (&failure.origin, &failure.witness.parameters) {

@@ -13,8 +13,7 @@ use super::trace::Event;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// A log with one run and one result per finding, ending with a line end. What went wrong is told as
-/// notifications of the run.
+/// A log with one run and one result for each finding, ending with a line end. Errors are notifications of the run.
 ///
 /// # Errors
 ///
@@ -63,7 +62,7 @@ fn result(finding: &Finding) -> Value {
     let (level, kind) = match finding.verdict {
         Word::Refuted => ("error", "fail"),
         Word::Bounded | Word::Unknown => ("warning", "fail"),
-        // SARIF allows no other level for a result that is not a failure.
+        // For a result that is not a failure, SARIF allows only this level.
         Word::Proved => ("none", "pass"),
     };
     let rule = Property::ALL
@@ -99,7 +98,7 @@ fn result(finding: &Finding) -> Value {
     result
 }
 
-/// Where the others wait, once for each place.
+/// The places where the other members wait, each once.
 fn related(finding: &Finding, counterexample: &Counterexample) -> Vec<Value> {
     let mut known: Vec<Place> = Vec::new();
     let mut all = Vec::new();
@@ -122,7 +121,7 @@ fn related(finding: &Finding, counterexample: &Counterexample) -> Vec<Value> {
     all
 }
 
-/// The run, a flow for each role, in which every step says when it takes place.
+/// The run as one flow for each role. Every step contains its position in time.
 fn flows(finding: &Finding, trace: &[Event]) -> Vec<Value> {
     let role = |event: &Event| {
         event
@@ -156,7 +155,7 @@ fn flows(finding: &Finding, trace: &[Event]) -> Vec<Value> {
     roles.into_iter().map(flow).collect()
 }
 
-/// How many steps of a role are told; viewers refuse logs that are too large.
+/// The most steps of a role that are listed. Viewers reject logs that are too large.
 const STEPS: usize = 1_000;
 
 fn physical(place: &Place) -> Value {

@@ -10,16 +10,17 @@ const NARROWEST: usize = 40;
 pub struct Style {
     /// Whether to use terminal escape sequences.
     pub color: bool,
-    /// Whether to say everything instead of what fits a screen.
+    /// Whether to print everything rather than what fits on a screen.
     pub verbose: bool,
-    /// The width of the terminal; lines are as long as they are where there is none.
+    /// The width of the terminal. Without one, lines are not broken.
     pub width: Option<usize>,
-    /// How much shorter than usual lists are, from 0 to [`Style::SHORTEST`], so that all fits a screen.
+    /// By how many steps lists are shorter than usual, from 0 to [`Style::SHORTEST`], so that everything fits on a
+    /// screen.
     pub shorter: u8,
 }
 
 impl Style {
-    /// The shortest that lists get.
+    /// The greatest value of `shorter`.
     pub const SHORTEST: u8 = 2;
 
     /// Text without emphasis.
@@ -35,7 +36,7 @@ impl Style {
         self.wrapped("1", text)
     }
 
-    /// Something beside the point.
+    /// Something of less importance.
     pub fn dim(self, text: &str) -> String {
         self.wrapped("2", text)
     }
@@ -55,7 +56,7 @@ impl Style {
         self.wrapped(code, word.as_str())
     }
 
-    /// Text whose lines end at the width of the terminal; what goes on stands further in.
+    /// Text whose lines are broken at the width of the terminal. The rest of a broken line is indented further.
     pub fn fitted(self, text: &str) -> String {
         let Some(width) = self.width.filter(|width| *width >= NARROWEST) else {
             return text.to_owned();
@@ -83,7 +84,7 @@ impl Style {
         out
     }
 
-    /// How many lines a text takes.
+    /// The number of lines that a text takes.
     pub fn height(self, text: &str) -> usize {
         match self.width {
             None => text.lines().count(),
@@ -100,7 +101,7 @@ impl Style {
     }
 }
 
-/// How many columns a word takes, escape sequences none.
+/// The number of columns that a word takes. Escape sequences take none.
 fn shown_width(word: &str) -> usize {
     let mut width = 0;
     let mut escaped = false;

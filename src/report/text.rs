@@ -27,19 +27,19 @@ const SCREEN: usize = 25;
 /// How many uses of an element are listed.
 const USES: usize = 4;
 
-/// How much of what is listed.
+/// How many items of each list are shown.
 #[derive(Clone, Copy)]
 struct Most {
-    /// Elements, and whether those with which all is well are among them.
+    /// Elements; and whether this includes elements at which no member waits in vain.
     elements: usize,
     all_elements: bool,
     /// Blocked members, links of a chain, groups of members that have not started.
     members: usize,
     /// Assumptions and notes.
     assumptions: usize,
-    /// Lines in all; a run gets as many as are left.
+    /// Lines in all. The run gets the lines that are left.
     lines: usize,
-    /// Steps of a run, at least.
+    /// The least number of steps of a run.
     steps: usize,
 }
 
@@ -78,7 +78,7 @@ pub struct Detail {
     pub style: Style,
     /// Whether to say only the first line.
     pub quiet: bool,
-    /// Whether to spell the argument of a proof out.
+    /// Whether to describe the argument of a proof.
     pub argument: bool,
     /// Whether to draw a counterexample.
     pub chart: bool,
@@ -106,8 +106,8 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
     style.fitted(&out)
 }
 
-/// The details, with lists as long as a screen has room for. A counterexample is a picture to be seen at once; of other
-/// findings everything is said.
+/// The details, with lists that fit on a screen. This holds for counterexamples, which are to be grasped at one
+/// glance. For other findings, everything is shown.
 fn details_that_fit(finding: &Finding, detail: Detail, used: usize) -> String {
     let mut shorter = 0;
     loop {
@@ -125,7 +125,7 @@ fn details_that_fit(finding: &Finding, detail: Detail, used: usize) -> String {
     }
 }
 
-/// The line that a finding is about; nothing where there is none.
+/// The line that a finding is about; empty if there is none.
 pub(super) fn place(finding: &Finding, style: Style) -> String {
     let Some(line) = finding.line else {
         return String::new();
@@ -142,7 +142,7 @@ pub(super) fn place(finding: &Finding, style: Style) -> String {
     }
 }
 
-/// What stands below the line of a finding, where so many lines are used already.
+/// The text below the first line of a finding. `used` lines are used already.
 pub(super) fn details(finding: &Finding, detail: Detail, used: usize) -> String {
     let after = after(finding, detail);
     let mut out = String::new();
@@ -157,7 +157,7 @@ pub(super) fn details(finding: &Finding, detail: Detail, used: usize) -> String 
     out
 }
 
-/// Who waits for whom, and the run, of a counterexample whose waits are told already.
+/// The wait-for chain and the run of a counterexample whose waits are described already.
 pub(super) fn chain_and_trace(finding: &Finding, style: Style, used: usize) -> String {
     let Some(counterexample) = &finding.counterexample else {
         return String::new();
@@ -175,7 +175,7 @@ pub(super) fn chain_and_trace(finding: &Finding, style: Style, used: usize) -> S
     out
 }
 
-/// What follows a counterexample.
+/// The text that follows a counterexample.
 fn after(finding: &Finding, detail: Detail) -> String {
     let style = detail.style;
     let mut out = String::new();
@@ -186,7 +186,7 @@ fn after(finding: &Finding, detail: Detail) -> String {
     }
     list(&mut out, style, "notes", &finding.notes);
     if finding.counterexample.is_some() && !style.verbose {
-        // A run that hangs rests on fewer of them than a proof does.
+        // The result of a run rests on fewer assumptions than a proof, so fewer are shown.
         let most = Most::of(style).assumptions;
         let assumptions = match (finding.assumptions.len(), most) {
             (0, _) => String::new(),
@@ -251,7 +251,7 @@ fn quoted(place: &str, line: usize, text: &str, style: Style) -> String {
     )
 }
 
-/// A counterexample as pictures, in place of the run and the waits in words.
+/// A counterexample as pictures. They replace the run and the waits in words.
 fn drawn(counterexample: &Counterexample, style: Style) -> String {
     let mut out = patterns(&counterexample.patterns, style);
     out.push_str(&elements(&counterexample.stuck, style));
@@ -323,7 +323,7 @@ pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) 
     style.fitted(&run_after(patterns, stuck, events, style, 3))
 }
 
-/// The same, where so many lines are used already.
+/// The same if `used` lines are used already.
 fn run_after(
     patterns: &[Pattern],
     stuck: &Stuck,
@@ -334,13 +334,13 @@ fn run_after(
     let most = Most::of(style);
     let mut out = self::patterns(patterns, style);
     out.push_str(&elements(stuck, style));
-    // The first line has told a circle already.
+    // The first line has described a cycle already.
     let told = matches!(stuck.cause, Some(Cause::Circular | Cause::NoPlace));
     if stuck.chain.len() > 1 && (!told || stuck.chain.len() > 4 || style.verbose) {
         let links = shortened(stuck.chain.clone(), most.members);
         list(&mut out, style, "who waits for whom", &links);
     }
-    // A chain already says why each of its members waits; where there is little room, the first line does.
+    // A chain contains the reason of each of its members. If there is little room, the first line contains it.
     let chained = stuck.blocked.len() <= stuck.chain.len();
     if !chained && style.shorter < Style::SHORTEST {
         let runs = ranges::together(&stuck.blocked, |b| &b.member, Blocked::is_like);
@@ -376,10 +376,10 @@ fn run_after(
     out
 }
 
-/// As many of the last steps of a run as a screen has room for where so many lines are used already.
+/// The last steps of a run, as many as fit on a screen on which `used` lines are used already.
 fn last_steps(events: &[Event], style: Style, used: usize) -> String {
     let most = Most::of(style);
-    // A title and a line about those that are left out.
+    // Two lines are for a title, and for a note about the steps that are left out.
     let left = most.lines.saturating_sub(used);
     let mut steps = left.saturating_sub(2).max(most.steps);
     loop {
@@ -400,8 +400,8 @@ pub fn other_run(events: &[Event], style: Style) -> String {
     out
 }
 
-/// A run, one line per step or per number of neighbours who do the same one after the other; the
-/// beginning of a long one is left out.
+/// A run, with one line for each step. Consecutive equal steps of neighbouring members share a line. The beginning of
+/// a long run is left out.
 fn trace(events: &[Event], steps: usize) -> Vec<String> {
     let alike = |a: &Event, b: &Event| a.deed.goes_on_with(b.deed);
     let mut runs = ranges::together(events, |event| &event.member, alike);
@@ -423,7 +423,7 @@ fn trace(events: &[Event], steps: usize) -> Vec<String> {
         rows.push((count, who, last));
     }
     let digits = rows.iter().map(|row| row.0.len()).max().unwrap_or(0);
-    // As wide as with all names, so that what is left out does not change the rest.
+    // The width takes all names into account, so that leaving steps out does not change the layout.
     let names = events.iter().map(|e| e.member.chars().count());
     let width = names.chain(rows.iter().map(|row| row.1.chars().count()));
     let width = width.max().unwrap_or(0);
@@ -470,7 +470,7 @@ fn list(out: &mut String, style: Style, title: &str, lines: &[String]) {
     }
 }
 
-/// So many characters of a text, and dots where there are more.
+/// The first `most` characters of a text, followed by dots if it is longer.
 pub fn abridged(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -478,7 +478,7 @@ pub fn abridged(text: &str, most: usize) -> String {
     }
 }
 
-/// Text that cannot disturb a terminal, whatever it was.
+/// Text without characters that could disturb a terminal.
 pub fn visible(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '?' } else { c })

@@ -21,20 +21,20 @@ use super::cited::Cited;
 /// One action of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Event {
-    /// Who acts.
+    /// The member that acts.
     pub member: String,
-    /// What it does and what that changed.
+    /// The action and its effect.
     pub what: String,
-    /// The line of the statement, from 1; absent where a member starts.
+    /// The line of the statement, from 1; absent if a member starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// The line of the kernel that it comes from, if the protocol was recovered from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Cited>,
-    /// What it does where, beside by whom.
+    /// The action without its member, to compare actions.
     #[serde(skip)]
     pub deed: Deed,
-    /// The element that it works on, as it is afterwards.
+    /// The element that it works on, and its value afterwards.
     #[serde(skip)]
     pub left: Option<Left>,
 }
@@ -48,28 +48,28 @@ pub struct Left {
     pub value: String,
 }
 
-/// What an action does where, beside by whom.
+/// The action of a step, without its member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
-    /// A member starts and has something to do.
+    /// A member starts, and it has operations.
     Starts,
-    /// It has nothing to do, or cannot go on.
+    /// A member starts that has no operations, or an action is not possible.
     Other,
-    /// An operation, or the landing of what one put in flight.
+    /// An operation, or the landing of an asynchronous operation.
     Done {
         /// The statement.
         stmt: StmtId,
-        /// Where.
+        /// The cell.
         cell: CellId,
         /// Whether it is a landing.
         lands: bool,
-        /// Whether a phase or generation is another afterwards.
+        /// Whether it completes a phase or generation.
         completes: bool,
     },
 }
 
 impl Deed {
-    /// Whether another deed right after this one is more of the same.
+    /// Whether another action directly after this one continues it, so that both can be described together.
     pub fn goes_on_with(self, next: Deed) -> bool {
         match (self, next) {
             (
@@ -92,7 +92,7 @@ impl Deed {
     }
 }
 
-/// A run in words. It ends where an action cannot happen.
+/// A run in words. It ends at an action that is not possible.
 pub fn trace(source: &str, instance: &Instance, schedule: &[Action]) -> Vec<Event> {
     let mut state = step::initial(instance);
     let mut events = Vec::new();
@@ -106,7 +106,8 @@ pub fn trace(source: &str, instance: &Instance, schedule: &[Action]) -> Vec<Even
     events
 }
 
-/// Lets an action happen and words it; false, and the state as it was, if it cannot happen.
+/// Performs an action and describes it. If the action is not possible, the result is false and the state is
+/// unchanged.
 pub fn event(
     source: &str,
     instance: &Instance,
@@ -172,7 +173,7 @@ fn statement_line(source: &str, instance: &Instance, stmt: StmtId) -> usize {
     witness::line(source, span)
 }
 
-/// What it was that landed, and what that changed.
+/// Describes what landed, and its effect.
 fn landed(instance: &Instance, state: &State, landing: InFlight) -> String {
     let name = instance.cell_name(landing.cell);
     let becomes = witness::shown(instance, &state.cells[landing.cell.0 as usize]);

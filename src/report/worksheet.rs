@@ -1,8 +1,8 @@
-//! The worksheet of a protocol as Markdown: roles, storage, hand-offs with arrival counts, phases and
-//! fences, and between which of them each piece of data is used.
+//! The worksheet of a protocol as Markdown. It lists roles, storage, and hand-offs with their arrival counts, phases
+//! and fences. For each piece of data, it lists the hand-offs between which the data is used.
 //!
-//! It says what the text says, for a reader who checks a kernel by hand; whether that is right, a
-//! verdict says.
+//! It describes what the text says, for a reader who checks a kernel by hand. Whether the text is right, only a
+//! verdict can say.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ use crate::protocol::Work;
 use super::expression;
 use super::text::cell;
 
-/// What a statement is in a hand-off.
+/// The part that a statement has in a hand-off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Waits(ObjectId),
@@ -35,9 +35,9 @@ struct Line {
     part: Part,
     text: String,
     line: usize,
-    /// Order and scope, where they are written.
+    /// Memory order and scope, if the text states them.
     order: String,
-    /// What it reads and writes.
+    /// The buffers that it accesses, and whether it writes.
     data: Vec<(usize, bool)>,
     /// Headers of the loops and branches around it, outermost first.
     around: Vec<String>,
@@ -49,7 +49,7 @@ struct Role<'p> {
     lines: Vec<Line>,
 }
 
-/// The worksheet. `place` says where a line of the text is to be looked for.
+/// The worksheet. `place` describes where a line of the text can be found.
 pub fn worksheet(protocol: &Protocol, title: &str, place: &dyn Fn(usize) -> String) -> String {
     let roles: Vec<Role<'_>> = protocol
         .roles
@@ -243,7 +243,7 @@ fn kind(protocol: &Protocol, object: &Object) -> String {
     }
 }
 
-/// What the text says after a declaration, as how arrivals are counted.
+/// The comment after a declaration. For example, it explains how arrivals are counted.
 fn remark(protocol: &Protocol, object: &Object) -> String {
     let (_, line) = quoted(protocol, object.span);
     let text = protocol.source.lines().nth(line.saturating_sub(1));
@@ -251,7 +251,7 @@ fn remark(protocol: &Protocol, object: &Object) -> String {
     comment.map_or_else(String::new, |comment| format!("; {}", cell(comment)))
 }
 
-/// The fence that belongs to a hand-off: before a signal, after a wait, with no other hand-off between.
+/// The fence that belongs to a hand-off: before a signal or after a wait, without another hand-off in between.
 fn fence(lines: &[Line], at: usize) -> String {
     let found = match lines[at].part {
         Part::Signals(_) => until_handoff(lines[..at].iter().rev()),
@@ -342,7 +342,7 @@ fn collect(protocol: &Protocol, body: &[Stmt], around: &mut Vec<String>, into: &
                 let order = stmt.memory.order.map(|order| order.name());
                 let scope = stmt.memory.scope.map(|scope| scope.name());
                 let order: Vec<&str> = order.into_iter().chain(scope).collect();
-                // One statement of the text may be several of the protocol.
+                // One statement of the text may have become several of the protocol.
                 let again =
                     |last: &Line| last.part == part && last.line == line && last.text == text;
                 if !into.last().is_some_and(again) {
@@ -360,7 +360,7 @@ fn collect(protocol: &Protocol, body: &[Stmt], around: &mut Vec<String>, into: &
     }
 }
 
-/// What a statement is, and the buffers that it touches, with whether it writes.
+/// The part of a statement in a hand-off, and the buffers that it accesses, with whether it writes.
 fn part(kind: &StmtKind) -> Option<(Part, Vec<(usize, bool)>)> {
     let none = Vec::new;
     Some(match kind {

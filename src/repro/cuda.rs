@@ -1,13 +1,15 @@
-//! A CUDA program that plays a run on a GPU, and shows that it hangs there.
+//! Writes a CUDA program that plays a run on a GPU, and shows that it hangs there.
 //!
-//! For example, where `consumer[1]` waits for a phase that nobody completes, the program does the run's operations with
-//! the instructions that they stand for, and then says that `consumer[1]` is blocked. In general, the program holds
-//! every member's operations and the run's actions as tables, and a kernel that plays them (`play.cu`). The hardware,
-//! and not a model of it, says whether each action can happen and whether somebody blocks in the end.
+//! For example, suppose that `consumer[1]` waits for a phase that nobody completes. The program executes the
+//! operations of the run with the instructions that they stand for, and then reports that `consumer[1]` is blocked.
+//! The program contains the operations of every member and the actions of the run as tables, and a kernel that plays
+//! them (`play.cu`). The hardware, and not a model of it, decides whether each action can happen and whether a member
+//! blocks at the end.
 //!
-//! What lands later is played by synchronous instructions of another thread, at the run's moment. Members that are CTAs
-//! are threads of one CTA here: what they wait for is in global memory. Neither a place on the device nor a pool
-//! has an instruction of its own: a member without a place does not start, and pools are words in memory.
+//! An asynchronous landing is played by synchronous instructions of another thread, at its moment in the run. Members
+//! that are CTAs become threads of one CTA, because what they wait for is in global memory. Two things have no
+//! instruction of their own. A member without a place on the device is simply not started, and pools are words in
+//! memory.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -27,7 +29,7 @@ use crate::semantics::step::State;
 
 use super::script::quoted;
 
-/// The kernel and the host's part.
+/// The kernel, and the code for the host.
 const RULES: &str = include_str!("play.cu");
 
 /// Types of the tables.
@@ -43,7 +45,7 @@ struct Cell { Kind kind; int slot; long long start; };
 struct Run { const char *name; int first_member, members, first_cell, cells, first_landing, landings, turns; bool warps; };
 ";
 
-/// Threads of a CTA beside the warp that lands things.
+/// The threads of a CTA besides the warp that performs landings.
 const THREADS: usize = 992;
 /// Named barriers of a CTA.
 const NAMED: usize = 16;
@@ -62,16 +64,16 @@ pub enum Unplayable {
         members: usize,
         /// How many fit.
         most: usize,
-        /// What each of them is.
+        /// What a member is.
         each: &'static str,
     },
     /// More named barriers than a CTA has.
     #[error("a CTA has {NAMED} named barriers, and {0} are used")]
     Named(usize),
-    /// A number that an mbarrier does not hold.
+    /// A number that is too large for an mbarrier.
     #[error("{0} is more than an mbarrier counts")]
     Count(i64),
-    /// Something that has no instruction.
+    /// An operation that has no instruction.
     #[error("no instruction stands for {0}")]
     NoInstruction(&'static str),
     /// The reference semantics do not accept the run.
@@ -92,9 +94,9 @@ pub struct Played<'a> {
     pub schedule: &'a [Action],
 }
 
-/// A CUDA program that plays runs, one at a time: the one whose number it is given, or the first. It exits with 1 if
-/// that hangs as foreseen, with 0 if it completes as foreseen, with 3 if the hardware does something else, and with
-/// 2 if it cannot be run.
+/// A CUDA program that plays one of several runs: the one whose number is its argument, or the first. Its exit status
+/// is 1 if the run hangs as expected, 0 if it completes as expected, 3 if the hardware does something else, and 2 if
+/// the run cannot be played.
 ///
 /// # Errors
 ///
@@ -123,7 +125,7 @@ pub fn program(runs: &[Played<'_>], header: &[&str]) -> Result<String, Unplayabl
         for row in rows {
             text += &format!("    {row},\n");
         }
-        // An array has an element.
+        // An array needs at least one element.
         if rows.is_empty() {
             text += "    {},\n";
         }
@@ -233,15 +235,15 @@ impl Tables {
     }
 }
 
-/// When things happen in a run.
+/// The times of the events in a run.
 struct Timed {
-    /// Per member and operation: which action of the run it is.
+    /// Per member and operation: the action of the run that executes it.
     turns: Vec<Vec<Option<usize>>>,
-    /// Actions that are no member's own: starts, and what lands.
+    /// Actions that do not execute an operation of a member: starts and landings.
     landings: Vec<(usize, Option<InFlight>)>,
-    /// Per action that delivers bytes of which only some complete a phase: how many do.
+    /// Per action that delivers more bytes than complete a phase: how many bytes complete it.
     pieces: BTreeMap<usize, i64>,
-    /// Per member: where it is in the end.
+    /// Per member: its place at the end.
     ends_at: Vec<u32>,
 }
 
@@ -333,7 +335,7 @@ fn instruction(kind: OpKind, start: CellStart) -> Result<(&'static str, i64, i64
         OpKind::CompleteTx(bytes) => ("COMPLETE_TX", counted(bytes)?, 0),
         OpKind::Sync(threads) => ("SYNC", threads, 0),
         OpKind::BarArrive(threads) => ("BAR_ARRIVE", threads, 0),
-        // What it does happens when it lands.
+        // The effect of a copy happens when it lands.
         OpKind::Copy(bytes) => ("NOTHING", counted(bytes)?, 0),
         OpKind::Commit => ("NOTHING", 0, 0),
         OpKind::Init => match start {

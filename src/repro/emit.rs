@@ -71,7 +71,7 @@ pub enum EmitError {
          column and row tiles: use json or torch"
     )]
     NoArrays(&'static str),
-    /// A script does not know what the protocol does.
+    /// A script cannot express what the protocol does.
     #[error("a script does not replay an atomic operation that reads what it changes: use json")]
     Atomic,
     /// A GPU cannot play the run.
@@ -207,9 +207,8 @@ pub fn origin_json(origin: &Origin) -> serde_json::Value {
     }
 }
 
-/// The scheme of an instance that does nothing but take turns at the tiles of these arrays, in
-/// their order; `None` for any other. The launch order is that of the instance or, where it is
-/// open, that of the run.
+/// The scheme of an instance, if it only takes turns at the tiles of these arrays in their order; `None` for any
+/// other instance. The launch order is that of the instance. If it is open, it is that of the run.
 fn lock_scheme(
     tiles: &BlockSparse,
     instance: &Instance,

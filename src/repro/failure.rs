@@ -20,25 +20,24 @@ use super::family::Origin;
 /// A replayed counterexample.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// Where its pattern comes from; `None` where any pattern was allowed.
+    /// The origin of its pattern; `None` if any pattern was allowed.
     pub origin: Option<Origin>,
-    /// The pattern as arrays, where the protocol has exactly one open pattern and it has two
-    /// coordinates.
+    /// The pattern as arrays, if the protocol has exactly one open pattern and this pattern has two coordinates.
     pub tiles: Option<BlockSparse>,
     /// The input.
     pub input: Input,
-    /// The instance it makes.
+    /// The instance of this input.
     pub instance: Instance,
     /// A run to the stuck state.
     pub schedule: Vec<Action>,
-    /// The same as a file.
+    /// The run as a file.
     pub witness: Witness,
     /// In which sense it is the smallest, as a sentence fragment.
     pub smallest: String,
 }
 
 impl Failure {
-    /// Records and replays a run; only then is it a failure.
+    /// Records a run and replays it. It is a failure only if the replay succeeds.
     ///
     /// # Errors
     /// A run that the reference semantics does not accept.
@@ -78,8 +77,8 @@ pub fn open_pattern(protocol: &Protocol) -> Option<PatternId> {
     }
 }
 
-/// An input's pattern as arrays: every entry as a mask entry, in the order in which its row is
-/// visited. Where loops of one row differ in their order, the first decides.
+/// An input's pattern as arrays: every entry is a mask entry, in the order in which its row is visited. If loops over
+/// one row visit it in different orders, the first loop counts.
 ///
 /// # Errors
 /// A pattern beyond the limits of the arrays.

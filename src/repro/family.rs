@@ -1,15 +1,15 @@
-//! The smallest input of a family that makes a scheme hang.
+//! Finds the smallest input of a family that makes a scheme hang.
 //!
-//! A family is a way in which patterns arise: sequence packing, or a window. The search goes
-//! through growing boxes of tiles; in each the family's restriction (`packed`,
-//! `windows`) leaves exactly the family's patterns, visited in the kernel's order. What
-//! it finds is built by [`crate::tensors`], compared with the pattern found, and replayed.
+//! A family is a source of patterns: sequence packing, or a window. The search goes through growing boxes of tiles.
+//! In each box, the family's restriction (`packed`, `windows`) admits exactly the patterns of the family, visited in
+//! the kernel's order. An input that is found is built by [`crate::tensors`], compared with the pattern of the
+//! search, and replayed.
 //!
-//! *What smallest means.* For packings the first goal is the number of tokens. A box of k tiles
-//! holds every packing of up to `k * min(Tm, Tn)` tokens, so once a box has a failure, no packing
-//! with fewer tokens hangs, and among those of that many tokens none with fewer segments does. A
-//! box also limits the loops of the protocol that count; where it has any, this is said. For windows the goals are sq, sk, wl and wr in
-//! this order, least among all sizes of at most as many tiles per axis as were searched.
+//! *What smallest means.* For packings, the first goal is the number of tokens. A box of k tiles contains every
+//! packing of up to `k * min(Tm, Tn)` tokens. So once a box has a failure, no packing with fewer tokens hangs, and no
+//! packing with that many tokens and fewer segments hangs. A box also limits the counting loops of the protocol; if
+//! there are any, this is reported. For windows, the goals are sq, sk, wl and wr in this order. The result is the
+//! least among all sizes with at most as many tiles per axis as were searched.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -31,7 +31,7 @@ use super::hunt::Hunt;
 /// The largest tile size accepted.
 const LARGEST_TILE: u64 = 1 << 24;
 
-/// A way in which patterns arise.
+/// A source of patterns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// Packed sequences with full attention inside each.
@@ -124,7 +124,7 @@ impl Origin {
     }
 }
 
-/// What a search through a family came to.
+/// The result of a search through a family.
 #[derive(Debug)]
 pub enum Finding {
     /// The smallest failure.
@@ -133,16 +133,16 @@ pub enum Finding {
     Proved(Box<Decision>),
     /// No failure in the boxes that were searched completely.
     Bounded {
-        /// Which inputs, as a fragment after "none".
+        /// The inputs that were searched, as a fragment after "none".
         within: String,
-        /// Why it went no further, as a lowercase fragment.
+        /// Why the search ended there, as a lowercase fragment.
         reason: String,
     },
     /// Nothing is known, with the reason as a lowercase fragment.
     Unknown(String),
 }
 
-/// What a search may use.
+/// The limits of a search.
 #[derive(Clone)]
 pub struct Settings<'a> {
     /// How long it may take.

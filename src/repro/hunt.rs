@@ -1,4 +1,5 @@
-//! The search through a family of inputs: growing boxes, with a proof attempt in between. Handles a hit.
+//! Searches a family of inputs, in growing boxes. After the first boxes, a proof is attempted. A failure that is
+//! found is built and replayed.
 
 use std::time::Duration;
 use std::time::Instant;
@@ -138,7 +139,7 @@ pub(super) struct Hunt<'a> {
     settings: &'a Settings<'a>,
 }
 
-/// The best of a box: its member, candidate and box size.
+/// The best candidate of a box: its member of the family, the candidate, and the size of the box.
 type Hit<'m> = (&'m Member, Candidate, i64);
 
 impl<'a> Hunt<'a> {
@@ -193,7 +194,7 @@ impl<'a> Hunt<'a> {
         Ok(self.bounded(clear, "larger inputs were not searched".to_owned()))
     }
 
-    /// What a box excludes beside larger patterns, in words: long loops of the protocol's own.
+    /// What a box excludes besides larger patterns, in words: long counting loops of the protocol itself.
     fn other_loops(&self, size: i64) -> String {
         let of_roles = self.protocol.roles.iter().any(|role| counts(&role.body));
         match of_roles {
@@ -280,7 +281,8 @@ impl<'a> Hunt<'a> {
         Ok(Finding::Hangs(Box::new(failure)))
     }
 
-    /// A window with fewer queries may have more keys than the box that showed a failure.
+    /// If a window fails, one with fewer queries may need more keys than this box has. So a wider box is searched,
+    /// too.
     fn wider<'m>(&'m self, hit: Hit<'m>) -> Hit<'m> {
         if let Member::Packings(_) = hit.0 {
             return hit;
@@ -291,7 +293,7 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// The search and the arrays must mean the same input.
+    /// Checks that the search and the arrays describe the same input.
     fn compare(
         &self,
         member: &Member,
@@ -307,8 +309,8 @@ impl<'a> Hunt<'a> {
                 OrderKey::Row { row, .. } => row.first(),
                 OrderKey::Loop { member, .. } => member.first(),
             };
-            // A loop of any order may run over the row of another number than its member's;
-            // the replay speaks about it all the same.
+            // A loop in any order may run over the row of a number other than its member's. This is not compared
+            // here; the replay covers it.
             let is_row = matches!(key, OrderKey::Row { .. });
             let row = n
                 .and_then(|n| usize::try_from(*n).ok())
@@ -326,7 +328,7 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// The candidate's schedule, or a shorter one.
+    /// The schedule of the candidate, or a shorter one.
     fn schedule(
         &self,
         instance: &Instance,
@@ -355,7 +357,7 @@ impl<'a> Hunt<'a> {
     }
 }
 
-/// Whether a program has a loop that counts, rather than runs over a row.
+/// Whether a program has a counting loop, and not only loops over rows.
 fn counts(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         StmtKind::For { over, body, .. } => matches!(over, Iteration::Range { .. }) || counts(body),

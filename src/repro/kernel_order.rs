@@ -1,10 +1,8 @@
-//! What all families share: tile counts, the pattern, and the order in which a kernel visits a
-//! row.
+//! Constraints that all families share: tile counts, the pattern, and the order in which a kernel visits a row.
 //!
-//! A kernel that is given block-sparse lists visits the partially masked tiles of its row first
-//! and then the full ones, each list ascending. Where the protocol leaves the order of a row
-//! open, this is the order that the search uses, so what it finds hangs with the arrays that are
-//! written.
+//! A kernel that gets block-sparse lists first visits the partially masked tiles of its row and then the full ones,
+//! each list in ascending order. If the protocol leaves the order of a row open, the search uses this order. So a
+//! hang that is found occurs with the arrays that are written.
 
 use crate::encoding::evaluate::Evaluator;
 use crate::encoding::unroll::OpenOrder;

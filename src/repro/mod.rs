@@ -1,9 +1,9 @@
-//! The smallest input that makes a protocol hang, as something to hand to others.
+//! Prepares the smallest input that makes a protocol hang, in a form that can be given to others.
 //!
-//! [`smallest`] decides a protocol and takes its counterexample; [`family`] looks for the
-//! smallest one that a way of making patterns can produce: sequence packing, causal or sliding
-//! windows. A [`Failure`] has been replayed by the reference semantics; [`emit`] writes it as
-//! the arrays a kernel is given, as a script that shows the hang, or as a CUDA program that hangs.
+//! [`smallest`] decides a protocol and takes its counterexample. [`family`] looks for the smallest counterexample
+//! whose pattern has a certain origin: sequence packing, or a causal or sliding window. A [`Failure`] has been
+//! replayed by the reference semantics. [`emit`] writes it as the arrays that a kernel gets, as a script that shows
+//! the hang, or as a CUDA program that hangs.
 //!
 //! `docs/repro.md` documents the command.
 
@@ -33,13 +33,13 @@ use crate::verdict::decision::Verdict;
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproError {
-    /// A family makes patterns, and the protocol does not take one.
+    /// A family makes patterns, and this protocol has no pattern for it.
     #[error(
         "a family makes a pattern over column and row tiles, and this protocol does not have \
          exactly one open pattern with two coordinates"
     )]
     NoOpenPattern,
-    /// A tile size that is no tile size.
+    /// An invalid tile size.
     #[error("the tile size along {axis} is {tile}; it must be 1 to 16777216")]
     TileSize {
         /// `m` or `n`.
@@ -50,16 +50,16 @@ pub enum ReproError {
     /// Arrays beyond their limits.
     #[error(transparent)]
     Tensors(#[from] TensorError),
-    /// An error of ours: the reference semantics does not accept what was found.
+    /// A mistake in this program: the reference semantics rejects the result.
     #[error("a counterexample did not replay: {0}")]
     Replay(String),
-    /// An error of ours: two parts of the program disagree.
+    /// A mistake in this program: two parts of it disagree.
     #[error(transparent)]
     Internal(#[from] Internal),
 }
 
 impl ReproError {
-    /// Whether it is an error of the program and not of the user.
+    /// Whether it is a mistake of the program and not of the user.
     pub fn is_internal(&self) -> bool {
         matches!(self, ReproError::Replay(_) | ReproError::Internal(_))
     }

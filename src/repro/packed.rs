@@ -1,15 +1,14 @@
-//! Packed sequences as a restriction of the search: every packing of a box at once.
+//! Packed sequences as a restriction of the search: a formula for every packing of a box.
 //!
-//! The multiples of both tile sizes cut the tokens into *cells*; tokens of one cell are in the
-//! same column tile and in the same row tile. Which tiles are visited, and which are full,
-//! depends on three things only: how many tokens there are, whether the tokens on both sides of
-//! a cell's start are in one segment (*linked*), and whether a segment ends inside a cell
-//! (*broken*). More ends inside one cell change nothing: what lies between them is a segment
-//! within a single tile, which every token of the cell visits anyway. So a box of k tiles has at
-//! most 2k cells, no matter how many tokens a tile has, and no integer but the token count.
+//! The multiples of both tile sizes cut the tokens into *cells*. The tokens of one cell are in the same column tile
+//! and in the same row tile. Which tiles are visited, and which are full, depends on three things only: the number of
+//! tokens; for each start of a cell, whether the tokens on both sides are in one segment (*linked*); and for each
+//! cell, whether a segment ends inside it (*broken*). Several ends inside one cell make no difference: the segments
+//! between them lie within a single tile, which every token of the cell visits anyway. So a box of k tiles has at
+//! most 2k cells, however many tokens a tile has, and the token count is the only integer.
 //!
-//! The formulas are those of [`crate::tensors::packing`], and every packing found is built by
-//! that module and compared.
+//! The formulas are those of [`crate::tensors::packing`]. Every packing that is found is built by that module and
+//! compared.
 
 use z3::ast::Bool;
 use z3::ast::Int;

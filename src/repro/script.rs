@@ -1,9 +1,9 @@
-//! A Python script that replays the run of a failure. It needs only the standard library.
+//! Writes a Python script that replays the run of a failure. It needs only the standard library.
 //!
-//! The script holds every member's operations as a list, the objects with their start values and
-//! the run. It takes the run's actions one by one, refusing one that cannot happen, and then
-//! shows that nobody can go on. Its rules are those of [`crate::semantics::step`], written once
-//! more in another language, so it is a check of its own.
+//! The script contains the operations of every member as a list, the objects with their initial values, and the run.
+//! It performs the actions of the run one by one, and refuses an action that is not possible. Then it shows that
+//! nobody can go on. Its rules are those of [`crate::semantics::step`], written a second time in another language. So
+//! the script is an independent check.
 
 use crate::protocol::Comparison;
 use crate::semantics::instance::CellStart;
@@ -68,7 +68,7 @@ pub(super) fn replay(failure: &Failure, header: &[&str]) -> String {
     script + "]\n" + RULES
 }
 
-/// A text as a literal of Python or C++, whose escapes JSON's are.
+/// A text as a literal of Python or C++. Both have the escapes of JSON.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -79,7 +79,7 @@ fn operation(op: &Op) -> String {
         OpKind::Wait(Comparison::AtLeast, value) => ("wait >=", value),
         OpKind::Add(amount) => ("add", amount),
         OpKind::Set(value) => ("set", value),
-        // Refused before.
+        // Such a failure has been refused already.
         OpKind::Fetch(_) | OpKind::WaitSwap { .. } | OpKind::NotDefined | OpKind::Touch(_) => {
             ("atomic", 0)
         }

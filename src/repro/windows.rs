@@ -1,8 +1,8 @@
-//! Causal and sliding windows as a restriction of the search.
+//! Causal and sliding windows, as a restriction on the search.
 //!
-//! The bounds of [`crate::tensors::windows`] without their divisions: with `ahead = sq - sk`,
-//! column tile n visits row tile m of those that exist iff `n*Tn + ahead - wr < (m+1)*Tm` and
-//! `m*Tm < (n+1)*Tn + ahead + wl`. Every window found is built by that module and compared.
+//! These are the bounds of [`crate::tensors::windows`], without divisions. Let `ahead = sq - sk`. Column tile n
+//! visits an existing row tile m iff `n*Tn + ahead - wr < (m+1)*Tm` and `m*Tm < (n+1)*Tn + ahead + wl`. Each window
+//! that is found is also built by that module, and the two are compared.
 
 use z3::ast::Int;
 
@@ -17,17 +17,17 @@ use crate::protocol::PatternId;
 
 use super::kernel_order;
 
-/// The windows of a box, for a protocol with one open pattern over column and row tiles.
+/// Asks for a pattern that a window makes, in a protocol with one open pattern over column and row tiles.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Windows {
     pub(super) pattern: PatternId,
     pub(super) tile_m: i64,
     pub(super) tile_n: i64,
-    /// Whether the window is limited on both sides; otherwise it is causal.
+    /// Whether the window is limited on both sides. Otherwise it is causal.
     pub(super) local: bool,
 }
 
-/// The sizes and their sums.
+/// The sequence lengths and the window sizes.
 struct Sizes {
     sq: Num,
     sk: Num,

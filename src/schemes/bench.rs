@@ -1,6 +1,7 @@
 //! Runs a lock scheme for different numbers of resident CTAs.
 //!
-//! [`super::judge`] argues why one run is representative for all. This module does the runs that the argument needs.
+//! [`super::judge`] argues why one run is representative of all runs. This module makes the runs that the argument
+//! needs.
 
 use super::judge::Fate;
 use super::judge::Judgement;
@@ -14,14 +15,14 @@ use super::shape::Shape;
 use super::visits::Turns;
 use super::visits::Visits;
 
-/// What the CTAs do and what is known about their turns.
+/// The programs of the CTAs, and the known facts about their turns.
 pub(super) struct Bench {
     pub(super) visits: Visits,
     /// CTAs in the order in which they start.
     pub(super) launch: Vec<usize>,
     pub(super) turns: Turns,
     pub(super) shapes: Vec<Shape>,
-    /// Per row tile, the least repeated value.
+    /// Per row tile: the least lock value that two visitors share.
     repeated: Vec<Option<i64>>,
 }
 
@@ -120,8 +121,8 @@ impl Bench {
         )
     }
 
-    /// The least number of resident CTAs that completes, given one that does not and one that
-    /// does.
+    /// The least number of resident CTAs with which the scheme completes. Given are a number with which it hangs, and
+    /// one with which it completes.
     fn least_sufficient(&self, mut hangs: usize, mut completes: usize) -> usize {
         while completes - hangs > 1 {
             let middle = hangs + (completes - hangs) / 2;
@@ -138,7 +139,7 @@ impl Bench {
         self.repeated.iter().any(Option::is_some)
     }
 
-    /// What every schedule does, given where one ended.
+    /// The steps that every schedule makes, given the end of one run.
     fn surely(&self, state: &State, resident: usize) -> State {
         if !self.has_repeats() {
             return state.clone();

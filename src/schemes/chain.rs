@@ -1,8 +1,8 @@
-//! Why a run hangs: who waits for whom, from a blocked CTA to the reason.
+//! Explains why a run hangs, by a chain of waits from a blocked CTA to the reason.
 //!
-//! A blocked CTA waits for a value at a row tile. The visitor whose turn it is now could move it
-//! on: it is blocked elsewhere, has not started, or does not exist. Following it ends at a turn
-//! without an owner, at a value already passed, at CTAs that never start, or in a cycle.
+//! A blocked CTA waits for a value at a row tile. The visitor that has the current turn at this tile could change the
+//! value. But it is blocked elsewhere, has not started, or does not exist. So following these visitors ends at a turn
+//! without an owner, at a value that has passed already, at CTAs that never start, or in a cycle.
 
 use super::judge::Judgement;
 use super::visits::Turn;
@@ -17,16 +17,16 @@ pub struct Waiting {
     pub m: u32,
     /// The value it waits for.
     pub wants: i64,
-    /// The value there is.
+    /// The current value.
     pub now: i64,
 }
 
-/// Why nobody moves a row tile on.
+/// Why no visitor changes the value of a row tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// No visitor has this turn.
     NoOwner,
-    /// The value that is waited for has passed: another visitor with the same lock took it.
+    /// The awaited value has passed already: another visitor with the same lock took this turn.
     Passed,
     /// Its owner, this CTA, is itself blocked, at the row tile of the next link.
     Blocked(u32),
@@ -39,9 +39,9 @@ pub enum Reason {
 /// One link of a chain of waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Who waits.
+    /// The waiting CTA.
     pub waiting: Waiting,
-    /// Why in vain.
+    /// Why it waits in vain.
     pub reason: Reason,
 }
 
@@ -64,8 +64,9 @@ impl Judgement {
         (0..self.visits.n_blocks() as u32).filter_map(|n| self.waiting(n))
     }
 
-    /// The blocked CTA with the smallest index whose wait has no owner behind it, or the first
-    /// blocked one where there is none: the best place to begin an explanation.
+    /// The best CTA to begin an explanation with: the blocked CTA with the smallest index whose wait no other CTA could
+    /// end, because the current turn has no owner or the awaited value has passed. If there is none, the first blocked
+    /// CTA.
     pub fn first_blocked(&self) -> Option<Waiting> {
         let root =
             |waiting: &Waiting| matches!(self.reason(waiting), Reason::NoOwner | Reason::Passed);
@@ -97,7 +98,7 @@ impl Judgement {
         }
     }
 
-    /// Why nobody lets a CTA pass.
+    /// Why no visitor lets a CTA pass.
     pub fn reason(&self, waiting: &Waiting) -> Reason {
         let state = &self.shown.state;
         if waiting.now > waiting.wants {

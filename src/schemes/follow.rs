@@ -1,7 +1,7 @@
 //! The successor relation: CTA b follows CTA a at row tile m if b's turn there comes directly after a's.
 //!
-//! It is defined if every turn has exactly one owner. It has at most one pair per visited tile, and everything here is
-//! linear in that.
+//! The relation is defined if every turn has exactly one owner. It has at most one pair per visited tile, and all
+//! algorithms here are linear in the number of pairs.
 
 use super::bench::Bench;
 use super::visits::FirstTiles;
@@ -15,7 +15,7 @@ pub(super) fn in_turn(bench: &Bench) -> impl Iterator<Item = Vec<u32>> + '_ {
     })
 }
 
-/// Which CTAs have some turn after another CTA's.
+/// For each CTA, whether it follows another CTA at some tile.
 pub(super) fn followers(bench: &Bench) -> Vec<bool> {
     let mut follows = vec![false; bench.n_blocks()];
     for owners in in_turn(bench) {
@@ -26,7 +26,7 @@ pub(super) fn followers(bench: &Bench) -> Vec<bool> {
     follows
 }
 
-/// For every CTA that follows somebody, a tile where it does.
+/// For every CTA that follows another one, a tile where it does.
 pub(super) fn waiting_first(bench: &Bench) -> FirstTiles {
     let mut first = FirstTiles::new();
     for (m, owners) in in_turn(bench).enumerate() {
@@ -37,10 +37,10 @@ pub(super) fn waiting_first(bench: &Bench) -> FirstTiles {
     first
 }
 
-/// A cycle of "follows": for each CTA on it, the tile where it follows the one before.
+/// A cycle of the relation: for each CTA on it, the tile where it follows the previous one.
 pub(super) fn cycle(bench: &Bench) -> Option<FirstTiles> {
     let count = bench.n_blocks();
-    // The turns after a CTA's, with the tile; how many turns of a CTA come after another's.
+    // Per CTA: the CTAs that follow it, with the tiles; and how many CTAs it follows.
     let mut after: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count];
     let mut before: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count];
     for (m, owners) in in_turn(bench).enumerate() {
@@ -61,7 +61,7 @@ pub(super) fn cycle(bench: &Bench) -> Option<FirstTiles> {
             }
         }
     }
-    // Everybody left follows somebody left, so walking back ends in a cycle.
+    // Every remaining CTA follows another remaining one. So walking back from one to the next ends in a cycle.
     let mut at = removed.iter().position(|removed| !removed)?;
     let mut path: Vec<(usize, u32)> = Vec::new();
     let mut met = vec![None; count];
@@ -76,8 +76,8 @@ pub(super) fn cycle(bench: &Bench) -> Option<FirstTiles> {
     }
 }
 
-/// The first tiles of a cycle, in which no two neighbours follow at the same tile: where they
-/// do, the later one follows the earlier one's predecessor there too.
+/// The first tiles for a cycle in which no two consecutive CTAs follow at the same tile. If two did, the later one
+/// also follows the predecessor of the earlier one at this tile, and the cycle can be shortened.
 fn shortened(path: &[(usize, u32)]) -> FirstTiles {
     let mut kept: Vec<(usize, u32)> = path.to_vec();
     let mut at = 0;

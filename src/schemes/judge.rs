@@ -1,24 +1,22 @@
-//! The verdict on a scheme at concrete arrays: which row tiles complete, under which schedules
-//! and for which numbers of resident CTAs.
+//! The verdict on a scheme at concrete arrays: which row tiles complete, under which schedules, and for which numbers
+//! of resident CTAs.
 //!
-//! Runs are those of the reference semantics ([`super::run`]); what is added is the argument why
-//! one run speaks for all of them. A lock that leaves no open order (see [`super::open`] for
-//! those) is judged so:
+//! Runs are those of the reference semantics ([`super::run`]). This module adds the argument why one run is enough.
+//! It is for locks without an open order ([`super::open`] is for the others). There are two cases.
 //!
-//! *No value is repeated at any row tile.* Then only the owner of the current turn can be
-//! between its wait and its increment, so no step takes away another member's step, and a start
-//! only ever competes with nobody (the order is fixed, places only become free). All maximal
-//! runs therefore do the same steps, and one run decides every tile: it completes in every
-//! schedule or in none. More resident CTAs only allow starts earlier, so what completes at R
-//! completes at R + 1, and the least sufficient R is found by bisection.
+//! *No value is repeated at any row tile.* Then only the owner of the current turn can be between its wait and its
+//! increment. So no step disables a step of another member. Starts do not compete either, because their order is
+//! fixed and places only become free. Therefore all maximal runs make the same steps, and one run decides every tile:
+//! the tile completes in every schedule or in none. More resident CTAs only make starts possible earlier. So a tile
+//! that completes at R also completes at R + 1, and bisection finds the least sufficient R.
 //!
-//! *Some value is repeated.* The run driven here executes each increment directly after its
-//! wait, so of two owners of a value one stays behind: the kernel can hang, for every R. A tile
-//! with a gap completes in no schedule ([`super::shape`]). To find what completes in every
-//! schedule, every wait from the least repeated value of its tile on is made impassable: what
-//! still runs is done by every maximal run. For suppose one misses some of these steps, and take
-//! the first: everything before it has happened, so its wait's turn has come, and it cannot have
-//! passed by, because below the least repeated value only the owner moves a turn on.
+//! *Some value is repeated.* The run that is made here executes each increment directly after its wait. So of two
+//! owners of a value, one stays behind: the kernel can hang, for every R. A tile with a gap completes in no schedule
+//! ([`super::shape`]). To find the tiles that complete in every schedule, all waits of a tile from its least repeated
+//! value on are made impassable. Then every maximal run makes the steps that are still possible. Proof: suppose that
+//! a run misses some of these steps, and take the first of them. All steps before it have happened, so the turn of
+//! its wait has come. This turn cannot have passed, because below the least repeated value only the owner ends a
+//! turn.
 
 use crate::protocol::Protocol;
 use crate::protocol::RowOrder;
@@ -42,7 +40,7 @@ use super::visits::Visits;
 /// Why a scheme could not be judged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
-    /// The lock's expression is not one; spans are byte ranges of it.
+    /// The lock is not an expression. Spans are byte ranges of the lock's text.
     #[error("the lock is not an expression of the protocol language")]
     Expression(Vec<Diagnostic>),
     /// The lock has no value at some tile, or the arrays are too large.
@@ -53,9 +51,9 @@ pub enum SchemeError {
 /// Whether the kernel can hang on these arrays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It completes, in every schedule asked about.
+    /// It completes in every schedule that was asked about.
     Completes,
-    /// It can hang: the run shown does.
+    /// It can hang: the run that is shown hangs.
     Hangs,
     /// Nothing is known, with the reason as a lowercase fragment.
     Unknown(String),
@@ -68,7 +66,7 @@ pub enum Residency {
     Every,
     /// From this number on, and for no smaller one.
     From(usize),
-    /// When all CTAs are resident, and not with one; numbers between were not asked about.
+    /// If all CTAs are resident, and not with one. Numbers in between were not checked.
     AllResident,
     /// For no number.
     Never,
@@ -76,15 +74,16 @@ pub enum Residency {
     Fixed(usize),
 }
 
-/// What becomes of a row tile.
+/// The result for a row tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It completes in every schedule; where an order was left open and the kernel can hang,
-    /// in the run shown.
+    /// It completes in every schedule. If an order is open and the kernel can hang, this is only about the run that
+    /// is shown.
     Completes,
     /// It completes if enough CTAs are resident, and not with one.
     NeedsResidency,
-    /// It completes in some schedules or orders at most: not in the run shown, or not surely.
+    /// It completes at most in some schedules or orders. It does not complete in the run that is shown, or it is not
+    /// certain.
     Depends,
     /// It completes in no schedule.
     Never,
@@ -95,20 +94,20 @@ pub enum Fate {
 pub struct RowTile {
     /// What becomes of it.
     pub fate: Fate,
-    /// What its lock values are.
+    /// The shape of its lock values.
     pub shape: Shape,
     /// How many visitors took their turn in the run shown.
     pub taken: usize,
 }
 
-/// The run that the table describes.
+/// The run that the table shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     /// How many CTAs are resident.
     pub resident: usize,
     /// CTAs in the order in which they start.
     pub launch: Vec<u32>,
-    /// What is special about its orders, where the question left them open; may be empty.
+    /// A remark about its orders, if the scheme leaves an order open; may be empty.
     pub remark: String,
     /// The state it ends in.
     pub state: State,
@@ -123,7 +122,7 @@ pub struct Judgement {
     pub residency: Residency,
     /// Every row tile.
     pub tiles: Vec<RowTile>,
-    /// What every CTA does in the run shown.
+    /// The visits of every CTA in the run that is shown.
     pub visits: Visits,
     /// The same by row tile.
     pub turns: Turns,
@@ -153,8 +152,8 @@ pub fn judge(
     })
 }
 
-/// Whether a scheme completes at concrete arrays for every number of resident CTAs. This is less
-/// work than to judge it where no order is open.
+/// Whether a scheme completes at concrete arrays for every number of resident CTAs. If no order is open, this is less
+/// work than to judge the scheme.
 ///
 /// # Errors
 /// As for [`judge`](judge()).

@@ -1,8 +1,8 @@
 //! From arrays and a scheme to an instance of the reference semantics.
 //!
-//! The arrays become the input of the scheme's protocol: N, M, the pattern and the order of
-//! every row. Runs are made on flat lists ([`super::visits`]), which take a tenth of the memory;
-//! an instance is built where every schedule is explored, and where the tests compare the two.
+//! The arrays become the input of the scheme's protocol: N, M, the pattern, and the order of every row. Runs are made
+//! on flat lists ([`super::visits`]), which take a tenth of the memory. An instance is built only if every schedule
+//! is explored. Tests build one to compare the two.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::semantics::unfold;
 use crate::semantics::unfold::Limits;
 use crate::tensors::BlockSparse;
 
-/// What arrays of the largest size that can be read need.
+/// The limits that arrays of the largest readable size need.
 pub(super) const LIMITS: Limits = Limits {
     ops: 1 << 28,
     members: 1 << 25,
@@ -29,9 +29,8 @@ pub(super) fn params(tiles: &BlockSparse, resident: i64) -> Vec<i64> {
     vec![tiles.n_blocks() as i64, tiles.m_blocks() as i64, resident]
 }
 
-/// The input that arrays are for a protocol with the parameters `N`, `M` and `R` in this order
-/// and one open pattern `[N, M]`, whose first role has one index and runs over its row in its
-/// first statement.
+/// The input that arrays make for a protocol. The protocol has the parameters `N`, `M` and `R` in this order, and one
+/// open pattern `[N, M]`. Its first role has one index and runs over its row in its first statement.
 fn input(tiles: &BlockSparse, order: RowOrder, protocol: &Protocol, resident: i64) -> Input {
     let patterns = tiles
         .entries()

@@ -76,7 +76,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes a name or an alias for what it stands for, and anything else for an expression.
+    /// Reads a name or an alias as the lock that it stands for, and any other text as an expression.
     pub fn new(text: &str) -> Lock {
         let text = text.trim();
         match Named::find(text) {
@@ -91,13 +91,13 @@ impl Lock {
         }
     }
 
-    /// The expression with its line ends as spaces.
+    /// The expression with spaces in place of line ends.
     pub fn on_one_line(&self) -> String {
         let lines: Vec<&str> = self.expression.lines().map(str::trim).collect();
         lines.join(" ")
     }
 
-    /// The order in which it expects CTAs to start; ascending for an expression.
+    /// The order in which it expects CTAs to start. For an expression, this is ascending.
     pub fn launch(&self) -> LaunchChoice {
         self.name
             .and_then(Named::find)

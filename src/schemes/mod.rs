@@ -1,12 +1,10 @@
 //! Lock schemes at concrete block-sparse arrays: does this kernel hang on these tensors?
 //!
-//! A [`Scheme`] is a lock with the orders of rows and of CTAs; it stands for a protocol whose
-//! text can be shown. [`judge`](judge()) runs that protocol as the reference semantics does and
-//! says for every row tile whether it completes, with the argument why this holds for all
-//! schedules.
-//! [`chain`] explains a hang.
+//! A [`Scheme`] is a lock together with the orders of rows and of CTAs. It stands for a protocol whose text can be
+//! shown. [`judge`](judge()) runs this protocol like the reference semantics, and says for every row tile whether it
+//! completes, with an argument that covers all schedules. [`chain`] explains a hang.
 //!
-//! `docs/csr.md` documents the command that shows this.
+//! `docs/csr.md` documents the command that uses this.
 
 mod bench;
 pub mod chain;

@@ -1,25 +1,24 @@
-//! Schemes that leave the launch order or the order of rows open.
+//! Judges schemes that leave the launch order or the order of rows open.
 //!
-//! If some turn has no owner or two, the run in ascending order hangs and decides. Otherwise the
-//! only waits are for the owner of the turn before, and the following is exact where it decides;
-//! every hang found this way is run in the reference semantics before it is reported.
+//! If some turn has no owner or two, the run in ascending order hangs, and the scheme is decided. Otherwise a CTA
+//! only waits for the owner of the previous turn. Say that CTA b *follows* a at m if b's turn at m comes directly
+//! after a's. The four cases below are exact if they decide. Every hang that is found in this way is run in the
+//! reference semantics before it is reported.
 //!
-//! Say CTA b *follows* a at m if b's turn at m comes right after a's.
-//!
-//! - **Any row order, fixed launch.** If every b starts after the a it follows, then the earliest
-//!   unfinished CTA has started (all before it have finished, so there was a place) and its turn
-//!   has come everywhere: no row order and no residency hangs it. If some b starts before an a it
-//!   follows, then with one resident CTA b blocks and a never starts, whatever the row order.
-//! - **Any row order, all resident.** If "follows" has a cycle, let every CTA on a shortest one
-//!   visit first the tile where it follows: nobody on the cycle ever moves. If it has none, an
-//!   unfinished CTA that follows no unfinished one can go on: it completes.
-//! - **Any launch order.** A CTA that follows nobody never blocks. A set of CTAs that cannot
-//!   finish without the others hangs the machine when it holds all R places, and so does each
-//!   subset; what others finish before only helps. The CTAs blocked when those that follow nobody
-//!   are held back form such a set S, so R <= |S| hangs; R above the number of CTAs that follow
-//!   somebody cannot. With all resident the order does not matter.
-//! - **Both open.** Let every CTA that follows somebody visit such a tile first: any R of them
-//!   block at once. So it hangs iff R is at most their number, or "follows" has a cycle.
+//! - **Any row order, fixed launch.** Suppose that every b starts after each a that it follows. Consider the earliest
+//!   unfinished CTA. All CTAs before it have finished, so it has had a place and has started, and its turn has come
+//!   at every tile. So no row order and no residency makes the scheme hang. Now suppose that some b starts before an
+//!   a that it follows. Then with one resident CTA, b blocks and a never starts, whatever the row order.
+//! - **Any row order, all resident.** If the relation has a cycle, let every CTA on a shortest cycle first visit the
+//!   tile where it follows. Then no CTA on the cycle ever moves. If there is no cycle, some unfinished CTA follows no
+//!   unfinished one and can go on. So the scheme completes.
+//! - **Any launch order.** A CTA that follows no other never blocks. If a set of CTAs cannot finish without the
+//!   others, the scheme hangs when this set holds all R places. The same holds for each subset, and CTAs that finish
+//!   before only help. Hold back the CTAs that follow no other, and let S be the set of CTAs that then block. S is
+//!   such a set, so R <= |S| hangs. If R is greater than the number of CTAs that follow some other, the scheme cannot
+//!   hang. If all CTAs are resident, the launch order does not matter.
+//! - **Both open.** Let every CTA that follows another first visit a tile where it does. Then any R of these block at
+//!   once. So the scheme hangs iff R is at most their number, or the relation has a cycle.
 
 use crate::protocol::Protocol;
 use crate::protocol::RowOrder;
@@ -45,7 +44,7 @@ use super::shape::Shape;
 use super::template::Scheme;
 use super::visits::FirstTiles;
 
-/// How many states are explored where no argument decides.
+/// The most states that are explored if no argument decides.
 const STATES: u64 = 300_000;
 
 /// How many bytes they may take.
@@ -115,7 +114,7 @@ impl Question<'_> {
         }
     }
 
-    /// Rows that close a cycle of waits: it hangs however many are resident.
+    /// Chooses rows that close a cycle of waits. Then the scheme hangs for every number of resident CTAs.
     fn cyclic(&self, bench: Bench, first: FirstTiles) -> Judgement {
         let resident = self.resident.unwrap_or(bench.n_blocks().max(1));
         let twisted = with_rows(&bench, &first);
@@ -130,7 +129,7 @@ impl Question<'_> {
         self.unknown(bench, state, resident, why.to_owned())
     }
 
-    /// Whether nobody ever waits for a CTA that may start later.
+    /// Whether no CTA ever waits for a CTA that may start later.
     fn is_safe_everywhere(&self, bench: &Bench, followers: &[bool]) -> bool {
         if self.launch_open {
             return !followers.contains(&true);
@@ -145,7 +144,7 @@ impl Question<'_> {
         })
     }
 
-    /// One CTA resident: it hangs, since somebody may start before a CTA it follows.
+    /// The case of one resident CTA. The scheme hangs, because some CTA may start before a CTA that it follows.
     fn alone(&self, mut bench: Bench, followers: &[bool]) -> Judgement {
         let mut remark = self.remark("", " (with one resident CTA any row order hangs)");
         if self.launch_open
@@ -163,7 +162,7 @@ impl Question<'_> {
         self.hangs(bench, state, 1, residency, remark)
     }
 
-    /// Open launch order, some but not all resident.
+    /// The case of an open launch order, with some but not all CTAs resident.
     fn launches(&self, bench: Bench, followers: &[bool], resident: usize) -> Judgement {
         let all = bench.n_blocks();
         let bound = followers.iter().filter(|follows| **follows).count();
@@ -197,7 +196,7 @@ impl Question<'_> {
         self.search(bench, state, resident)
     }
 
-    /// Open rows, fixed launch order, some but not all resident.
+    /// The case of open rows and a fixed launch order, with some but not all CTAs resident.
     fn rows(&self, bench: Bench, resident: usize) -> Judgement {
         let residency = Residency::Fixed(resident);
         let state = bench.run(resident);
@@ -238,7 +237,7 @@ impl Question<'_> {
         self.unknown(bench, state, resident, why)
     }
 
-    /// Every schedule of a small instance whose launch order is open.
+    /// Explores every schedule of a small instance whose launch order is open.
     fn search(&self, mut bench: Bench, state: State, resident: usize) -> Judgement {
         let why = format!(
             "no {resident} CTAs were found that block each other whatever started before, and \
@@ -333,10 +332,10 @@ impl Question<'_> {
     }
 }
 
-/// Whether all schedules may be few enough.
+/// Whether all schedules may be few enough to be explored.
 ///
-/// Any two CTAs may be those that have started, and every visit is a state of its own of each run. A step leads to as many
-/// states as there are CTAs, and a state has a byte for each CTA and each row tile.
+/// Any two CTAs may be the ones that have started, and every visit is a separate state of each run. A step leads to
+/// as many states as there are CTAs. A state takes a byte for each CTA and each row tile.
 fn can_be_searched(tiles: &BlockSparse) -> bool {
     let few = |number: Option<usize>, most: u64| {
         let number = number.and_then(|number| u64::try_from(number).ok());
@@ -350,7 +349,7 @@ fn can_be_searched(tiles: &BlockSparse) -> bool {
     few(pairs, STATES) && few(Some(tiles.len()), STATES) && few(step, BYTES as u64)
 }
 
-/// The CTAs that block when those that follow nobody are held back.
+/// The CTAs that block if those that follow no other are held back.
 fn held_back(bench: &Bench, followers: &[bool]) -> Vec<usize> {
     let mut visits = bench.visits.clone();
     visits.hold_back(|n| !followers[n]);
@@ -367,7 +366,7 @@ fn with_rows(bench: &Bench, first: &FirstTiles) -> Bench {
     Bench::new(bench.visits.with_first(first), bench.launch.clone())
 }
 
-/// The order in which a run starts CTAs, then the others.
+/// The order in which a run starts CTAs, followed by the other CTAs.
 fn launches(trace: &[step::Action], count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = trace
         .iter()

@@ -1,8 +1,8 @@
 //! One run to its end, on flat lists: for tensors with tens of millions of visits.
 //!
-//! It makes the steps that [`crate::semantics::greedy`] makes with the instance of the same
-//! scheme, in the same order, a wait and its increment as one; the tests compare the two. A CTA
-//! runs until it blocks and then waits in a list for the value that lets it pass.
+//! It makes the same steps, in the same order, as [`crate::semantics::greedy`] with the instance of the scheme. A
+//! wait and its increment are one step here. Tests compare the two. A CTA runs until it blocks. Then it waits in a
+//! list for the value that lets it pass.
 
 use rustc_hash::FxHashMap;
 
@@ -26,7 +26,7 @@ pub struct State {
 const NOT_STARTED: u32 = u32::MAX;
 
 impl State {
-    /// How many visits a CTA has made; nothing if it has not started.
+    /// How many visits a CTA has made; `None` if it has not started.
     pub fn progress(&self, n: usize) -> Option<usize> {
         match self.done[n] {
             NOT_STARTED => None,
@@ -65,9 +65,9 @@ pub(super) fn launch_order(launch: LaunchChoice, n_blocks: usize) -> Vec<usize> 
     order
 }
 
-/// Runs until nothing can happen. CTAs start in the order `launch`, and no more than `resident`,
-/// at least 1, have started and not finished. `shut`, where given, holds the least value per row
-/// tile from which no wait there ever passes.
+/// Runs until nothing can happen. CTAs start in the order `launch`. At most `resident` CTAs (at least 1) have started
+/// and not finished at any time. If `shut` is given, it contains for each row tile the least value from which no wait
+/// there ever passes.
 pub(super) fn run(
     visits: &Visits,
     launch: &[usize],
@@ -112,7 +112,7 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    /// Has a CTA go on for as long as it can.
+    /// Lets a CTA go on for as long as it can.
     fn drive(&mut self, n: usize) {
         let from = self.state.done[n];
         for (done, Visit { m, lock }) in (from..).zip(self.visits.from(n, from as usize)) {
@@ -135,7 +135,7 @@ impl Driver<'_> {
             }
         }
         self.state.done[n] = self.visits.count(n) as u32;
-        // Who visits nothing has finished as it started.
+        // A CTA without visits finishes as soon as it starts.
         if self.visits.count(n) > 0 {
             self.state.finished += 1;
         }

@@ -1,21 +1,20 @@
-//! What the lock values at one row tile allow, whatever else happens.
+//! What follows from the lock values at one row tile alone, in every schedule.
 //!
-//! At a row tile with k visitors the semaphore starts at 0 and rises by one per visitor that
-//! has passed its wait. A visitor with lock v passes when it is exactly v. Sort the values:
-//! `v_0 <= v_1 <= ...`. A visitor that passes at v has v increments before it, made by visitors
-//! that passed at v or below. So
+//! At a row tile with k visitors, the semaphore starts at 0. It rises by one for each visitor that has passed its
+//! wait. A visitor with lock v passes when the value is exactly v. Sort the values: `v_0 <= v_1 <= ...`. When a
+//! visitor passes at v, there have been v increments, made by visitors that passed at values below v or equal to v.
+//! There are three cases.
 //!
-//! - if some `v_i > i` (or a value is negative), fewer than `v_i` visitors have a lower turn,
-//!   the semaphore never gets there while it matters, and that visitor passes in no schedule;
-//! - if the values are exactly 0, 1, ..., k-1, each turn has one owner and one predecessor, and
-//!   nothing here depends on the schedule;
-//! - otherwise some value occurs twice. When one of its owners increments before the other has
-//!   looked, the other waits for a value that is gone; when both look first, both pass. The
-//!   schedule decides.
+//! - If some `v_i > i` (or a value is negative), fewer than `v_i` visitors have a lower turn. So the semaphore does
+//!   not reach `v_i` while it matters, and this visitor passes in no schedule.
+//! - If the values are exactly 0, 1, ..., k-1, each turn has one owner and one predecessor. Nothing here depends on
+//!   the schedule.
+//! - Otherwise some value occurs twice. If one of its owners increments before the other one has looked, the other
+//!   one waits for a value that is gone. If both look first, both pass. So the schedule decides.
 
 use super::visits::Turn;
 
-/// What the lock values at one row tile are.
+/// The kinds of lock values at one row tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Exactly 0, 1, ..., k-1.
@@ -28,7 +27,7 @@ pub enum Shape {
         /// The least turn that nobody has.
         missing: i64,
     },
-    /// A value that occurs more than once, the least such; no gap makes it hopeless.
+    /// Some value occurs more than once, and this is the least such value. There is no gap.
     Repeated {
         /// The value.
         lock: i64,
@@ -36,8 +35,8 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The shape of some turns, and the least value that two of them share: from it on the
-    /// schedule matters. `scratch` is overwritten.
+    /// The shape of some turns, and the least value that two of them share. From this value on, the schedule matters.
+    /// `scratch` is overwritten.
     pub(super) fn of(turns: &[Turn], scratch: &mut Vec<i64>) -> (Shape, Option<i64>) {
         scratch.clear();
         scratch.extend(turns.iter().map(|turn| turn.lock));

@@ -1,9 +1,9 @@
 //! From a lock to a protocol: the text that a scheme stands for.
 //!
-//! The scheme is written out as a protocol of the language, so that what is judged can be read,
-//! saved and checked for every pattern. An error in the lock's expression is shown in the
-//! expression: it is first read as the last declaration of a text of its own, where whatever is
-//! wrong with its form ends with it, and every span is moved back to where the user wrote it.
+//! The scheme is written as a protocol of the language. So a user can read it, save it, and check it for every
+//! pattern. An error in the lock's expression is reported at its place in the expression. For this purpose the
+//! expression is first read as the last declaration of a separate text. So a syntax error cannot affect anything
+//! else, and every span is moved back to the place where the user wrote it.
 
 use std::fmt::Write;
 
@@ -16,10 +16,10 @@ use crate::text::Diagnostic;
 use super::lock::LaunchChoice;
 use super::lock::Lock;
 
-/// What CTAs do: their lock, the order of their rows and the order in which they start.
+/// The behaviour of the CTAs: their lock, the order of their rows, and the order in which they start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scheme {
-    /// Whose turn it is.
+    /// The lock, which decides whose turn it is.
     pub lock: Lock,
     /// In which order a CTA visits its row: as the arrays list it, sorted, or any.
     pub order: RowOrder,
@@ -91,7 +91,7 @@ impl Scheme {
         );
         let whole = self.text();
         text::load(alone.as_bytes()).map_err(|found| self.moved(found, &alone))?;
-        // What is an expression stays one in parentheses; two declarations do not.
+        // A text that is an expression is still one in parentheses. Two declarations are not.
         let closed = format!(
             "protocol block_sparse_lock\n{DECLARATIONS}role nobody {{}}\nlet lock(n, m) = ({}\n)",
             self.lock.expression

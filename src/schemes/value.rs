@@ -1,8 +1,8 @@
 //! The value of a lock at every visited tile, by the evaluator of the reference semantics.
 //!
-//! The evaluator asks the pattern how many CTAs below some n visit a tile, at every tile. CTAs
-//! are visited in ascending order, so for the current CTA this is the number of visits of the tile
-//! so far, and needs no search. Everything else is looked up in the arrays.
+//! At every tile, the evaluator asks the pattern how many CTAs below some n visit the tile. CTAs are processed in
+//! ascending order. So for the current CTA the answer is the number of visits of the tile so far, and no search is
+//! needed. All other questions are answered from the arrays.
 
 use std::cell::Cell;
 use std::cell::OnceCell;
@@ -21,15 +21,15 @@ use super::visits::Visits;
 /// The arrays as a pattern `[N, M]`.
 pub(super) struct Values<'a> {
     tiles: &'a BlockSparse,
-    /// The CTA at hand, and how many CTAs below it visit each row tile.
+    /// The current CTA, and how many CTAs below it visit each row tile.
     n: Cell<i64>,
     below: Vec<Cell<u32>>,
-    /// Every row, ascending, where one is asked for.
+    /// Every row in ascending order. It is computed when it is first asked for.
     sorted: OnceCell<Vec<Vec<u32>>>,
 }
 
 impl<'a> Values<'a> {
-    /// No CTA has been met.
+    /// No CTA has been processed yet.
     pub fn new(tiles: &'a BlockSparse) -> Values<'a> {
         Values {
             tiles,

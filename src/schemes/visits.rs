@@ -1,9 +1,9 @@
-//! What every CTA does, as flat lists: its row tiles in visiting order, and the value it waits
-//! for at each.
+//! The programs of the CTAs as flat lists: the row tiles of each CTA in visiting order, and the value that it waits
+//! for at each tile.
 //!
-//! This is the program that the scheme's protocol gives a CTA, without the operations that are
-//! the same everywhere: a wait for the value, then an increment of the same semaphore. That the
-//! protocol is of this form is checked, because every argument of this room rests on it.
+//! The protocol of a scheme gives a CTA this program, except that operations which are the same at every tile are
+//! left out: a wait for the value, and then an increment of the same semaphore. The code checks that the protocol has
+//! this form, because every argument of this folder rests on it.
 
 use std::collections::BTreeMap;
 
@@ -57,9 +57,8 @@ pub(super) struct TurnLoop<'p> {
 }
 
 impl<'p> TurnLoop<'p> {
-    /// The loop of a protocol of which every CTA goes through its row and at each tile waits for
-    /// a value of the tile's semaphore, which starts at 0, and then adds 1 to it; nothing for any
-    /// other protocol.
+    /// The loop of a protocol in which every CTA goes through its row. At each tile, the CTA waits for a value of the
+    /// tile's semaphore, which starts at 0, and then adds 1 to it. `None` for any other protocol.
     pub fn of(protocol: &'p Protocol) -> Option<TurnLoop<'p>> {
         let ([role], [object], [_]) = (
             &protocol.roles[..],
@@ -173,7 +172,7 @@ impl Visits {
         &self.tiles[self.start[n] as usize..self.start[n + 1] as usize]
     }
 
-    /// A visit of a CTA by its place in its row; nothing past the end.
+    /// A visit of a CTA, by its position in the row; `None` past the end.
     pub fn get(&self, n: usize, place: usize) -> Option<Visit> {
         (place < self.count(n)).then(|| self.at(self.start[n] as usize + place))
     }
@@ -209,7 +208,7 @@ impl Visits {
     /// The same visits, with some tiles of some rows first, in this order.
     pub(super) fn with_first(&self, first: &FirstTiles) -> Visits {
         let mut other = self.clone();
-        // Where each row tile is wanted in the row at hand.
+        // The new position of each row tile in the current row.
         let mut place = vec![u32::MAX; self.m_blocks];
         for (n, wanted) in first {
             for (at, m) in (0..).zip(wanted) {
@@ -228,8 +227,7 @@ impl Visits {
         other
     }
 
-    /// Has some CTAs wait at their first tile for a value that never comes: semaphores are never
-    /// negative.
+    /// Makes some CTAs wait at their first tile for a value that never comes. (Semaphores are never negative.)
     pub(super) fn hold_back(&mut self, held: impl Fn(usize) -> bool) {
         for n in 0..self.n_blocks() {
             if held(n) && self.count(n) > 0 {
@@ -239,7 +237,7 @@ impl Visits {
     }
 }
 
-/// One visit as its row tile sees it.
+/// A visit, from the point of view of its row tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
     /// The visitor.

@@ -9,8 +9,8 @@ use super::eval::Env;
 use super::input::Input;
 use super::pattern::PatternData;
 
-/// How many tiles a pattern may have that the protocol defines: each is evaluated and those
-/// that are visited are stored.
+/// The most tiles of a pattern that the protocol defines. Each tile is evaluated, and those that are visited are
+/// stored.
 const MAX_TILES: u64 = 1 << 26;
 
 /// How large an instance may get before it is refused.
@@ -22,7 +22,7 @@ pub struct Limits {
     pub members: u64,
     /// Cells of all objects together.
     pub cells: u64,
-    /// Expression nodes and statements evaluated.
+    /// Expression nodes and statements that are evaluated.
     pub work: u64,
 }
 
@@ -76,7 +76,7 @@ pub fn check_params(protocol: &Protocol, params: &[i64]) -> Result<(), RunError>
     Ok(())
 }
 
-/// The entries of every pattern: given by the input, or computed where the protocol defines it.
+/// The entries of every pattern. The input gives them, or they are computed if the protocol defines the pattern.
 pub fn pattern_data(
     protocol: &Protocol,
     input: &Input,
@@ -128,7 +128,7 @@ pub(super) struct IndexValues {
 }
 
 impl IndexValues {
-    /// The combinations; none when an extent is 0 or less, one when there is no extent.
+    /// The combinations. There is none if an extent is 0 or less, and one if there is no extent.
     pub(super) fn new(extents: &[i64]) -> IndexValues {
         IndexValues {
             next: extents
@@ -158,7 +158,7 @@ impl Iterator for IndexValues {
     }
 }
 
-/// The number of index combinations, unless `used` and they exceed the limit together.
+/// The number of index combinations. An error if this number and `used` together exceed the limit.
 pub(super) fn size(
     extents: &[i64],
     limit: u64,

@@ -36,10 +36,11 @@ use super::program::Walker;
 const MOST_POINTS: u64 = 1 << 18;
 const MOST_WAYS: u64 = 1 << 22;
 
-/// The operations of a member, and after each what comes next.
+/// The operations of a member, and for each of them the place where the program continues.
 pub(super) type Program = (Vec<Op>, Vec<Next>);
 
-/// The numbers of points and branches so far, over all members and all sets of values that were tried.
+/// The numbers of points and branches so far, of all members and over all repetitions of the unfolding with other
+/// returned values.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spent {
     points: u64,
@@ -70,10 +71,10 @@ fn within(count: u64, limit: u64, what: &'static str) -> Result<(), Fault> {
     }
 }
 
-/// What goes on beside the member.
+/// The fault of a member that starts asynchronous work after such an operation.
 const BESIDE: Fault = Fault::BehindResult("asynchronous work on declared data");
 
-/// Where a block or a loop stands.
+/// The position inside a block or a loop.
 #[derive(Clone)]
 enum Frame<'p> {
     Block {
@@ -89,7 +90,7 @@ enum Frame<'p> {
     },
 }
 
-/// What is left to do, and in which state of the member.
+/// What is left to do for a member, and the values of its variables.
 #[derive(Clone)]
 struct Path<'p> {
     frames: Vec<Frame<'p>>,
@@ -100,25 +101,25 @@ struct Path<'p> {
     behind: Option<CellId>,
 }
 
-/// One frame of what is left, in a form that can be compared.
+/// One frame of what is left to do, in a form that can be compared.
 #[derive(PartialEq, Eq, Hash)]
 enum Left {
     Block(usize, usize),
     Loop(usize, usize, Rc<Vec<i64>>),
 }
 
-/// What is left to do, whatever the values of the variables: the frames, how often loops of open order have run, and
-/// where the path is, and with it where something undefined would be reported.
+/// What is left to do, without the values of the variables: the frames, how often loops of open order have run, and
+/// the cell of the last operation that returned a value. An undefined expression is reported at this cell.
 type Rest = (Vec<Left>, Vec<(StmtId, usize)>, CellId);
 
-/// A rest by its number, and the values of the variables that it reads.
+/// The number of a [`Rest`], and the values of the variables that the rest reads.
 type Key = (usize, Vec<Option<i64>>);
 
-/// How the operations of a point end.
+/// How a point ends after its operations.
 enum Exit {
     /// The member has finished.
     End,
-    /// Another point.
+    /// Continues at another point.
     To(usize),
     /// An operation that returns something, and the point after each value.
     By(Op, Vec<(i64, usize)>),
@@ -136,12 +137,12 @@ struct Builder<'w, 'a, 'p> {
     known: FxHashMap<Key, usize>,
     rests: FxHashMap<Rest, usize>,
     open: Vec<(usize, Path<'p>)>,
-    /// What is read and written, by number.
+    /// Each set of accesses that occurs, by its number.
     touched: Vec<Vec<Touched>>,
     numbers: FxHashMap<Vec<Touched>, u32>,
 }
 
-/// The program of the member at hand, whose indices have their values.
+/// The program of the member at hand. Its indices have their values already.
 pub(super) fn program(
     walker: &mut Walker<'_>,
     body: &[Stmt],
@@ -177,7 +178,7 @@ pub(super) fn program(
 }
 
 impl<'p> Builder<'_, '_, 'p> {
-    /// Walks from a point to the next ones.
+    /// Follows the statements from a point up to the next ones.
     fn walk(&mut self, mut path: Path<'p>) -> Result<Point, RunError> {
         self.walker.env.rebind(&path.vars);
         self.walker.resume(std::mem::take(&mut path.runs));
@@ -188,7 +189,7 @@ impl<'p> Builder<'_, '_, 'p> {
                 | (_, Fault::TooLarge { .. } | Fault::OutOfTime | Fault::BehindResult(_)) => {
                     return Err(error);
                 }
-                // The order was made for the row after another value.
+                // The input's order was made for the row that results from another returned value.
                 (Some(_), Fault::BadOrder { .. }) => {
                     let fault = Fault::BehindResult("a row whose entries depend on it");
                     return Err(RunError { fault, ..error });
@@ -302,8 +303,8 @@ impl<'p> Builder<'_, '_, 'p> {
         }
     }
 
-    /// What a member reads and writes by itself is an operation, so that each has a place of its own on every way. Work that
-    /// goes on beside the member is not followed.
+    /// Makes an operation of what a member reads and writes by itself, so that each access has a place on every path.
+    /// Asynchronous work is not followed.
     fn access(&mut self, stmt: &Stmt, work: &Work, behind: Option<CellId>) -> Result<(), Fault> {
         let env = &mut self.walker.env;
         env.tick()?;
@@ -353,7 +354,7 @@ impl<'p> Builder<'_, '_, 'p> {
     fn block_end(&mut self, path: &Path<'p>) -> Result<Exit, (RunError, StmtId)> {
         let rest = self.rest(path);
         let point = self.point(path, &rest);
-        // Nothing is at fault with the statements of the block.
+        // No statement of the block caused this fault.
         point
             .map(Exit::To)
             .map_err(|fault| (RunError::from(fault), StmtId(0)))
@@ -385,7 +386,7 @@ impl<'p> Builder<'_, '_, 'p> {
         Ok(ways)
     }
 
-    /// The number of what a path has left to do, and which variables that reads.
+    /// The number of what a path has left to do, and the variables that this rest reads.
     fn rest(&mut self, path: &Path<'p>) -> (usize, BTreeSet<VarId>) {
         let read = live::before(path.frames.iter().map(|frame| match frame {
             Frame::Block { stmts, at } => live::Rest::Block(&stmts[*at..]),
@@ -405,7 +406,8 @@ impl<'p> Builder<'_, '_, 'p> {
         (*number.or_insert(new), read)
     }
 
-    /// The point at which what a path has left to do begins, with the values that the variables have.
+    /// The point for what a path has left to do, at the current values of the variables. It is new unless an equal
+    /// point is known.
     fn point(
         &mut self,
         path: &Path<'p>,
@@ -437,8 +439,8 @@ impl<'p> Builder<'_, '_, 'p> {
     }
 }
 
-/// Merges points: equal operations with equal successors become one, and every edge leads to a later place. The
-/// first operation comes first; the end is after the last.
+/// Merges points: equal operations with equal successors become one operation, and every edge leads to a later place.
+/// The first operation of the member is at place 0, and its end is after the last operation.
 fn joined(points: Vec<Option<Point>>) -> Program {
     /// The end of the program, before places are numbered from the front.
     const END: u32 = u32::MAX;
@@ -482,7 +484,7 @@ fn joined(points: Vec<Option<Point>>) -> Program {
         }
         first[number] = Some(at);
     }
-    // Whatever leads on was made before what leads to it, so the first operation was made last.
+    // A node was made after all nodes that it leads to. So the first operation of the member was made last.
     let count = nodes.len() as u32;
     let turned = |place: u32| match place {
         END => count,

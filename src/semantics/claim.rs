@@ -1,4 +1,4 @@
-//! Claims at concrete values. Only the values of elements remain unknown in them.
+//! Claims (assertions and invariants) at concrete values. Only the values of elements remain unknown in them.
 
 use crate::protocol::BinaryOp;
 use crate::protocol::Claim;
@@ -19,20 +19,20 @@ use super::step::State;
 /// A claim of an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedClaim {
-    /// Where it is an assertion: whose, after how many operations, and its statement.
+    /// For an assertion: its member, how many operations this member has done before it, and its statement.
     pub at: Option<(usize, u32, StmtId)>,
-    /// Where it is declared; for an assertion, see its statement.
+    /// The place of the declaration. An assertion has the place of its statement.
     pub span: Span,
-    /// As written.
+    /// The claim as written in the text.
     pub text: String,
     /// The values of an invariant's indices.
     pub index: Vec<(String, i64)>,
-    /// The elements it is about.
+    /// The elements whose values occur in the claim.
     pub cells: Vec<CellId>,
     term: Term,
 }
 
-/// A condition with everything but the values of elements worked out.
+/// A condition in which everything is evaluated except for the values of elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Term {
     Value(i64),
@@ -44,8 +44,8 @@ enum Term {
     If(Box<Term>, Box<Term>, Box<Term>),
 }
 
-/// The value of an element in a state that keeps history: what a semaphore counts, how often a
-/// barrier has completed, how much of a pool is available.
+/// The value of an element in a state that keeps history: the count of a semaphore, the number of completions of a
+/// barrier, or the available amount of a pool.
 pub fn value_of(state: &State, cell: CellId) -> i64 {
     let flat = cell.0 as usize;
     match state.cells[flat] {
@@ -56,7 +56,7 @@ pub fn value_of(state: &State, cell: CellId) -> i64 {
 }
 
 impl PlacedClaim {
-    /// Works a claim out where its names have their values.
+    /// Evaluates a claim at a place where its names have values.
     pub(super) fn new(
         claim: &Claim,
         span: Span,
@@ -84,7 +84,7 @@ impl PlacedClaim {
         })
     }
 
-    /// Whether it holds of a state. A condition without a value does not hold.
+    /// Whether the claim holds in a state. A condition without a value does not hold.
     pub fn holds(&self, state: &State) -> bool {
         let value = |cell: usize| value_of(state, self.cells[cell]);
         evaluate(&self.term, &value).is_ok_and(|value| value != 0)
@@ -106,7 +106,7 @@ fn term(e: &Expr, names: &[VarId], env: &mut Env<'_>) -> Result<Term, Fault> {
         Expr::Binary(op, a, b) => {
             let a = go(a)?;
             match (op, &*a) {
-                // The right side need not have a value.
+                // The right side is not evaluated, so it need not have a value.
                 (BinaryOp::And, Term::Value(0)) => Term::Value(0),
                 (BinaryOp::Or, Term::Value(1)) => Term::Value(1),
                 _ => Term::Binary(*op, a, go(b)?),
@@ -117,7 +117,7 @@ fn term(e: &Expr, names: &[VarId], env: &mut Env<'_>) -> Result<Term, Fault> {
             Term::Value(_) => *go(a)?,
             c => Term::If(Box::new(c), go(a)?, go(b)?),
         },
-        // Without names in it, these were worked out above.
+        // The caller has evaluated expressions without names already.
         Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) => return env.value(e).map(Term::Value),
         Expr::Visits(..) | Expr::Count { .. } => {
             return Err(Fault::Unset("an element in a count".to_owned()));

@@ -1,22 +1,25 @@
-//! What the members of an instance read and write, beside the operations that order it.
+//! What the members of an instance read and write.
 //!
-//! An access belongs to no operation: it happens between two of them. The members' programs are
-//! straight lines, so each access has a place: how many operations its member has done before,
-//! and its order among the member's steps on data. In a program with branches it is an operation.
+//! In a program without branches, an access is not an operation: it happens between two operations. Its place is the
+//! number of operations that its member has done before it, together with its order among the member's steps on data.
+//! In a program with branches, an access is an operation of its own.
 //!
-//! **Asynchronous work** is an actor of its own. It reads and writes from the statement that
-//! starts it until a completion that the kernel can see: its own bytes landing (`async copy ...
-//! completes`), the landing of a later `commit` of the same member, or a `wait_group` that waits
-//! for its group, where `.read` covers only what is read. Without any of these it goes on for
-//! ever. Work with the verb `mma` is carried out in the order in which its member started it, as
-//! on a tensor core; nothing else that is asynchronous is ordered by being started earlier.
+//! **Asynchronous work** is an actor of its own. It reads and writes from the statement that starts it up to the
+//! first completion that the kernel can see. This is one of three events:
 //!
-//! **Shares.** Each property looks at a share of all this ([`Share`]), and only that share is evaluated for it: an access
-//! outside its buffer leaves `race` without an answer, and means nothing for `assertion` or `deadlock`.
+//! - its own bytes land (`async copy ... completes`),
+//! - a later `commit` of the same member lands,
+//! - a `wait_group` waits for its group. With `.read`, this completes only what the work reads.
 //!
-//! What orders memory beside the operations, and how they do, is gathered here, too: fences,
-//! orders, scopes and places mean nothing to [`super::step`], only to what a read sees, see
-//! [`super::hazards::visibility`].
+//! Without any of these the work goes on for ever. The work of the verb `mma` is carried out in the order in which
+//! its member started it, as on a tensor core. No other asynchronous work is ordered by when it was started.
+//!
+//! **Shares.** Each property needs only a part of the data, its [`Share`], and only this part is evaluated for the
+//! property. For example, an access outside its buffer leaves `race` without an answer. It has no effect on
+//! `assertion` or `deadlock`.
+//!
+//! Fences, memory orders, scopes and places are gathered here, too. They mean nothing to [`super::step`]. They only
+//! decide which writes a read sees, see [`super::hazards::visibility`].
 
 use std::ops::Range;
 
@@ -46,10 +49,10 @@ use super::instance::OpKind;
 use super::instance::flat_cell;
 use super::unfold::Limits;
 
-/// The share of an instance's data that a property looks at. The rest is not evaluated, so it need not be defined.
+/// The part of an instance's data that a property looks at. The rest is not evaluated, so it need not be defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
-    /// What is read and written and when: buffers with their extents and room, accesses, groups, fences, and where
+    /// The accesses and when they happen: buffers with their extents and room, accesses, groups, fences, and where
     /// members run.
     Accesses,
     /// What the text claims of states and of runs: assertions, invariants with what they range over, `eventually`.
@@ -58,7 +61,7 @@ pub enum Share {
     Homes,
 }
 
-/// The data of an instance, as far as it was asked for: what belongs to another [`Share`] is empty.
+/// The data of an instance, as far as it was asked for. Whatever belongs to another [`Share`] is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Data {
     /// Per declared buffer: its name, its extents and which slots are its elements.
@@ -73,29 +76,29 @@ pub struct Data {
     pub places: Vec<MemberPlace>,
     /// What the text claims of states: invariants, then assertions by member.
     pub claims: Vec<PlacedClaim>,
-    /// What it claims of runs, and where.
+    /// What the text claims of runs, and where the text does so.
     pub progress: Vec<(Progress, Span)>,
-    /// Per declared buffer: whether it is there only where room is made for it.
+    /// Per declared buffer: whether it exists only while a pool operation makes room for it.
     pub backed: Vec<bool>,
-    /// Per member: where it makes room for data or gives it up, in program order.
+    /// Per member: where it makes room for data or gives the room up, in program order.
     pub lifetimes: Vec<Vec<Lifetime>>,
-    /// Pools that have to be whole in the end.
+    /// Pools to which everything has to be given back by the end of a run.
     pub returned: Vec<CellId>,
-    /// Per element of an object: where it is, if that is said.
+    /// Per element of an object: where it lies, if the text says so.
     pub homes: Vec<Option<MemberPlace>>,
 }
 
-/// The room for data begins or ends.
+/// A place in a program at which the room for some data begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Lifetime {
     /// The statement.
     pub stmt: StmtId,
-    /// How many operations its member has done before. Room is there from then on, or ends with the
-    /// next one.
+    /// How many operations its member has done before. The room exists from then on, or it ends with the next
+    /// operation.
     pub at: u32,
-    /// Whether it begins.
+    /// Whether the room begins here; otherwise it ends.
     pub begins: bool,
-    /// Of which slots.
+    /// The slots that the room is for.
     pub slots: Range<u32>,
 }
 
@@ -108,16 +111,16 @@ pub struct FencePoint {
     pub at: u32,
     /// Its place among the member's steps on data.
     pub order: u32,
-    /// What it is.
+    /// The kind of fence.
     pub fence: Fence,
 }
 
-/// One part of a place: a number, and what it is counted in.
+/// One part of a place: a number, and the position of the numbering that it belongs to.
 pub type Part = (usize, i64);
 
-/// The CTA of a member within its cluster, the cluster within its GPU, and the GPU. Numbers
-/// that are written, and those of roles that write none, are counted alike; each member of a
-/// grid that writes none is counted within its grid.
+/// The CTA of a member within its cluster, the cluster within its GPU, and the GPU. All numbers that the text writes
+/// belong to one numbering. A part that is not written is number 0 of this numbering. However, each member of a grid
+/// that writes no CTA or no cluster has one of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct MemberPlace {
     /// The CTA.
@@ -142,7 +145,7 @@ impl MemberPlace {
     }
 }
 
-/// Which path to memory an access takes.
+/// The path (proxy) to memory that an access takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Proxy {
     /// That of ordinary loads and stores, and of tensor memory.
@@ -160,8 +163,8 @@ pub struct Access {
     pub slot: u32,
     /// Whether it writes; otherwise it reads.
     pub write: bool,
-    /// How many operations its member has done before. A copy that completes an mbarrier is
-    /// that operation itself.
+    /// How many operations its member has done before. If a copy completes an mbarrier, this is the operation of the
+    /// copy itself.
     pub at: u32,
     /// Its place among the member's steps on data.
     pub order: u32,
@@ -176,11 +179,11 @@ pub struct Access {
 pub struct Asynchronous {
     /// Whether it follows earlier work of its member that is in order, too.
     pub in_order: bool,
-    /// The member's operation whose landing ends it: a copy or a commit.
+    /// The operation of the same member whose landing ends the work: a copy or a commit.
     pub landing: Option<u32>,
-    /// The place of the statement that waits for it: operations before, and order.
+    /// The place of the statement that waits for the work: the number of operations before it, and its order.
     pub waited: Option<(u32, u32)>,
-    /// The same for a statement that waits for the reads of its group only.
+    /// The same for a statement that waits only for the reads of its group.
     pub read_waited: Option<(u32, u32)>,
 }
 
@@ -208,25 +211,25 @@ impl Data {
     }
 }
 
-/// An access as an index of a buffer, and whether it writes.
+/// An access: the number of its buffer, the index there, and whether it writes.
 pub(super) type Touched = (usize, Vec<i64>, bool);
 
-/// Gathers the accesses of one member after the other.
+/// Gathers the accesses of all members, one member after the other.
 #[derive(Debug)]
 pub(super) struct Gatherer {
     pub(super) share: Share,
     data: Data,
-    /// Of the current member: the accesses so far, each with its group where it has one.
+    /// The accesses of the current member so far, each with its group if it has one.
     accesses: Vec<(Access, Option<u32>)>,
     groups: u32,
     order: u32,
-    /// Of the current member, too.
+    /// The fences of the current member so far.
     fences: Vec<FencePoint>,
     qualifiers: Vec<Qualifiers>,
     lifetimes: Vec<Lifetime>,
     /// Per buffer whether it is tensor memory.
     tensor: Vec<bool>,
-    /// What claims are about.
+    /// The objects that claims can name.
     objects: Vec<ObjectLayout>,
 }
 
@@ -272,7 +275,7 @@ impl Gatherer {
         })
     }
 
-    /// A copy that completes an mbarrier, being the operation `at`.
+    /// Notes a copy that completes an mbarrier; the copy is the operation `at`.
     pub(super) fn copy(
         &mut self,
         env: &mut Env<'_>,
@@ -292,7 +295,7 @@ impl Gatherer {
         self.touches(env, (stmt, at), touches, Some((work, Proxy::Async)), None)
     }
 
-    /// Work on data after `at` operations.
+    /// Notes work on data after `at` operations.
     pub(super) fn work(
         &mut self,
         env: &mut Env<'_>,
@@ -318,7 +321,7 @@ impl Gatherer {
                     read_waited: None,
                 };
                 let proxy = match verb {
-                    // Without an mbarrier that it completes, it is no bulk copy.
+                    // An `async copy` that completes no mbarrier is no bulk copy.
                     "async copy" => Proxy::Generic,
                     _ => Proxy::Async,
                 };
@@ -327,7 +330,7 @@ impl Gatherer {
             }
             Work::Assert(claim) => {
                 let mut placed = PlacedClaim::new(claim, Span::default(), env, &self.objects)?;
-                // A member's place is known before its steps.
+                // The place of a member is noted before its steps, so the last place belongs to the current member.
                 let member = self.data.places.len().saturating_sub(1);
                 placed.at = Some((member, at, stmt));
                 self.data.claims.push(placed);
@@ -382,7 +385,7 @@ impl Gatherer {
         }
     }
 
-    /// The slots with these leading indices: those that follow one another.
+    /// The slots with these leading indices. They are adjacent.
     fn slots(&self, env: &mut Env<'_>, backed: &Backed) -> Result<Range<u32>, Fault> {
         let layout = &self.data.buffers[backed.buffer.0];
         let rest = &layout.extents[backed.index.len().min(layout.extents.len())..];
@@ -398,12 +401,12 @@ impl Gatherer {
         Ok(first..first.saturating_add(count))
     }
 
-    /// Which pools have to be whole in the end.
+    /// Notes which pools have to get everything back by the end of a run.
     pub(super) fn returned(&mut self, returned: Vec<CellId>) {
         self.data.returned = returned;
     }
 
-    /// Where the elements of objects are.
+    /// Notes where the elements of objects lie.
     pub(super) fn homes(&mut self, homes: Vec<Option<MemberPlace>>) {
         self.data.homes = homes;
     }
@@ -437,7 +440,7 @@ impl Gatherer {
         Ok(())
     }
 
-    /// What a member with branches reads and writes, each as an operation of its own, and ends it.
+    /// Ends a member with branches. Each of its accesses is an operation of its own.
     pub(super) fn branching(&mut self, ops: &[Op], touched: &[Vec<Touched>]) -> Result<(), Fault> {
         let mut accesses = Vec::new();
         for (place, op) in ops.iter().enumerate() {
@@ -464,7 +467,7 @@ impl Gatherer {
         self.data
             .qualifiers
             .push(vec![Qualifiers::default(); ops.len()]);
-        // Whatever else was noted on the way belongs to no member.
+        // Everything else that the walk noted belongs to no member.
         self.qualifiers.clear();
         self.accesses.clear();
         self.fences.clear();
@@ -474,17 +477,17 @@ impl Gatherer {
         Ok(())
     }
 
-    /// An operation's order and scope.
+    /// Notes the order and scope of an operation.
     pub(super) fn operation(&mut self, qualifiers: Qualifiers) {
         self.qualifiers.push(qualifiers);
     }
 
-    /// What is claimed of runs.
+    /// Notes what the text claims of runs.
     pub(super) fn progress(&mut self, progress: &[(Progress, Span)]) {
         self.data.progress = progress.to_vec();
     }
 
-    /// An invariant, whose indices have their values, which are these.
+    /// Notes an invariant at these values of its indices, which the environment has already.
     pub(super) fn invariant(
         &mut self,
         invariant: &Invariant,
@@ -497,12 +500,12 @@ impl Gatherer {
         Ok(())
     }
 
-    /// Where the next member runs.
+    /// Notes where the next member runs.
     pub(super) fn place(&mut self, place: MemberPlace) {
         self.data.places.push(place);
     }
 
-    /// Ends a member that has these operations.
+    /// Ends a member that has these operations, without branches.
     pub(super) fn finish_member(&mut self, ops: &[Op]) {
         let commits: Vec<u32> = ops
             .iter()

@@ -11,12 +11,12 @@ use crate::protocol::Span;
 pub struct RunError {
     /// What is wrong.
     pub fault: Fault,
-    /// The declaration or statement it was found at, where there is one.
+    /// The declaration or statement at which the fault was found, if there is one.
     pub span: Option<Span>,
 }
 
 impl RunError {
-    /// The fault at a place.
+    /// A fault and its place.
     pub fn at(fault: Fault, span: Span) -> RunError {
         RunError {
             fault,
@@ -42,10 +42,10 @@ pub enum Fault {
     /// A quotient or remainder by zero or a negative number.
     #[error("division by {0}: a divisor must be positive")]
     Division(i64),
-    /// An exclusive or of something else than phases.
+    /// An operand of exclusive or that is not a phase.
     #[error("`^` applied to {0}: both sides must be 0 or 1")]
     NotAPhase(i64),
-    /// A wait for a parity that is none.
+    /// A wait for a parity that is neither 0 nor 1.
     #[error("parity {0}: a parity is 0 or 1")]
     Parity(i64),
     /// A name is read before it has a value, or refers to nothing.
@@ -80,22 +80,22 @@ pub enum Fault {
     /// An mbarrier with no arrivals to wait for, or an arrive that arrives nothing.
     #[error("arrival count {0}: it must be at least 1")]
     ArrivalCount(i64),
-    /// A thread count that no number of warps makes up.
+    /// A thread count that is not a positive multiple of the warp size.
     #[error("thread count {0}: it must be a positive multiple of 32")]
     ThreadCount(i64),
     /// A negative number of bytes.
     #[error("{0} bytes: an mbarrier expects and gets 0 or more")]
     ByteCount(i64),
-    /// A wait for groups of asynchronous work that leaves less than none of them.
+    /// A wait for groups of asynchronous work that allows a negative number of them to remain.
     #[error("{0} groups: `wait_group` leaves 0 or more of them")]
     GroupCount(i64),
-    /// A pool of less than nothing, or less than nothing taken from it or given back.
+    /// A pool of negative capacity, or a negative amount taken from a pool or given back.
     #[error("amount {0}: a pool has, gives and takes 0 or more")]
     PoolAmount(i64),
-    /// No CTA may run at all.
+    /// A residency limit that lets no CTA run at all.
     #[error("{0} resident CTAs: at least one must be resident")]
     Resident(i64),
-    /// The input has no value, or too many, for the parameters.
+    /// More or fewer values for the parameters than the protocol has parameters.
     #[error("the input gives {found} parameter values, the protocol has {expected}")]
     ParamCount {
         /// Declared parameters.
@@ -151,7 +151,7 @@ pub enum Fault {
         /// The offending value.
         value: i64,
     },
-    /// What this version does not follow where a role goes on with the result of an atomic operation.
+    /// A construct that this version does not follow after a role has used the result of an atomic operation.
     #[error("where a role goes on with the result of an atomic operation, {0} is not followed yet")]
     BehindResult(&'static str),
     /// The instance is larger than the caller allows.
@@ -168,8 +168,8 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether it is about what the caller or this implementation allows, and nothing is wrong with the protocol or the input. The
-    /// integers of the language are unbounded.
+    /// Whether the fault is a limit of the caller or of this implementation, so that nothing is wrong with the
+    /// protocol or the input. An overflow is such a limit, because the integers of the language are unbounded.
     pub fn is_limit(&self) -> bool {
         matches!(
             self,
@@ -177,7 +177,7 @@ impl Fault {
         )
     }
 
-    /// Looks at the time now and then: where this count is a multiple of many.
+    /// Checks the time limit once in every `MANY` calls, for a count that goes up by one with each call.
     pub(super) fn in_time(count: u64) -> Result<(), Fault> {
         const MANY: u64 = 1 << 14;
         match count.is_multiple_of(MANY) && deadline::over() {

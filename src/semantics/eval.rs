@@ -1,8 +1,8 @@
 //! The value of an expression at concrete values.
 //!
-//! Integers are checked 64-bit: an overflow is an error, never a wrap. A truth value is
-//! represented as 0 or 1; `text` has rejected expressions that mix the two. Every evaluated
-//! node costs one unit of work, so a run over an absurd range ends in an error.
+//! Integers have 64 bits and are checked: an overflow is an error and never wraps. A truth value is 0 or 1; `text`
+//! has rejected expressions that mix truth values with integers. Every evaluated node costs one unit of work. So an
+//! evaluation over an enormous range ends in an error.
 
 // Values are exact: an overflow is a fault.
 #![deny(clippy::arithmetic_side_effects)]
@@ -65,12 +65,12 @@ impl<'a, P: Visited> Env<'a, P> {
         self.vars.fill(None);
     }
 
-    /// What every name has for a value.
+    /// The current value of every name; none for a name without a value.
     pub(super) fn bound(&self) -> Vec<Option<i64>> {
         self.vars.clone()
     }
 
-    /// Gives every name the value that it had.
+    /// Gives every name the value that it had when [`Env::bound`] was called.
     pub(super) fn rebind(&mut self, bound: &[Option<i64>]) {
         self.vars.clear();
         self.vars.extend_from_slice(bound);
@@ -142,8 +142,8 @@ impl<'a, P: Visited> Env<'a, P> {
             .ok_or_else(|| Fault::Unset(format!("pattern {}", pattern.0)))
     }
 
-    /// The answer of a pattern about coordinates. Few of them are kept off the heap: a lock is
-    /// evaluated at millions of tiles.
+    /// The answer of a pattern about coordinates. A small number of coordinates is kept off the heap, because one
+    /// lock is evaluated at millions of tiles.
     fn ask(
         &mut self,
         pattern: PatternId,

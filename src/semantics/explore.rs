@@ -1,7 +1,7 @@
 //! Exhaustive search through every schedule at one input, and through every input.
 //!
-//! The search is breadth first, so the first stuck state has a shortest trace. What follows a violation is undefined
-//! and not searched; that there is one is reported beside the result.
+//! The search is breadth first, so the first stuck state has a shortest trace. A violation is an operation whose
+//! effect is undefined. The search does not continue after a violation, and reports the violation beside its result.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -40,13 +40,14 @@ pub struct Options<'a> {
     pub cancel: Option<&'a AtomicBool>,
     /// Ends the search soon after this time.
     pub deadline: Option<Instant>,
-    /// Is told the number of states so far, now and then.
+    /// Is called with the number of states so far from time to time.
     pub progress: Option<&'a dyn Fn(u64)>,
-    /// Which stuck states count; all if not given. It must not tell interchangeable members apart.
+    /// Which stuck states count; all of them if this is not given. The function must not distinguish interchangeable
+    /// members.
     pub accepts: Option<Accepts<'a>>,
 }
 
-/// Says of a state of an instance whether it is one of those that are looked for.
+/// Decides whether a state of an instance is one of those that the search looks for.
 pub type Accepts<'a> = &'a dyn Fn(&Instance, &State) -> bool;
 
 impl Default for Options<'_> {
@@ -69,7 +70,7 @@ impl Default for Options<'_> {
 pub enum SearchEnd {
     /// Everything was searched.
     Exhausted,
-    /// A stuck state was found and the search was to end there.
+    /// A stuck state was found, and the options say that the search ends there.
     FoundStuck,
     /// The limit on states or their memory was reached.
     StateLimit,
@@ -177,8 +178,8 @@ impl Search<'_> {
         }
     }
 
-    /// A run to a state that the numbered one represents, and that state. Stored states are
-    /// representatives, so the run is found again one action at a time.
+    /// A run to one of the states that the stored state of this number represents, and that state. A stored state is
+    /// the representative of its symmetry class. So the run is found anew, one action at a time.
     fn trace(&self, number: usize) -> (Vec<Action>, State) {
         let mut path = Vec::new();
         let mut at = number;
@@ -209,7 +210,7 @@ impl Search<'_> {
         (trace, state)
     }
 
-    /// A run to the violation that was found in the numbered state or in one it represents.
+    /// A run to the violation that was found in the state of this number or in a state that it represents.
     fn violating(&self, number: usize, found: Violation) -> (Vec<Action>, Violation) {
         let (mut trace, state) = self.trace(number);
         for action in step::enabled(self.instance, &state) {
@@ -242,8 +243,8 @@ pub struct AllExplored {
     pub violation: Option<(Input, Vec<Action>, Violation)>,
 }
 
-/// Searches every schedule of every input at these parameters: every pattern, row order and
-/// open start value within the bounds, those with the fewest entries first.
+/// Searches every schedule of every input at these parameters: every pattern, row order and open start value within
+/// the bounds. Inputs with the fewest entries come first.
 pub fn explore_all(
     protocol: &Protocol,
     params: &[i64],

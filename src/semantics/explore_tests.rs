@@ -1,4 +1,4 @@
-//! Known verdicts and exact state counts.
+//! Tests of the search: known verdicts and exact numbers of states.
 
 use crate::protocol::Protocol;
 use crate::protocol::RowOrder;
@@ -164,7 +164,7 @@ fn jacobi_counts() {
     }
 }
 
-/// Threads, rounds, states when the phase flips, states when it does not.
+/// Threads, rounds, the number of states if the phase flips, and the number of states if it does not.
 const JACOBI: [(i64, i64, u64, u64); 8] = [
     (1, 0, 1, 1),
     (1, 1, 12, 12),
@@ -232,7 +232,7 @@ fn named_barrier_cases() {
     }
 }
 
-/// What an H100 did, see `docs/crosschecks.md`: each registration counts, whoever makes it.
+/// What an H100 did, see `docs/crosschecks.md`: each registration counts, whichever warp makes it.
 #[test]
 fn one_warp_may_come_to_a_named_barrier_several_times() {
     let s = |n| (true, 0, n);
@@ -241,7 +241,7 @@ fn one_warp_may_come_to_a_named_barrier_several_times() {
         (&[&[s(2)]], true),
         (&[&[a(2), s(2)]], false),
         (&[&[a(3), a(3)], &[s(3)]], false),
-        // Both orders: with the second warp in between, it goes on and the first is alone.
+        // Both orders are possible. If the second warp comes in between, it goes on and leaves the first warp alone.
         (&[&[a(2), s(2)], &[s(2)]], true),
         (&[&[a(3), s(3)], &[s(3)]], false),
         (&[&[a(3), s(3), a(3), s(3)], &[s(3), s(3)]], false),

@@ -1,10 +1,9 @@
-//! One run to its end, fast: for concrete tensors with millions of operations.
+//! Runs an instance along one schedule to its end, fast: for concrete tensors with millions of operations.
 //!
-//! A member runs until it blocks and then waits in a list that is keyed by the value that
-//! would let it pass, so an operation looks only at members it may wake. Every action goes
-//! through [`step::apply`], so this is a run like any other; only how the next action is found
-//! differs from [`super::simulate`]. Where the outcome depends on the schedule this is one of
-//! the outcomes.
+//! A member runs until it blocks. Then it is put into a list that is keyed by the value that would let it pass. So
+//! after an operation only those members are looked at that the operation may wake. Every action goes through
+//! [`step::apply`]. So this is a run like any other, and only the choice of the next action differs from
+//! [`super::simulate`]. If the outcome depends on the schedule, this run has one of the possible outcomes.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +22,7 @@ use super::step::CellState;
 use super::step::State;
 use super::step::StepError;
 
-/// A run that was driven as far as it goes.
+/// A run that continued until nothing could happen any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GreedyRun {
     /// How it ended: finished, stuck, or at a violation.
@@ -91,7 +90,7 @@ impl Driver<'_> {
         let op = step::next_op(self.instance, &self.state, member).copied();
         self.apply(Action::Step(member))?;
         if let Some(op) = op {
-            // What is put in flight lands at once.
+            // A copy or commit lands at once.
             while step::in_flight(&self.state, member, 0).is_some() {
                 self.apply(Action::Land(member, 0))?;
             }
@@ -127,14 +126,14 @@ impl Driver<'_> {
     }
 }
 
-/// Blocked members by what would let them pass.
+/// The blocked members, keyed by what would let them pass.
 #[derive(Default)]
 struct Waiters {
-    /// By the semaphore value or phase bit that passes.
+    /// Keyed by the semaphore value or phase bit at which the wait passes.
     exact: FxHashMap<(CellId, i64), Vec<usize>>,
-    /// By the least semaphore value, or amount in a pool, that passes.
+    /// Keyed by the least semaphore value, or the least amount in a pool, at which the operation passes.
     least: FxHashMap<CellId, BTreeMap<i64, Vec<usize>>>,
-    /// Blocked in the open generation of a named or split-phase barrier.
+    /// Blocked until the open generation of a named or split-phase barrier completes.
     generation: FxHashMap<CellId, Vec<usize>>,
 }
 
@@ -159,7 +158,7 @@ impl Waiters {
         list.push(member);
     }
 
-    /// Moves everybody to `ready` who may pass now that `op` has left its cell so.
+    /// Moves every member to `ready` that may pass now that `op` has changed its cell to this value.
     fn wake(&mut self, op: &Op, cell: &CellState, ready: &mut Vec<usize>) {
         match (op.kind, cell) {
             (
@@ -187,7 +186,7 @@ impl Waiters {
         }
     }
 
-    /// Moves everybody to `ready` who needs at most this value of a cell.
+    /// Moves every member to `ready` that needs at most this value of a cell.
     fn wake_up_to(&mut self, cell: CellId, value: i64, ready: &mut Vec<usize>) {
         if let Some(waiting) = self.least.get_mut(&cell) {
             while let Some(first) = waiting.first_entry().filter(|e| *e.key() <= value) {

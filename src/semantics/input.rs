@@ -11,28 +11,28 @@ use serde::Serialize;
 pub struct Input {
     /// The value of each parameter, in declaration order.
     pub params: Vec<i64>,
-    /// For each pattern, the coordinates at which it holds, sorted. A pattern that the
-    /// protocol defines itself has an empty set here and is computed.
+    /// For each pattern: the coordinates at which it holds, sorted. The set is empty for a pattern that the protocol
+    /// defines itself; such a pattern is computed.
     pub patterns: Vec<BTreeSet<Vec<i64>>>,
-    /// The order in which rows are visited where the protocol leaves it open. A loop or row
-    /// that is not listed is visited in ascending order.
+    /// The order in which rows are visited, if the protocol leaves the order open. A loop or row that is not listed
+    /// is visited in ascending order.
     pub orders: BTreeMap<OrderKey, Vec<i64>>,
-    /// The value at the start of semaphores declared `= any`, by object position and index;
-    /// 0 where not listed.
+    /// The start values of semaphores that are declared `= any`, by object position and index. An element that is not
+    /// listed starts with 0.
     pub initial: BTreeMap<(usize, Vec<i64>), i64>,
 }
 
-/// What an entry of [`Input::orders`] is the order of.
+/// Names the row or loop whose order an entry of [`Input::orders`] gives.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum OrderKey {
-    /// A row that loops visit as given: pattern position and the fixed coordinates.
+    /// A row that the loops visit in the order of the input: the pattern's position and the fixed coordinates.
     Row {
         /// Position of the pattern.
         pattern: usize,
         /// The fixed coordinates.
         row: Vec<i64>,
     },
-    /// One run of a loop that visits its row in any order: the loop's statement number, the
+    /// One run of a loop that visits its row in any order. It is identified by the loop's statement number, the
     /// role's position and index values, and how often this member has run the loop before.
     Loop {
         /// Statement number of the loop.

@@ -1,11 +1,12 @@
-//! Every input at given parameters, one after the other.
+//! Enumerates every input at given parameters.
 //!
-//! Patterns come in the order of their number of entries (all patterns together), then
-//! lexicographically by entries; for each choice of entries, start values count up with the
-//! last element fastest; for each of these, row orders. Which row orders are open is only
-//! known once the protocol has been unfolded, and may depend on orders chosen before, so they
-//! are enumerated as a tree: the last choice that has a next permutation gets it, and all later
-//! choices are made again.
+//! Patterns come in the order of their total number of entries, and then lexicographically by entries. For each
+//! choice of entries, start values count up, with the last element fastest. For each of these, row orders are
+//! enumerated.
+//!
+//! Which row orders are open is only known after the protocol has been unfolded, and it may depend on orders that
+//! were chosen before. So row orders are enumerated as a tree: the last choice that has a next permutation takes it,
+//! and all later choices are made anew.
 
 use std::collections::BTreeSet;
 
@@ -55,8 +56,8 @@ pub struct Inputs<'p> {
 }
 
 impl<'p> Inputs<'p> {
-    /// The inputs at these parameters. An error means that the parameters are no parameters of
-    /// the protocol, or that a pattern or object is too large to be listed.
+    /// The inputs at these parameters. An error means that the protocol does not admit these parameters, or that a
+    /// pattern or object is too large to be listed.
     pub fn new(
         protocol: &'p Protocol,
         params: &[i64],
@@ -99,8 +100,8 @@ impl<'p> Inputs<'p> {
         })
     }
 
-    /// About how many inputs there are. Exact as long as every row whose order is open is
-    /// visited once by each loop that leaves it open; infinite when beyond floating point.
+    /// About how many inputs there are. The number is exact if each loop that leaves the order of a row open visits
+    /// this row once. It is infinite if it exceeds the range of floating point.
     pub fn estimate(&self) -> f64 {
         let mut total =
             (self.bounds.max_initial.max(0) as f64 + 1.0).powf(self.starts.len() as f64);
@@ -173,7 +174,7 @@ impl Iterator for Inputs<'_> {
                 self.advance(input.clone(), &choices);
                 Some(Ok((input, instance)))
             }
-            // Nothing comes after an input that cannot run: its choices are not known.
+            // An input that cannot run ends the enumeration, because its choices are not known.
             Err(error) => Some(Err(error)),
         }
     }
@@ -220,7 +221,7 @@ fn next_permutation(values: &mut [i64]) -> bool {
     true
 }
 
-/// In how many ways a row of `width` tiles can be filled and ordered `orders` times.
+/// The number of ways to fill a row of `width` tiles and to order the filled tiles `orders` times.
 fn row_choices(width: i64, orders: f64) -> f64 {
     let mut total = 0.0;
     // The number of ways to choose `filled` tiles, and `filled` factorial.
@@ -236,12 +237,12 @@ fn row_choices(width: i64, orders: f64) -> f64 {
     total
 }
 
-/// The loops over one pattern that leave the order open.
+/// The loops over one pattern whose order the protocol leaves open.
 #[derive(Default)]
 struct OpenLoops {
-    /// Whether one takes the input's order.
+    /// Whether some loop takes the order of the input's row.
     given: bool,
-    /// How many take any order.
+    /// How many loops choose any order themselves.
     any: usize,
 }
 

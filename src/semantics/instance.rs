@@ -1,10 +1,9 @@
 //! An instance: a protocol at one input, as programs over numbered cells.
 //!
-//! Control flow depends on the input and on what atomic operations return. Without these the
-//! program of a member unfolds to a list of operations. With them it is a graph without cycles: after
-//! an operation that returns something it goes on in one way for each value. Members are numbered role
-//! by role, and inside a role lexicographically by index values; cells likewise, object by
-//! object.
+//! Control flow depends on the input and on what atomic operations return. If no atomic operation returns a value,
+//! the program of a member unfolds to a list of operations. Otherwise it is a graph without cycles: after an
+//! operation that returns a value, there is one successor for each value. Members are numbered role by role, and
+//! inside a role lexicographically by index values. Cells are numbered likewise, object by object.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -16,7 +15,7 @@ use crate::protocol::StmtId;
 
 use super::error::Fault;
 
-/// A synchronization object's element, by its position in [`Instance::cells`].
+/// One element of a synchronization object, identified by its position in [`Instance::cells`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CellId(pub u32);
 
@@ -42,25 +41,24 @@ pub struct Member {
     pub role: usize,
     /// Index values, outermost first.
     pub index: Vec<i64>,
-    /// What it does, in order.
+    /// Its operations, in program order.
     pub ops: Vec<Op>,
-    /// What comes after each operation; empty where it is always the next one. It is always a later
-    /// one, or the end, whose place is the number of operations.
+    /// The successor of each operation. The list is empty if the successor is always the next operation. A successor
+    /// is always a later operation, or the end, whose place is the number of operations.
     pub next: Vec<Next>,
 }
 
-/// What comes after an operation, as a place among its member's.
+/// The successor of an operation, as a place among the operations of its member.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Next {
-    /// This.
+    /// This place, whatever was returned.
     At(u32),
-    /// What belongs to the value that was returned; the values ascend.
+    /// The place for each value that may be returned; the values ascend.
     By(Vec<(i64, u32)>),
 }
 
 impl Member {
-    /// Where it is after the operation at a place that returned this; none for a value that was
-    /// not foreseen.
+    /// The place of the successor of an operation that returned this value; none for a value that was not foreseen.
     pub fn after(&self, place: u32, returned: Option<i64>) -> Option<u32> {
         match self.next.get(place as usize) {
             None => place.checked_add(1),
@@ -73,7 +71,7 @@ impl Member {
         }
     }
 
-    /// Where it may be after the operation at a place.
+    /// The places of all successors of an operation.
     pub fn ways(&self, place: u32) -> impl Iterator<Item = u32> {
         let (straight, ways) = match self.next.get(place as usize) {
             None => (place.checked_add(1), &[][..]),
@@ -97,7 +95,7 @@ pub struct Op {
     pub kind: OpKind,
 }
 
-/// What an operation does. Statements that touch no synchronization object leave none.
+/// What an operation does. A statement that uses no synchronization object becomes no operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OpKind {
     /// Blocks until the semaphore compares so with the value.
@@ -106,7 +104,7 @@ pub enum OpKind {
     Add(i64),
     /// Sets this value.
     Set(i64),
-    /// Changes a semaphore and returns what it was.
+    /// Changes a semaphore and returns its old value.
     Fetch(Fetch),
     /// Blocks until the semaphore has a value, and sets another one in the same step.
     WaitSwap {
@@ -115,9 +113,10 @@ pub enum OpKind {
         /// What it sets.
         new: i64,
     },
-    /// What comes here is not defined at the values that were returned.
+    /// A statement whose expressions are undefined at the values that were returned.
     NotDefined,
-    /// Reads or writes data, only in a program that goes on with what was returned: the accesses of this number.
+    /// Reads or writes data. It occurs only in a program that uses returned values. The number names the set of
+    /// accesses.
     Touch(u32),
     /// Arrives this often on an mbarrier, at least once.
     Arrive(i64),
@@ -148,7 +147,7 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// Whether the operation is about its cell. The cell of any other says no more than where the member is.
+    /// Whether the operation works on its cell. For any other operation, the cell only serves as a place for reports.
     pub fn works_on_cell(self) -> bool {
         !matches!(self, OpKind::NotDefined | OpKind::Touch(_))
     }

@@ -21,10 +21,11 @@ pub(super) enum Rest<'p> {
     Loop(VarId, &'p [Stmt]),
 }
 
-/// The variables that what is left reads. Its parts are given from the outermost inwards; the innermost is done first.
+/// The variables that the rest of a program reads before it assigns to them. Its parts are given from the outermost
+/// inwards, and the innermost part runs first.
 pub(super) fn before<'p>(parts: impl Iterator<Item = Rest<'p>>) -> Vars {
     let mut after = Vars::new();
-    // The target of a `break` is after the enclosing loop.
+    // The variables read after the enclosing loop, which is the target of a `break`.
     let mut broken = Vars::new();
     for part in parts {
         match part {
@@ -38,7 +39,7 @@ pub(super) fn before<'p>(parts: impl Iterator<Item = Rest<'p>>) -> Vars {
     after
 }
 
-/// Before so many trips of a loop, none of which need to come.
+/// The live variables before further trips of a loop. There may be no further trip.
 fn trips(var: VarId, body: &[Stmt], after: Vars) -> Vars {
     let mut live = after.clone();
     loop {

@@ -1,11 +1,14 @@
 //! Reference semantics: what every statement does, written once.
 //!
-//! [`eval`] gives expressions their value, [`unfold`] turns a protocol and one [`input`] into
-//! an [`instance`] (programs over flat cells), and [`step`] says what one step
-//! of one member does. Everything else only drives `step`: [`simulate`] along one schedule,
-//! [`greedy`] to the end of a large concrete input, [`explore`] through every schedule and
-//! [`inputs`] through every input at given parameters. [`data`] is what the members read and
-//! write, and [`hazards`] what can go wrong beside a deadlock.
+//! A protocol at one concrete [`input`] is an [`instance`]. It consists of *members* and *cells*. A member is one
+//! thread, warp or CTA with the list of its operations. A cell is one element of a synchronization object, such as
+//! one mbarrier of an array.
+//!
+//! [`eval`] evaluates expressions, and [`unfold`] makes the instance of a protocol and an input. [`step`] says what
+//! one step of one member does to the state. Everything else only drives `step`: [`simulate`] along one schedule,
+//! [`greedy`] to the end of a large concrete input, [`explore`] through every schedule, and [`inputs`] through every
+//! input at given parameters. [`data`] is what the members read and write. [`hazards`] defines what can go wrong
+//! besides a deadlock.
 
 mod admit;
 mod branching;

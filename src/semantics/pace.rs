@@ -7,20 +7,20 @@ use super::explore::Options;
 use super::instance::Instance;
 use crate::deadline;
 
-/// How often that is, in members of the states that are made: those of many take longer, and one
-/// state has as many successors.
+/// How much work lies between two checks, counted in members of the states that are made. A state of many members
+/// takes longer to make, and it has as many successors.
 const INTERVAL: usize = 1 << 12;
 
-/// Counts what a search makes.
+/// Counts the states that a search makes.
 pub(super) struct Pace<'o> {
     options: &'o Options<'o>,
-    /// What one state counts.
+    /// How much one state counts.
     each: usize,
     made: usize,
 }
 
 impl<'o> Pace<'o> {
-    /// For a search of an instance, which looks up at once.
+    /// For a search of an instance. The first call of [`Pace::is_over`] checks the limits at once.
     pub(super) fn new(options: &'o Options<'o>, instance: &Instance) -> Pace<'o> {
         Pace {
             options,
@@ -29,8 +29,8 @@ impl<'o> Pace<'o> {
         }
     }
 
-    /// Counts a state that is about to be made, tells now and then how many there are, and says
-    /// whether the search is cancelled or its time up.
+    /// Counts a state that is about to be made. From time to time, reports the number of states. The result says
+    /// whether the search is cancelled or its time is up.
     pub(super) fn is_over(&mut self, states: usize) -> bool {
         self.made += self.each;
         if self.made < INTERVAL {

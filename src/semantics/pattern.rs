@@ -1,17 +1,16 @@
-//! A concrete pattern: which tiles are visited, answered in logarithmic time.
+//! A concrete pattern: a set of tiles, with membership and counting in logarithmic time.
 //!
-//! An entry is its coordinates as one number in mixed radix, so a pattern is a sorted list of
-//! numbers. For every coordinate `c` there is such a list with `c` as the least significant
-//! digit; the entries that differ in `c` only are then adjacent, and counting them in a range
-//! is two binary searches. The list of the last coordinate always exists, the others are made
-//! at first use.
+//! The coordinates of an entry are written as one number in mixed radix, so a pattern is a sorted list of numbers.
+//! For every coordinate `c` there is one such list with `c` as the least significant digit. In this list, entries
+//! that differ in `c` only are adjacent. So two binary searches count them in a range. The list for the last
+//! coordinate always exists. Each other list is made when it is first used.
 
 use std::sync::OnceLock;
 
 use super::admit::IndexValues;
 use super::error::Fault;
 
-/// What an expression asks of a pattern.
+/// The questions that an expression asks of a pattern.
 pub trait Visited {
     /// Whether these coordinates are visited; false outside the extents.
     fn contains(&self, at: &[i64]) -> bool;
@@ -41,8 +40,8 @@ pub struct PatternData {
 }
 
 impl PatternData {
-    /// The pattern with these extents and entries; repeated entries count once and a negative
-    /// extent counts as 0. `name` words the error for an entry outside the extents.
+    /// The pattern with these extents and entries. Repeated entries count once, and a negative extent counts as 0.
+    /// `name` is used in the error for an entry outside the extents.
     pub fn new<'e>(
         name: &str,
         extents: &[i64],
@@ -65,7 +64,7 @@ impl PatternData {
         Ok(data.with(keys))
     }
 
-    /// The pattern with these extents that holds where `visits` says so.
+    /// The pattern with these extents that holds at the coordinates for which `visits` is true.
     pub fn defined(
         name: &str,
         extents: &[i64],
@@ -103,7 +102,7 @@ impl PatternData {
         })
     }
 
-    /// With these numbers, ascending, the last coordinate being last.
+    /// The pattern with these entries, as ascending numbers whose last digit is the last coordinate.
     fn with(mut self, keys: Vec<i64>) -> PatternData {
         if let Some(index) = self.keys.last_mut() {
             *index = OnceLock::from(keys);
@@ -150,8 +149,8 @@ impl PatternData {
         (below(hi) - below(lo)) as i64
     }
 
-    /// The values of the last coordinate at which the pattern holds, ascending, the others
-    /// being `row`; none outside the extents.
+    /// The values of the last coordinate at which the pattern holds, ascending; `row` gives the other coordinates.
+    /// There are none outside the extents.
     pub fn row(&self, row: &[i64]) -> Vec<i64> {
         let last = self.extents.len() - 1;
         let mut probe = row.to_vec();
@@ -183,7 +182,7 @@ impl PatternData {
                 .all(|(x, e)| (0..*e).contains(x))
     }
 
-    /// The number of an entry inside the extents, with coordinate `least` last.
+    /// The number of an entry inside the extents. Coordinate `least` is the last digit.
     fn key(&self, at: &[i64], least: usize) -> i64 {
         let mut key = 0;
         for (position, value) in at.iter().enumerate() {
@@ -194,7 +193,7 @@ impl PatternData {
         key * self.extents[least] + at[least]
     }
 
-    /// The entry that has this number when the last coordinate is last.
+    /// The entry that has this number if the last coordinate is the last digit.
     fn coordinates(&self, mut key: i64) -> Vec<i64> {
         let mut at = vec![0; self.extents.len()];
         for (value, extent) in at.iter_mut().zip(&self.extents).rev() {

@@ -1,8 +1,8 @@
 //! Which values an atomic operation on a semaphore may return: a set that holds at least all of them.
 //!
-//! The value of a semaphore is the value that it was set to, at the start or by an operation, plus what has been added since.
-//! A member adds at most the sum along the most expensive path through its program, and likewise for what it subtracts. The
-//! paths depend on the values. So the computation is repeated until a fixed point.
+//! The value of a semaphore is the value that it was set to, at the start or by an operation, plus what has been
+//! added since. For each sign, a member adds at most the sum along the most expensive path through its program. The
+//! paths depend on the values that operations return. So the computation is repeated until a fixed point.
 //!
 //! A compare-and-swap that succeeds can be read in two ways: it sets the new value, or it adds the difference between the new
 //! and the expected value. Both readings are right for every run. So a value is possible only if both allow it. The first one
@@ -21,11 +21,11 @@ use super::instance::Instance;
 use super::instance::Member;
 use super::instance::OpKind;
 
-/// How many values one semaphore may have, and how often it is looked at anew.
+/// The most values of one semaphore, and the most repetitions of the computation.
 const MOST_VALUES: u64 = 1 << 12;
 const MOST_ROUNDS: usize = 64;
 
-/// Per semaphore the values that may be returned, ascending.
+/// Per semaphore: the values that may be returned, ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PossibleResults {
     values: BTreeMap<CellId, Vec<i64>>,
@@ -33,18 +33,19 @@ pub(super) struct PossibleResults {
 }
 
 impl PossibleResults {
-    /// What may be returned of a semaphore, as far as is known.
+    /// The values known so far that an operation on a semaphore may return.
     pub(super) fn of(&self, cell: CellId) -> &[i64] {
         self.values.get(&cell).map_or(&[], Vec::as_slice)
     }
 
-    /// What has to be added to that for an instance that was made of it; nothing where it is complete.
+    /// The values that the operations of an instance may return. The instance was unfolded with the values of `self`.
+    /// If there are no others, the result is `None`, and the instance is complete.
     pub(super) fn beyond(&self, instance: &Instance) -> Result<Option<PossibleResults>, Fault> {
         if !instance.branches() {
             return Ok(None);
         }
         let mut wanted: BTreeSet<CellId> = BTreeSet::new();
-        // Who comes to an element: where many do, each comes to few.
+        // The members that use an element. If there are many such members, each uses only a few elements.
         let mut users: FxHashMap<CellId, Vec<&Member>> = FxHashMap::default();
         for member in &instance.members {
             for op in &member.ops {
@@ -73,7 +74,7 @@ impl PossibleResults {
     }
 }
 
-/// This is about values that may be returned as far as is known here. If one does not fit, nothing is wrong with the text.
+/// A limit. It concerns the set of values that is computed here, so nothing is wrong with the text.
 fn too_many() -> Fault {
     Fault::TooLarge {
         what: "values of a semaphore",
@@ -81,14 +82,14 @@ fn too_many() -> Fault {
     }
 }
 
-/// How a compare-and-swap that succeeds is read.
+/// The two ways to read a compare-and-swap that succeeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     Sets,
     Adds,
 }
 
-/// Every value that a semaphore may have, to which these members come.
+/// Every value that a semaphore may have. `users` are all members that have operations on the semaphore.
 fn possible(instance: &Instance, users: &[&Member], cell: CellId) -> Result<Vec<i64>, Fault> {
     let all = match (
         read(instance, users, cell, Reading::Sets),
@@ -101,7 +102,7 @@ fn possible(instance: &Instance, users: &[&Member], cell: CellId) -> Result<Vec<
     Ok(all.into_iter().collect())
 }
 
-/// The same by one reading.
+/// The values that a semaphore may have under one of the two readings.
 fn read(
     instance: &Instance,
     users: &[&Member],
@@ -147,7 +148,8 @@ fn read(
     Ok(all)
 }
 
-/// What an operation sets, if it sets something. A compare-and-swap does where it may return what it expects.
+/// The value that an operation sets, if it sets one. A compare-and-swap sets its value if it may return the expected
+/// value.
 fn set(member: &Member, place: usize, reading: Reading) -> Option<i64> {
     match (member.ops[place].kind, reading) {
         (OpKind::Set(value) | OpKind::Fetch(Fetch::Exchange(value)), _) => Some(value),
@@ -159,7 +161,7 @@ fn set(member: &Member, place: usize, reading: Reading) -> Option<i64> {
     }
 }
 
-/// What an operation adds if it succeeds.
+/// The amount that an operation adds if it succeeds.
 fn added(kind: OpKind, reading: Reading) -> Result<i64, Fault> {
     match (kind, reading) {
         (OpKind::Add(amount) | OpKind::Fetch(Fetch::Add(amount)), _) => Ok(amount),
@@ -180,7 +182,7 @@ fn common(a: i64, b: i64) -> i64 {
     a
 }
 
-/// The most that one path through a program adds with this sign. Every edge leads to a later place.
+/// The most that one path through a program adds, of the amounts with this sign. Every edge leads to a later place.
 fn costliest(member: &Member, cell: CellId, sign: i64, reading: Reading) -> Result<i64, Fault> {
     let mut most = vec![0_i64; member.ops.len() + 1];
     for (place, op) in member.ops.iter().enumerate().rev() {
@@ -192,7 +194,7 @@ fn costliest(member: &Member, cell: CellId, sign: i64, reading: Reading) -> Resu
         let rest = member.ways(place as u32).map(|next| most[next as usize]);
         let rest = rest.max().unwrap_or(0);
         most[place] = match op.kind {
-            // It adds nothing unless it returns what it expects.
+            // A compare-and-swap adds nothing unless it returns the expected value.
             OpKind::Fetch(Fetch::Swap { expected, .. }) => {
                 match member.after(place as u32, Some(expected)) {
                     Some(next) => {

@@ -1,4 +1,4 @@
-//! The program of one member: its statements in the order of their execution.
+//! Walks the statements of one member in the order of their execution, and collects its operations.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ use super::instance::OpKind;
 use super::instance::flat_cell;
 use super::possible_results::PossibleResults;
 
-/// A row order that the protocol leaves open and that a run of it made use of.
+/// A row order that the protocol leaves open and that a run uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// What is ordered.
@@ -41,12 +41,12 @@ pub struct Choice {
     pub row: Vec<i64>,
 }
 
-/// How often a member came to an `if` or a loop, and how often it went in.
+/// How often a member came to an `if` or a loop, and how often it entered the body.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reached {
     /// How often it came there.
     pub times: u64,
-    /// How often the condition held; of a loop, how many trips it made in all.
+    /// For an `if`: how often the condition held. For a loop: its total number of trips.
     pub taken: u64,
 }
 
@@ -64,15 +64,15 @@ pub(super) struct Walker<'a> {
     pub(super) env: Env<'a>,
     pub(super) objects: Vec<ObjectLayout>,
     pub(super) cells: Vec<CellStart>,
-    /// Where accesses to data are wanted, too.
+    /// Gathers accesses to data, if they are wanted.
     pub(super) data: Option<Gatherer>,
     /// The extents of each buffer, if they are defined.
     pub(super) extents: Vec<Option<Vec<i64>>>,
-    /// Where wanted: what the member being walked did at each `if` and loop.
+    /// What the current member did at each `if` and loop, if that is wanted.
     pub(super) reached: Option<BTreeMap<StmtId, Reached>>,
-    /// How large programs that go on with results are so far.
+    /// The size so far of the programs that use the results of atomic operations.
     pub(super) spent: Spent,
-    /// How many operations all members may have, and have so far.
+    /// The most operations of all members together, and how many there are so far.
     op_limit: u64,
     op_count: u64,
     /// The member being walked, and how often each of its loops of open order has run.
@@ -80,7 +80,7 @@ pub(super) struct Walker<'a> {
     index: Vec<i64>,
     ops: Vec<Op>,
     runs: BTreeMap<StmtId, usize>,
-    /// The open row orders met so far, and what they are the orders of.
+    /// The open row orders met so far, and what they are orders of.
     choices: Vec<Choice>,
     chosen: BTreeSet<OrderKey>,
 }
@@ -107,8 +107,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The program of one member, whose indices have their values in `env`. Nothing follows the operations
-    /// where each is followed by the next.
+    /// The program of one member. Its indices have their values in `env` already. The list of successors is empty if
+    /// each operation is followed by the next one.
     pub(super) fn walk(
         &mut self,
         role: usize,
@@ -136,7 +136,7 @@ impl<'a> Walker<'a> {
         Ok((ops, Vec::new()))
     }
 
-    /// Goes on where loops of open order have run so often.
+    /// Continues a walk in which loops of open order have run this often.
     pub(super) fn resume(&mut self, runs: BTreeMap<StmtId, usize>) {
         self.runs = runs;
     }
@@ -146,19 +146,19 @@ impl<'a> Walker<'a> {
         self.runs.clone()
     }
 
-    /// The operations since the last time.
+    /// The operations since the last call.
     pub(super) fn taken(&mut self) -> Vec<Op> {
         std::mem::take(&mut self.ops)
     }
 
-    /// Adds an operation that no statement is by itself.
+    /// Adds an operation that does not come from the translation of a statement.
     pub(super) fn push(&mut self, op: Op) -> Result<(), Fault> {
         self.count_operation()?;
         self.ops.push(op);
         Ok(())
     }
 
-    /// The last operation, which is taken.
+    /// Removes the last operation and returns it.
     pub(super) fn last(&mut self) -> Option<Op> {
         self.ops.pop()
     }
@@ -387,7 +387,7 @@ impl<'a> Walker<'a> {
                     return Ok(());
                 };
                 data.work(env, stmt.id, self.ops.len() as u32, verb, work)?;
-                // Memory has to hold it like an operation.
+                // Memory has to hold the access, so it counts like an operation.
                 return self.count_operation();
             }
             StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::Return | StmtKind::Break => {
@@ -409,7 +409,7 @@ impl<'a> Walker<'a> {
 
     fn count_operation(&mut self) -> Result<(), Fault> {
         self.op_count += 1;
-        // A program counter has 32 bits, one value of which means "not started".
+        // A program counter has 32 bits, and one of its values means "not started".
         if self.op_count > self.op_limit.min(u64::from(u32::MAX) - 1) {
             return Err(Fault::TooLarge {
                 what: "operations",

@@ -1,4 +1,4 @@
-//! What is refused before anything runs, and how the ways of running agree.
+//! Tests of what is refused before a run, and of the agreement between the ways of running.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -57,7 +57,7 @@ fn waits_for(build: impl FnOnce(&mut Builder) -> Expr) -> Protocol {
     b.build()
 }
 
-/// The value of an expression over no names.
+/// The value of an expression without names.
 fn value(expr: Expr) -> Result<i64, Fault> {
     let instance = instantiate(&waits_for(|_| expr), &plain(&[])).map_err(|e| e.fault)?;
     match instance.members[0].ops[0].kind {
@@ -398,7 +398,7 @@ proptest! {
         let protocol = block_sparse(lock, descending, RowOrder::Given);
         let instance = instantiate(&protocol, &drawn).expect("a valid input");
         let found = explore(&instance, &Options::default());
-        // Locks are distinct on each row tile, so one schedule decides.
+        // All locks on one row tile wait for different values. So one schedule decides.
         let end = if found.stuck.is_some() { RunEnd::Stuck } else { RunEnd::Finished };
         prop_assert_eq!(run_greedy(&instance, None).end, end);
     }

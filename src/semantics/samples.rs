@@ -141,7 +141,7 @@ impl Builder {
     }
 }
 
-/// Which lock value a block-sparse accumulation waits for.
+/// The value that a lock of a block-sparse accumulation waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lock {
     /// The column tile's own number.
@@ -203,17 +203,17 @@ pub(crate) fn block_sparse(lock: Lock, descending: bool, order: RowOrder) -> Pro
     b.build()
 }
 
-/// Which row tile a delayed release gives back.
+/// Which row tile a delayed release increments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Release {
-    /// The tile before in number, right for ascending rows only.
+    /// The tile with the previous number. This is right only for ascending rows.
     Neighbour,
     /// The tile visited before.
     Previous,
 }
 
-/// Parameters N, M; at m: waits for the rank, then releases an earlier tile; after the loop
-/// the last one, only if there was one when `guarded` and tile 0 otherwise.
+/// Parameters N, M. At each m, the member waits for its rank and then releases an earlier tile. After the loop it
+/// releases the last tile. If `guarded`, it does so only if there was one; otherwise it releases tile 0 in this case.
 pub(crate) fn delayed_release(release: Release, guarded: bool, order: RowOrder) -> Protocol {
     let mut b = Builder::new("delayed");
     let (cols, rows) = (b.param("N", 0), b.param("M", 0));
@@ -296,8 +296,8 @@ pub(crate) fn delayed_release(release: Release, guarded: bool, order: RowOrder) 
     b.build()
 }
 
-/// Parameters T, N; two CTAs of T threads that arrive on both barriers and wait on their own,
-/// N rounds, the awaited parity flipping each round unless `fixed`.
+/// Parameters T, N. Two CTAs of T threads, for N rounds. In each round every thread arrives on both barriers and
+/// waits on the one of its own CTA. The awaited parity flips each round unless `fixed`.
 pub(crate) fn jacobi(fixed: bool) -> Protocol {
     let mut b = Builder::new("jacobi");
     let (threads, rounds) = (b.param("T", 1), b.param("N", 0));
@@ -353,7 +353,7 @@ pub(crate) fn jacobi(fixed: bool) -> Protocol {
     b.build()
 }
 
-/// The program of a warp: `(true, barrier, warps)` is a sync, `false` an arrive.
+/// The program of a warp. `(true, barrier, warps)` is a sync, and `(false, barrier, warps)` is an arrive.
 pub(crate) type Program<'a> = &'a [(bool, i64, i64)];
 
 /// One role per warp.
@@ -379,7 +379,7 @@ pub(crate) fn warps(programs: &[Program<'_>]) -> Protocol {
     b.build()
 }
 
-/// One member per count, which arrives so often on the only mbarrier.
+/// One member per count. It arrives this often on the only mbarrier.
 pub(crate) fn arrives(expected: i64, counts: &[i64]) -> Protocol {
     let mut b = Builder::new("arrives");
     let arrivals = int(expected);

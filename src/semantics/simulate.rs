@@ -13,7 +13,7 @@ use super::step::Violation;
 
 /// Decides what happens next.
 pub trait Scheduler {
-    /// The next action, `enabled` being what can happen and not empty; `None` ends the run.
+    /// The next action, out of `enabled`: the actions that are possible, at least one. `None` ends the run.
     fn next(&mut self, enabled: &[Action]) -> Option<Action>;
 }
 
@@ -40,7 +40,7 @@ impl Scheduler for RandomScheduler {
     }
 }
 
-/// Goes around the members, one action each.
+/// Lets the members act in turn, one action each.
 #[derive(Debug, Clone, Default)]
 pub struct RoundRobin {
     next: usize,
@@ -87,11 +87,11 @@ pub enum RunEnd {
     Stuck,
     /// The step limit was reached.
     StepLimit,
-    /// The scheduler had nothing more to say.
+    /// The scheduler named no further action.
     ScheduleEnded,
     /// The scheduler named an action that cannot happen.
     NotEnabled(Action),
-    /// The last action's effect is undefined; it is not part of the trace.
+    /// The effect of the last action is undefined. The action is not part of the trace.
     Violation(Violation),
 }
 

@@ -13,8 +13,8 @@ pub const NOT_STARTED: u32 = u32::MAX;
 /// A state of an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct State {
-    /// Per member: the place of its next operation in its program, or [`NOT_STARTED`]. Without branches this is how many
-    /// operations it has done.
+    /// Per member: the place of its next operation in its program, or [`NOT_STARTED`]. In a program without branches,
+    /// this is the number of operations that the member has done.
     pub counters: Vec<u32>,
     /// Per cell: its value.
     pub cells: Vec<CellState>,
@@ -22,19 +22,19 @@ pub struct State {
     pub started: Vec<usize>,
     /// Per role: how many members have finished.
     pub finished: Vec<usize>,
-    /// What was started and has not landed, ascending by member. Those of one member stand in
-    /// the order in which they were started, except that the copies between two commits, whose
-    /// order means nothing, are sorted.
+    /// The copies and commits that were started and have not landed, ascending by member. Those of one member stand
+    /// in the order in which they were started, with one exception: the order of copies between two commits means
+    /// nothing, so these are sorted.
     pub in_flight: Vec<InFlight>,
-    /// Per cell: how many phases or generations have completed. Empty where history is not
-    /// kept: what may happen next does not depend on it.
+    /// Per cell: how many phases or generations have completed. Empty if history is not kept. What may happen next
+    /// does not depend on the history.
     pub history: Vec<u32>,
 }
 
 /// An asynchronous operation that was started and has not landed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InFlight {
-    /// Whose it is.
+    /// The member that started it.
     pub member: u32,
     /// The mbarrier it lands on.
     pub cell: CellId,
@@ -73,7 +73,7 @@ pub enum CellState {
     Named {
         /// Threads that complete the open generation; 0 when none is open.
         count: i64,
-        /// Who registered in it, ascending by member: a member as often as it has.
+        /// The members that registered in the open generation, ascending. A member occurs as often as it registered.
         registered: Vec<Registration>,
     },
     /// An mbarrier that is not initialised yet.
@@ -82,9 +82,9 @@ pub enum CellState {
     Barrier {
         /// Arrivals missing in the open generation, at least 1.
         pending: i64,
-        /// Who arrived in it, ascending.
+        /// The members that arrived in the open generation, ascending.
         arrived: Vec<u32>,
-        /// Whose generation completed and who has not waited since, ascending.
+        /// The members whose generation has completed and that have not waited since, ascending.
         released: Vec<u32>,
     },
     /// A pool.
@@ -94,7 +94,8 @@ pub enum CellState {
     },
 }
 
-/// How far the open phase or generation of a cell is, as far as its completion shows in it.
+/// A part of the state of a cell. Two of them show whether one action has completed a phase or generation, see
+/// [`Progress::completed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     phase: bool,
@@ -102,7 +103,7 @@ pub struct Progress {
 }
 
 impl CellState {
-    /// How far its open phase or generation is.
+    /// The part of this state that shows completions.
     pub fn progress(&self) -> Progress {
         let (phase, came) = match self {
             CellState::Mbarrier { phase, .. } => (*phase, 0),
@@ -117,14 +118,15 @@ impl CellState {
 }
 
 impl Progress {
-    /// Whether one action that led from here to there completed a phase or generation. A generation
-    /// of one is not seen.
+    /// Whether one action that led from `self` to `now` completed a phase or generation. A generation of a single
+    /// registration or arrival is not noticed.
     pub fn completed(self, now: Progress) -> bool {
         self.phase != now.phase || now.came < self.came
     }
 }
 
-/// One part of a warp in the open generation of a named barrier. Of several parts of one warp only the last blocks.
+/// A registration of a part of a warp in the open generation of a named barrier. If several parts of one warp are
+/// registered, only the last one blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Registration {
     /// The member.
@@ -140,8 +142,7 @@ pub enum Action {
     Launch(usize),
     /// This member does its next operation.
     Step(usize),
-    /// Of what this member has in flight, the one at this position lands; see
-    /// [`State::in_flight`].
+    /// The asynchronous operation at this position among those of this member lands; see [`State::in_flight`].
     Land(usize, usize),
 }
 
@@ -160,7 +161,7 @@ pub enum StepError {
     /// The action cannot happen in this state.
     #[error("not enabled: {0:?}")]
     NotEnabled(Action),
-    /// What it does is undefined.
+    /// The effect of the action is undefined.
     #[error("{0}")]
     Violation(Violation),
 }
@@ -171,7 +172,7 @@ pub enum StepError {
 pub struct Violation {
     /// What is undefined about it.
     pub kind: ViolationKind,
-    /// Whose operation.
+    /// The member that does the operation.
     pub member: usize,
     /// The statement.
     pub stmt: StmtId,
@@ -179,7 +180,7 @@ pub struct Violation {
     pub cell: CellId,
 }
 
-/// The ways for an operation to be undefined.
+/// The ways in which the effect of an operation can be undefined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 pub enum ViolationKind {
     /// More arrivals than the phase had pending.
@@ -193,9 +194,9 @@ pub enum ViolationKind {
     /// A thread count that differs from the open generation's.
     #[error("{count} threads named where the open generation has {open}")]
     CountMismatch {
-        /// The count named.
+        /// The thread count that the operation names.
         count: i64,
-        /// The generation's.
+        /// The thread count of the open generation.
         open: i64,
     },
     /// A member arrives at a split-phase barrier and has not waited since its last arrival.
@@ -218,18 +219,18 @@ pub enum ViolationKind {
     /// The byte count of an mbarrier leaves 64 bits.
     #[error("the byte count overflows")]
     TxOverflow,
-    /// What comes after an atomic operation is not defined at the value that it returned.
+    /// The code after an atomic operation is undefined at the value that the operation returned.
     #[error("what it does next is not defined at the value that an atomic operation returned")]
     NotDefined,
-    /// An atomic operation returned what was not foreseen: a fault of this program.
+    /// An atomic operation returned a value that was not foreseen: a mistake in this program.
     #[error("the value {0} of a semaphore was not foreseen")]
     Unforeseen(i64),
-    /// A semaphore leaves 64 bits.
+    /// The value of a semaphore leaves 64 bits.
     #[error("the semaphore overflows")]
     SemaphoreOverflow,
 }
 
-/// What an unfinished, started member waits for.
+/// What a member waits for that has started and not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
     /// The member.

@@ -1,53 +1,51 @@
-//! One step: what every operation does to the state. The meaning of the whole tool is here.
+//! One step: what every operation does to the state. The meaning of all verdicts rests on this file.
 //!
-//! **Members.** A member of a role without a launch runs from the beginning. A grid's next
-//! member in launch order (any unstarted one where the order is open) may start while fewer
-//! than `resident` of its role have started and not finished. A member with no operation left
-//! has finished and its place is free at once.
+//! **Members.** A member of a role without a launch runs from the beginning. In a grid, the next member in launch
+//! order may start while fewer than `resident` members of its role have started and not finished. If the launch order
+//! is open, the next member may be any unstarted one. A member with no operation left has finished, and its place is
+//! free at once.
 //!
-//! **Semaphore.** A wait passes iff the comparison holds now; `add` and `set` never block. A
-//! `fetch` never blocks either: in one step it reads the value and adds, sets, or sets if the value is
-//! as expected. Its member goes on by the value that was read. A `wait swap` passes iff the value is as expected, and
-//! sets another one in the same step.
+//! **Semaphore.** A wait passes iff its comparison holds now. `add` and `set` never block. A `fetch` never blocks
+//! either: in one step it reads the value, and adds to it, sets it, or sets it if the value is as expected. The
+//! successor of a `fetch` depends on the value that was read. A `wait swap` passes iff the value is as expected, and
+//! sets another value in the same step.
 //!
-//! **Mbarrier.** It starts with phase bit 0 and `pending` = expected. An arrival subtracts from
-//! `pending`; at 0 the phase bit flips and `pending` = expected again, atomically; below 0 is
-//! undefined. A wait for parity `p` passes iff the phase bit is not `p`, and changes nothing.
+//! **Mbarrier.** It starts with phase bit 0 and `pending` equal to the expected count. An arrival subtracts from
+//! `pending`. If `pending` becomes 0, the same step flips the phase bit and resets `pending` to the expected count.
+//! An arrival that would make `pending` negative is undefined. A wait for parity `p` passes iff the phase bit is not
+//! `p`, and changes nothing.
 //!
-//! **Named barrier.** Counted in threads; each registration is a warp of 32. The first one
-//! opens a generation and fixes its count; another count in an open generation is undefined.
-//! Each registration counts, whoever makes it: a warp that arrives and then syncs in the same
-//! generation brings 64 threads. A warp that is blocked in a generation does nothing, so of one
-//! member's registrations in a generation only the last can block. At the count the generation
-//! closes within the same step: everybody who blocked in it goes on and the barrier can be used
-//! again. A count is a multiple of 32, so a generation never takes more than it expects.
+//! **Named barrier.** It counts threads, and each registration brings a warp of 32. The first registration opens a
+//! generation and fixes its count; a registration with another count in an open generation is undefined. Every
+//! registration counts, whichever warp makes it. For example, a warp that arrives and then syncs in the same
+//! generation brings 64 threads. A warp that is blocked in a generation does nothing. So of one member's
+//! registrations in a generation only the last one can block. When the count is reached, the generation closes within
+//! the same step: all members that blocked in it go on, and the barrier can be used again. A count is a multiple of
+//! 32, so a generation never takes more threads than its count.
 //!
-//! **Transactions.** An mbarrier also counts bytes: `tx` is 0 at first, `expect_tx` adds to it
-//! and delivered bytes are subtracted. A phase completes exactly when `pending` and `tx` are
-//! both 0, which is looked at after each arrival, delivery and `expect_tx`. While arrivals are
-//! pending `tx` may be negative. Bytes land in pieces: where nothing is pending and more bytes
-//! are delivered than `tx`, the first `tx` of them complete the phase and the rest counts in
-//! the next one. An arrival where nothing is pending is undefined, whatever `tx` is.
+//! **Transactions.** An mbarrier also counts bytes in `tx`, which is 0 at first. `expect_tx` adds to `tx`, and
+//! delivered bytes are subtracted. A phase completes exactly when `pending` and `tx` are both 0, which is checked
+//! after each arrival, delivery and `expect_tx`. While arrivals are pending, `tx` may be negative. Bytes land in
+//! pieces: if nothing is pending and a delivery has more bytes than `tx`, then the first `tx` bytes complete the
+//! phase, and the rest counts in the next phase. An arrival while nothing is pending is undefined, whatever `tx` is.
 //!
-//! **Asynchronous operations.** A copy and a commit put something in flight and do not block. It
-//! lands at any later time as an action of its own: a copy as a delivery of bytes, a commit as
-//! one arrival. Copies land in any order; a commit lands after everything that its member put
-//! in flight before it. What is in flight does not hold a member that has no operation left: it
-//! has finished.
+//! **Asynchronous operations.** A copy or a commit puts something in flight and does not block. Landing is an action
+//! of its own, at any later time. A copy lands as a delivery of bytes, and a commit lands as one arrival. Copies land
+//! in any order. A commit lands after everything that its member put in flight before it. A member with no operation
+//! left has finished, even if something of its is still in flight.
 //!
-//! **Initialisation.** An mbarrier with explicit initialisation lets no wait pass before it is
-//! initialised, and what is done to it until then is lost: undefined on the machine, and here a
-//! hang that shows. A second initialisation is undefined.
+//! **Initialisation.** An mbarrier with explicit initialisation lets no wait pass before it is initialised.
+//! Operations on it until then are lost. On the machine they are undefined; here a lost operation shows as a hang if
+//! a wait needs it. A second initialisation is undefined.
 //!
-//! **Split-phase barrier.** Counted in members. The expected number of arrivals completes a
-//! generation and opens the next. A wait passes iff the generation of the member's last arrival
-//! has completed. A second arrival without a wait in between is undefined, and so is a wait
-//! without an arrival.
+//! **Split-phase barrier.** It counts members. The expected number of arrivals completes a generation and opens the
+//! next one. A wait passes iff the generation of the member's last arrival has completed. A second arrival without a
+//! wait in between is undefined, and so is a wait without an arrival.
 //!
-//! **Pool.** `acquire` passes iff so much is available, and takes it; `release` gives back and
-//! never blocks; giving back more than is taken is undefined.
+//! **Pool.** `acquire` passes iff the requested amount is available, and takes it. `release` gives an amount back and
+//! never blocks. Giving back more than is taken is undefined.
 //!
-//! What is undefined is a [`Violation`]: no state follows it.
+//! An undefined operation is a [`Violation`]: no state follows it.
 
 use crate::protocol::Comparison;
 use crate::protocol::StmtId;
@@ -113,16 +111,16 @@ pub fn initial(instance: &Instance) -> State {
     state
 }
 
-/// The same state, from which on history is kept: how often each barrier has completed, and
-/// which operation started what is in flight.
+/// The initial state, with history: from now on the state counts the completions of each barrier, and it names the
+/// operation that started each asynchronous operation in flight.
 pub fn initial_with_history(instance: &Instance) -> State {
     let mut state = initial(instance);
     state.history = vec![0; instance.cells.len()];
     state
 }
 
-/// Everything that can happen next: launches, steps, landings, each ascending by member. Of
-/// landings that do the same only the first is listed.
+/// Everything that can happen next: launches, steps and landings, each ascending by member. Of landings with the same
+/// effect only the first is listed.
 pub fn enabled(instance: &Instance, state: &State) -> Vec<Action> {
     let launches = (0..instance.roles.len()).flat_map(|role| launchable(instance, state, role));
     let steps = (0..instance.members.len()).filter(|m| can_step(instance, state, *m));
@@ -147,7 +145,8 @@ fn landings(state: &State) -> impl Iterator<Item = Action> {
     })
 }
 
-/// What a member has in flight at a position, from 0; see [`State::in_flight`].
+/// The asynchronous operation at a position, from 0, among those that a member has in flight; see
+/// [`State::in_flight`].
 pub fn in_flight(state: &State, member: usize, position: usize) -> Option<InFlight> {
     let at = place_in_flight(state, member, position)?;
     Some(state.in_flight[at])
@@ -211,7 +210,8 @@ pub fn next_op<'i>(instance: &'i Instance, state: &State, member: usize) -> Opti
         .get(state.counters[member] as usize)
 }
 
-/// The statement and the cell of what an action does; none for a launch and for what there is not.
+/// The statement and the cell that an action is about. None for a launch, and for an action that does not exist in
+/// this state.
 pub fn works_on(instance: &Instance, state: &State, action: Action) -> Option<(StmtId, CellId)> {
     match action {
         Action::Launch(_) => None,
@@ -236,7 +236,7 @@ pub fn can_step(instance: &Instance, state: &State, member: usize) -> bool {
             .iter()
             .any(|r| r.blocked && r.member as usize == member),
         (OpKind::WaitParity(_), CellState::Uninitialized) => false,
-        // Without an arrival it is undefined, and does not block.
+        // A wait without an arrival is undefined, so it does not block.
         (OpKind::BarrierWait, CellState::Barrier { arrived, .. }) => {
             arrived.binary_search(&(member as u32)).is_err()
         }
@@ -291,7 +291,7 @@ pub fn apply(instance: &Instance, state: &mut State, action: Action) -> Result<(
     }
 }
 
-/// Arrives so often on an mbarrier. Whether that completes its phase, as for the next two.
+/// Arrives `count` times on an mbarrier. Returns whether this completes its phase; so do `expect` and `deliver`.
 fn arrive(start: CellStart, cell: &mut CellState, count: i64) -> Result<bool, ViolationKind> {
     let CellState::Mbarrier { pending, .. } = cell else {
         return Ok(false);
@@ -332,7 +332,7 @@ fn deliver(start: CellStart, cell: &mut CellState, bytes: i64) -> Result<bool, V
     Ok(completes)
 }
 
-/// Completes an mbarrier's phase if nothing is missing, and says whether it did.
+/// Completes an mbarrier's phase if nothing is missing. Returns whether it did.
 fn complete(start: CellStart, cell: &mut CellState) -> bool {
     if let CellState::Mbarrier { pending, phase, tx } = cell
         && *pending == 0
@@ -345,7 +345,7 @@ fn complete(start: CellStart, cell: &mut CellState) -> bool {
     false
 }
 
-/// Notes where history is kept that a phase or generation of a cell has completed.
+/// If history is kept, counts the completion of a phase or generation of a cell.
 fn note_completion(history: &mut [u32], cell: usize) {
     if let Some(completed) = history.get_mut(cell) {
         *completed = completed.saturating_add(1);
@@ -512,7 +512,7 @@ fn step(instance: &Instance, state: &mut State, member: usize, op: &Op) -> Resul
                 }
             }
         }
-        // Waits change nothing, and unfolding admits no operation on another kind of cell.
+        // Waits change nothing. Unfolding has rejected operations on a cell of the wrong kind.
         _ => {}
     }
     if completes {
@@ -544,11 +544,11 @@ fn start(instance: &Instance, state: &mut State, member: usize) {
     }
 }
 
-/// Moves a member on after its operation, which returned this.
+/// Moves a member on after its operation, which returned this value.
 fn advance(instance: &Instance, state: &mut State, member: usize, returned: Option<i64>) {
     let layout = &instance.members[member];
     let place = state.counters[member];
-    // What is returned was looked up before anything happened.
+    // The caller has checked that there is a successor for this value before it changed anything.
     state.counters[member] = layout.after(place, returned).unwrap_or(place);
     if state.counters[member] as usize == layout.ops.len() {
         state.finished[layout.role] += 1;
@@ -565,7 +565,7 @@ pub fn is_stuck(instance: &Instance, state: &State) -> bool {
     !is_finished(instance, state) && enabled(instance, state).is_empty()
 }
 
-/// What each member that started, has not finished and cannot step waits for.
+/// What each member waits for that has started, has not finished and cannot step.
 pub fn blocked(instance: &Instance, state: &State) -> Vec<Blocked> {
     (0..instance.members.len())
         .filter(|member| !can_step(instance, state, *member))

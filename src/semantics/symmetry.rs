@@ -1,9 +1,9 @@
-//! Interchangeable members: states that differ only by who is who are searched once.
+//! Symmetry reduction: states that differ only in the names of interchangeable members are searched once.
 //!
-//! Members of one role with equal programs are interchangeable unless a fixed launch order
-//! tells them apart: renaming them maps runs to runs and stuck states to stuck states. The
-//! representative of a state is the one in which, inside each such group, members are sorted
-//! by what they have done and where they are registered.
+//! Members of one role with equal programs are interchangeable, unless a fixed launch order distinguishes them.
+//! Renaming them maps runs to runs and stuck states to stuck states. Of the states that renaming makes equal, one is
+//! the representative: inside each group of interchangeable members, the members are sorted by what they have done
+//! and by where they are registered.
 
 use rustc_hash::FxHashMap;
 
@@ -28,18 +28,18 @@ use super::step::State;
 pub struct Symmetry {
     /// Each group ascending, of at least two members.
     groups: Vec<Vec<usize>>,
-    /// Whether some state names members inside a cell or in flight.
+    /// Whether some cell, or the list of operations in flight, can name members.
     registers: bool,
 }
 
 impl Symmetry {
-    /// The groups of an instance.
+    /// The groups of interchangeable members of an instance.
     pub fn of(instance: &Instance) -> Symmetry {
         Symmetry::with_data(instance, None)
     }
 
-    /// The groups of an instance where what its members read and write, and where they run, tells
-    /// them apart, too.
+    /// The groups of an instance. Members are told apart by their accesses and by where they run, too, if `data` is
+    /// given.
     pub fn with_data(instance: &Instance, data: Option<&Data>) -> Symmetry {
         type Program<'a> = (
             usize,
@@ -89,7 +89,7 @@ impl Symmetry {
         }
     }
 
-    /// Per member, of so many, the first one that it is interchangeable with.
+    /// For each of the `members` members: the first member that it is interchangeable with.
     pub fn group_of(&self, members: usize) -> Vec<usize> {
         let mut first: Vec<usize> = (0..members).collect();
         for group in &self.groups {
@@ -100,7 +100,7 @@ impl Symmetry {
         first
     }
 
-    /// Replaces a state by the representative of the states it can be renamed to.
+    /// Replaces a state by its representative.
     pub fn represent(&self, state: &mut State) {
         if self.groups.is_empty() {
             return;
@@ -179,15 +179,16 @@ impl Symmetry {
         for flight in &mut state.in_flight {
             flight.member = renamed[flight.member as usize] as u32;
         }
-        // Stable: what one member has in flight keeps its order.
+        // The sort is stable, so the operations that one member has in flight keep their order.
         state.in_flight.sort_by_key(|flight| flight.member);
     }
 }
 
-/// Where a state names a member, other than in its program counter.
+/// Where a state names a member, apart from its program counter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
-    /// In this cell, in one of two ways.
+    /// In this cell. For a named barrier, the flag says whether the member is blocked. For a split-phase barrier, it
+    /// says whether the member has arrived (true) or has been released (false).
     In(usize, bool),
     /// In flight, in order.
     InFlight(CellId, Delivery, StmtId, u32),

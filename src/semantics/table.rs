@@ -1,8 +1,8 @@
 //! A set of states, each a short byte string, numbered in the order of insertion.
 //!
-//! All byte strings lie in one buffer and the hash table holds their numbers only, so a state
-//! costs its own bytes and about 20 more. Numbers are handed out in sequence, so a breadth
-//! first search needs no queue: it goes through the numbers.
+//! All byte strings lie in one buffer, and the hash table holds only their numbers. So a state costs its own bytes
+//! and about 20 more. Numbers are assigned in sequence, so a breadth-first search needs no queue: it visits the
+//! states in the order of their numbers.
 
 use std::hash::Hasher;
 
@@ -31,7 +31,7 @@ const UNINITIALIZED: u64 = 4;
 #[derive(Debug)]
 pub(super) struct StateTable {
     bytes: Vec<u8>,
-    /// Where each state's bytes end; they start where the previous ones end.
+    /// Where the bytes of each state end. They start where those of the previous state end.
     ends: Vec<usize>,
     /// Open addressing; a power of two, never more than half full.
     slots: Vec<u32>,
@@ -50,7 +50,7 @@ impl StateTable {
         self.ends.len()
     }
 
-    /// How much memory the states take; their numbers come on top.
+    /// How much memory the bytes of the states take. The table of their numbers takes more.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -98,8 +98,8 @@ impl StateTable {
     }
 }
 
-/// Writes a state as bytes: every number in groups of seven bits, so that small ones take one
-/// byte. How many members started and finished follows from the rest and is left out.
+/// Writes a state as bytes. Every number is written in groups of seven bits, so small numbers take one byte. The
+/// numbers of started and finished members follow from the rest and are left out.
 pub(super) fn encode(state: &State, out: &mut Vec<u8>) {
     out.clear();
     for counter in &state.counters {
@@ -147,7 +147,7 @@ pub(super) fn encode(state: &State, out: &mut Vec<u8>) {
     for completed in &state.history {
         put(out, u64::from(*completed));
     }
-    // To the end, without a count: most states have none.
+    // The list goes up to the end of the bytes and has no count, because it is empty in most states.
     for flight in &state.in_flight {
         put(out, u64::from(flight.member));
         put(out, u64::from(flight.cell.0));
@@ -249,7 +249,7 @@ pub(super) fn decode(instance: &Instance, mut bytes: &[u8], history: bool) -> St
     state
 }
 
-/// Small numbers of either sign become small numbers.
+/// Maps numbers of either sign with small absolute values to small numbers.
 fn put_signed(out: &mut Vec<u8>, value: i64) {
     put(out, ((value << 1) ^ (value >> 63)) as u64);
 }

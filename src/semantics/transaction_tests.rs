@@ -1,5 +1,5 @@
-//! The rules of transactions, asynchronous work, split-phase barriers, pools and initialisation:
-//! one at a time, and state counts that another program found.
+//! Tests of the rules for transactions, asynchronous work, split-phase barriers, pools and initialisation, one rule
+//! at a time. Some compare state counts with those of another program.
 
 use crate::text;
 
@@ -32,7 +32,7 @@ fn instance(source: &str, params: &[i64]) -> Instance {
     instantiate(&protocol, &input).expect("a valid input")
 }
 
-/// A protocol of this declaration and roles of these bodies.
+/// A protocol with this declaration and one role per body.
 fn protocol(declarations: &str, bodies: &[&str]) -> Instance {
     let roles = bodies.iter().enumerate();
     let roles: String = roles
@@ -56,7 +56,7 @@ fn run(instance: &Instance, actions: &[Action]) -> Result<State, StepError> {
     result.map(|()| state)
 }
 
-/// The first cell after the only member has done this.
+/// The state of the first cell after the only member has run this body.
 fn alone(declarations: &str, body: &str) -> CellState {
     let instance = protocol(declarations, &[body]);
     let steps = vec![Action::Step(0); instance.op_count()];
@@ -86,7 +86,7 @@ fn a_phase_completes_when_neither_arrivals_nor_bytes_are_missing() {
     assert_eq!(alone(ONE, most), mbarrier(0, false, 3));
     let all = "arrive_expect_tx b 8 complete_tx b 5 complete_tx b 3";
     assert_eq!(alone(ONE, all), mbarrier(1, true, 0));
-    // Bytes that come early do no harm in their own phase.
+    // Bytes that are delivered before they are expected do no harm within the same phase.
     assert_eq!(alone(ONE, "complete_tx b 8"), mbarrier(1, false, -8));
     let early = "complete_tx b 8 arrive_expect_tx b 8";
     assert_eq!(alone(ONE, early), mbarrier(1, true, 0));
@@ -280,7 +280,7 @@ fn count(instance: &Instance) -> (u64, u64) {
     (all.states, all.stuck_states)
 }
 
-/// The reduced search and a greedy run agree with the whole one.
+/// Checks that the search with symmetry reduction and a greedy run agree with the search without.
 fn check_reduced(instance: &Instance, all: &Explored) {
     let options = Options {
         stop_at_stuck: false,

@@ -1,9 +1,9 @@
 //! Unfolds a protocol at one input into an instance.
 //!
-//! The input is checked on the way: parameters against domains and assumptions, entries
-//! against extents, row orders against rows. What the protocol leaves open and the input does
-//! not fix is recorded as a [`Choice`], in the order met; [`super::inputs`] enumerates inputs
-//! by going through these.
+//! The input is checked meanwhile: parameters against domains and assumptions, entries against extents, row orders
+//! against rows. If the protocol leaves a row order open and the input does not fix it, this is recorded as a
+//! [`Choice`], in the order in which choices are met. [`super::inputs`] enumerates inputs with the help of these
+//! choices.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -58,7 +58,8 @@ pub fn instantiate(protocol: &Protocol, input: &Input) -> Result<Instance, RunEr
     instantiate_with(protocol, input, &Limits::default()).map(|(instance, _)| instance)
 }
 
-/// The instance and the row orders it used, in the order met, under these limits.
+/// The instance, and the row orders that it used in the order in which they were met. `limits` bounds the size of the
+/// instance.
 pub fn instantiate_with(
     protocol: &Protocol,
     input: &Input,
@@ -68,7 +69,7 @@ pub fn instantiate_with(
     Ok((instance, choices))
 }
 
-/// What each member does at each `if` and loop of its program at an input that has an instance.
+/// What each member does at each `if` and loop of its program, for an input that has an instance.
 pub fn reached(
     protocol: &Protocol,
     input: &Input,
@@ -89,7 +90,7 @@ pub fn reached(
     Ok(all)
 }
 
-/// The instance, the row orders it used and, where wanted, a share of its data.
+/// The instance, the row orders that it used, and a share of its data if one is given.
 pub(super) fn instantiate_all(
     protocol: &Protocol,
     input: &Input,
@@ -110,7 +111,7 @@ pub(super) fn instantiate_all(
     }
 }
 
-/// The same, if atomic operations return no other values.
+/// Unfolds the protocol under the assumption that atomic operations return only the values in `returned`.
 fn unfolded(
     protocol: &Protocol,
     input: &Input,
@@ -160,7 +161,7 @@ struct Unfolder<'a> {
 }
 
 impl<'a> Unfolder<'a> {
-    /// With the objects laid out and no members yet.
+    /// Lays out the objects. There are no members yet.
     fn new(
         protocol: &Protocol,
         input: &'a Input,
@@ -226,10 +227,10 @@ impl Unfolder<'_> {
         Ok(())
     }
 
-    /// How many arrivals each of so many barriers expects.
+    /// How many arrivals each of `count` barriers expects.
     fn arrivals(&mut self, arrivals: &Expr, count: usize) -> Result<i64, Fault> {
         let arrivals = self.walker.env.value(arrivals)?;
-        // A barrier that no element of exists expects nothing.
+        // The count does not matter if the array of barriers is empty.
         if arrivals < 1 && count > 0 {
             return Err(Fault::ArrivalCount(arrivals));
         }
@@ -261,7 +262,7 @@ impl Unfolder<'_> {
         Ok(())
     }
 
-    /// Every invariant at all values of its indices.
+    /// Adds every invariant, at all values of its indices.
     fn invariants(&mut self, protocol: &Protocol) -> Result<(), RunError> {
         let Some(mut data) = self.walker.data.take() else {
             return Ok(());
@@ -287,7 +288,7 @@ impl Unfolder<'_> {
         Ok(())
     }
 
-    /// Where elements are.
+    /// Notes where the elements of objects lie.
     fn homes(&mut self, protocol: &Protocol) -> Result<(), RunError> {
         let mut homes = Vec::with_capacity(self.walker.cells.len());
         for (position, object) in protocol.objects.iter().enumerate() {
@@ -313,7 +314,7 @@ impl Unfolder<'_> {
         Ok(())
     }
 
-    /// Does something for each member of a role, with its indices at their values.
+    /// Calls a function for each member of a role, with the role's indices at their values.
     fn each_member(
         &mut self,
         protocol: &Protocol,
@@ -337,7 +338,7 @@ impl Unfolder<'_> {
         Ok(())
     }
 
-    /// Unfolds the program of a member whose indices have their values.
+    /// Unfolds the program of a member. Its indices have their values already.
     fn member(&mut self, role: usize, index: Vec<i64>, body: &[Stmt]) -> Result<(), RunError> {
         let (ops, next) = self.walker.walk(role, &index, body, &self.returned)?;
         self.members.push(Member {
@@ -357,7 +358,7 @@ impl Unfolder<'_> {
             let share = unfolder.walker.data.as_ref().map(|data| data.share);
             let place = match share {
                 None => None,
-                // A claim is the same wherever its member runs.
+                // The place of a member has no effect on its claims.
                 Some(Share::Claims) => Some(MemberPlace::default()),
                 Some(Share::Accesses | Share::Homes) => {
                     let place = unfolder.place(role, position, unfolder.members.len());
@@ -380,7 +381,7 @@ impl Unfolder<'_> {
         })
     }
 
-    /// Where a member runs, whose indices have their values.
+    /// Where a member runs. Its indices have their values already.
     fn place(&mut self, role: &Role, position: usize, member: usize) -> Result<MemberPlace, Fault> {
         let own = match &role.launch {
             None => (0, 0),
@@ -389,7 +390,7 @@ impl Unfolder<'_> {
         self.parts(&role.place, own)
     }
 
-    /// A place, `own` being the CTA and the cluster where none are written.
+    /// Evaluates a place. `own` is the CTA or the cluster if the text writes none.
     fn parts(&mut self, place: &Place, own: Part) -> Result<MemberPlace, Fault> {
         let mut part = |value: &Option<Expr>, other| match value {
             Some(value) => Ok((0, self.walker.env.value(value)?)),
@@ -437,7 +438,7 @@ impl Unfolder<'_> {
     }
 }
 
-/// The elements of pools that have to be whole in the end.
+/// The elements of pools to which everything has to be given back by the end of a run.
 fn returned_pools(protocol: &Protocol, objects: &[ObjectLayout]) -> Vec<CellId> {
     let objects = protocol.objects.iter().zip(objects);
     let returned =

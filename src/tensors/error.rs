@@ -1,4 +1,4 @@
-//! What can be wrong with block-sparse arrays, and how it is said.
+//! The errors of block-sparse arrays, and their messages.
 //!
 //! A file is checked to the end, so one [`TensorError`] carries several [`Problem`]s: up to
 //! four of each sort and twenty in all, with the number found. Every message is a lowercase
@@ -11,10 +11,10 @@ use thiserror::Error;
 /// How many problems an error keeps.
 const MAX_KEPT: usize = 20;
 
-/// How many problems of one sort an error keeps, so that a flood of one does not hide another.
+/// The most problems of one sort that an error keeps, so that many problems of one sort do not hide another sort.
 const MAX_KEPT_PER_SORT: usize = 4;
 
-/// The broad reason of a [`TensorError`]; decides what a user can do about it.
+/// The broad reason of a [`TensorError`]. It determines what a user can do about the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TensorErrorKind {
     /// The file could not be opened or read.
@@ -61,7 +61,7 @@ pub enum Problem {
     /// Two names for the same array.
     #[error("{first} and {second} are both given and mean the same array")]
     Conflict { first: String, second: String },
-    /// A list without its other half.
+    /// A list that lacks one of its arrays.
     #[error("{missing} is missing, and {present} is given")]
     Missing { missing: String, present: String },
     /// Nothing to read.

@@ -42,8 +42,8 @@ pub(super) fn compare(backward: &BlockSparse, forward: &BlockSparse, problems: &
     }
 }
 
-/// How many column tiles the forward arrays of a `BlockMask` are for: each of its rows has room
-/// for all of them. `None` for arrays of another name, whose transposition nobody has defined.
+/// The number of column tiles for which the forward arrays of a `BlockMask` are made. Each of its rows has room for
+/// all of them. `None` for arrays of another name, because nobody has defined their transposition.
 pub(super) fn width(forward: &Direction<'_>) -> Option<usize> {
     let lists = [&forward.mask, &forward.full].into_iter().flatten();
     let widths = lists.map(|list| {

@@ -255,7 +255,7 @@ impl<'de> Visitor<'de> for Level<'_, '_> {
         if to.extents.len() <= depth {
             to.extents.resize(depth + 1, None);
         }
-        // Empty lists hold no number to charge, and become rows all the same.
+        // An empty list contains no number that would be charged, but it becomes a row all the same.
         to.charge()?;
         let mut found = 0;
         while seq

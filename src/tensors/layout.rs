@@ -1,8 +1,8 @@
-//! From named arrays to lists of tiles per row, whatever layout they come in.
+//! Turns named arrays into lists of tiles per row, for every layout.
 //!
-//! Two layouts: compressed (`idx[nnz]`, rows back to back, with or without `offset`) and padded
-//! (`idx[N, width]`, of which the first `cnt[n]` entries of a row count). Both may have leading
-//! batch and head dimensions, of which one slice is taken.
+//! There are two layouts: compressed (`idx[nnz]`, rows back to back, with or without `offset`) and padded (`idx[N,
+//! width]`, in which only the first `cnt[n]` entries of a row count). Both may have leading batch and head
+//! dimensions, of which one slice is taken.
 
 use super::array::Array;
 use super::error::Problem;

@@ -1,8 +1,8 @@
 //! A 0/1 matrix of visited tiles: one row per `n`, one column per `m`.
 //!
-//! It carries neither an order nor which tiles are full: every visited tile becomes a partially
-//! masked one, in ascending order. The text form has one row per line, elements separated by
-//! whitespace, commas or semicolons; `#` starts a comment.
+//! A matrix has no visiting order, and does not say which tiles are full. So each visited tile becomes a partially
+//! masked one, in ascending order. The text form has one row per line. Elements are separated by whitespace, commas
+//! or semicolons; `#` starts a comment.
 
 use super::array::Array;
 use super::array::Budget;

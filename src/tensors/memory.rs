@@ -1,4 +1,4 @@
-//! Lists built by a program in memory. They are checked by the same rules as those of a file.
+//! Lists that a program built in memory. They are checked by the same rules as lists in a file.
 
 use super::array::Array;
 use super::error::Problem;

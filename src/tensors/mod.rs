@@ -1,11 +1,10 @@
 //! Block-sparse tile arrays: which CTA visits which row tile, and in which order.
 //!
-//! An attention backward kernel is given, for every column tile `n` of keys, the row tiles `m`
-//! of queries it has to visit. [`BlockSparse`] is that relation with its visiting order, and it
-//! is always valid: every way to obtain one checks it or builds it correctly. It comes from a
-//! file ([`read()`]), from the segment lengths of packed sequences ([`packing`]), from a causal or
-//! sliding window ([`windows`]) or from a seed ([`synthetic`]); [`write`](mod@write) and
-//! [`torch`] turn it back into what a kernel is given.
+//! For example, an attention backward kernel gets, for every column tile `n` of keys, the row tiles `m` of queries
+//! that it has to visit. [`BlockSparse`] is this relation with its visiting order. Every way to make one checks it or
+//! builds it correctly, so it is always valid. It comes from a file ([`read()`]), from the segment lengths of packed
+//! sequences ([`packing`]), from a causal or sliding window ([`windows`]), or from a seed ([`synthetic`]).
+//! [`write`](mod@write) and [`torch`] turn it back into the arrays that a kernel gets.
 //!
 //! `docs/tensors.md` documents the file formats and every message.
 

@@ -1,8 +1,8 @@
 //! The validated relation: for every column tile `n`, the row tiles it visits, in order.
 //!
-//! Stored twice: by row, in visiting order (mask entries, then full entries), and by column,
-//! ascending. The second makes `visitors(m)` and ranks cheap, which every lock scheme asks for.
-//! Invariants: indices are below their extents, and no tile occurs twice in a row.
+//! The relation is stored twice. By row it is in visiting order: mask entries, then full entries. By column it is
+//! ascending, which makes `visitors(m)` and ranks cheap, and every lock scheme needs these. Invariants: indices are
+//! below their extents, and no tile occurs twice in a row.
 
 use super::error::TensorError;
 use super::memory;

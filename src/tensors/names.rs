@@ -1,8 +1,8 @@
-//! The array names that files use, and what each one is.
+//! The known names of arrays in files, and the meaning of each.
 //!
-//! Two vocabularies name the same lists: `mask_block_cnt` and its family, and the fields of
-//! PyTorch's `BlockMask` (`q_num_blocks`: per column tile of keys; `kv_num_blocks`: per row tile
-//! of queries, the forward direction).
+//! Two vocabularies name the same lists. The first is `mask_block_cnt` and its relatives. The second is the fields of
+//! PyTorch's `BlockMask`: `q_num_blocks` has the counts per column tile of keys, and `kv_num_blocks` has those per
+//! row tile of queries (the forward direction).
 
 use super::error::Problem;
 use super::error::Problems;
@@ -80,8 +80,8 @@ pub(super) fn role(name: &str) -> Option<Role> {
     known.map(|(_, role)| *role)
 }
 
-/// What an array of a file is read as; nothing if it is skipped, which is a problem where its
-/// name is nearly a known one. The `only` array of a file is a matrix, whatever its name.
+/// The role in which an array of a file is read. `None` if the array is skipped; this is a problem if its name is
+/// nearly a known one. An `only` array of a file is a matrix, whatever its name.
 pub(super) fn wanted(name: &str, only: bool, problems: &mut Problems) -> Option<Role> {
     let found = role(name).or(only.then_some(Role::Matrix));
     if found.is_none()
@@ -95,8 +95,8 @@ pub(super) fn wanted(name: &str, only: bool, problems: &mut Problems) -> Option<
     found
 }
 
-/// The known name that an unknown one was probably meant to be: at most two edits away, one for
-/// names of eight characters or fewer.
+/// The known name that an unknown name was probably meant to be. It differs by at most two edits, or by one if the
+/// known name has at most eight characters.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     let near = |known: &str| {
         let allowed = if known.len() > 8 { 2 } else { 1 };

@@ -1,9 +1,8 @@
 //! One array in NumPy's `.npy` form (versions 1 to 3).
 //!
-//! The header is parsed here and not by a library: it is untrusted, and a declared shape must
-//! be checked against the limits before anything multiplies or allocates it. The format is
-//! NEP 1: a magic, a version, a length, and a Python dict literal with `descr`,
-//! `fortran_order` and `shape`.
+//! The header is untrusted, and a declared shape must be checked against the limits before any code multiplies its
+//! extents or allocates memory for it. So the header is parsed here and not by a library. The format is NEP 1: a
+//! magic number, a version, a length, and a Python dict literal with `descr`, `fortran_order` and `shape`.
 
 use std::io::Read;
 
@@ -77,7 +76,8 @@ fn syntax(name: &str, detail: &str) -> TensorError {
     .into()
 }
 
-/// What precedes the elements of an array (version 1): with them they are a file. The elements begin at a multiple of 64 bytes.
+/// The bytes before the elements of an array (version 1). With the elements they are a file. The elements begin at a
+/// multiple of 64 bytes.
 pub(super) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
     let extents: String = shape.iter().map(|extent| format!("{extent}, ")).collect();
     let mut text = format!(
@@ -202,7 +202,7 @@ impl Header {
     }
 }
 
-/// What is left of a Python literal.
+/// The rest of a Python literal that is being parsed.
 struct Literal<'a> {
     rest: &'a str,
 }

@@ -25,20 +25,20 @@ pub(super) const EXTENSION: &str = ".npy";
 /// What an entry of an archive's index begins with.
 const INDEXED: &[u8] = b"PK\x01\x02";
 
-/// Opens a zip archive in which every name is that of one entry.
+/// Opens a zip archive, if no two entries have the same name.
 ///
 /// # Errors
 /// What is wrong with it, as a lowercase fragment.
 pub(super) fn open(bytes: &[u8]) -> Result<ZipArchive<Cursor<&[u8]>>, String> {
     let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
-    // What the library keeps is the last of several entries with one name.
+    // Of several entries with one name, the library keeps only the last.
     match archive.len() == indexed(bytes, archive.central_directory_start()) {
         true => Ok(archive),
         false => Err("two entries have the same name".to_owned()),
     }
 }
 
-/// How many entries the index of an archive has, which begins here.
+/// The number of entries in the index of an archive, which begins at `start`.
 fn indexed(bytes: &[u8], start: u64) -> usize {
     let mut rest = usize::try_from(start)
         .ok()

@@ -1,16 +1,17 @@
-//! Packed sequences: several segments back to back, attention only inside each.
+//! Packed sequences: several segments back to back, with attention only inside each segment.
 //!
-//! With segments `[s, e)` over tokens `0..T`, query `q` sees key `k` when both are in the same
-//! segment and, if causal, `k <= q`. Row tile `m` holds queries `[m*Tm, min((m+1)*Tm, T))`,
-//! column tile `n` keys `[n*Tn, min((n+1)*Tn, T))`; a ragged last tile is judged by the tokens
-//! it has. For column tile `[c0, c1)` let `a` and `b` be the first and last segment it meets:
+//! Let the segments be `[s, e)` over tokens `0..T`. Query `q` sees key `k` if both are in the same segment and, with
+//! a causal mask, `k <= q`. Row tile `m` holds the queries `[m*Tm, min((m+1)*Tm, T))`, and column tile `n` holds the
+//! keys `[n*Tn, min((n+1)*Tn, T))`. A ragged last tile is judged by the tokens that it has. For a column tile `[c0,
+//! c1)`, let `a` and `b` be the first and the last segment that it meets:
 //!
-//! - visited: the row tiles that meet `[s_a, e_b)`, or `[max(c0, s_a), e_b)` if causal. None
-//!   between is skipped, since every segment from `a` to `b` meets the column tile;
-//! - full: only if `a = b`, the row tiles inside `[s_a, e_a)`, or `[max(s_a, c1 - 1), e_a)` if
-//!   causal, provided the column tile is inside the segment too.
+//! - visited: the row tiles that meet `[s_a, e_b)`, or `[max(c0, s_a), e_b)` if causal. No tile in between is
+//!   skipped, because every segment from `a` to `b` meets the column tile;
+//! - full: only if `a = b`, the row tiles inside `[s_a, e_a)`, or inside `[max(s_a, c1 - 1), e_a)` if causal,
+//!   provided that the column tile is inside the segment, too.
 //!
-//! So the cost is that of the visited tiles plus the segments, never of the tokens.
+//! So the cost is the number of visited tiles plus the number of segments. It does not depend on the number of
+//! tokens.
 
 use super::error::Problem;
 use super::error::TensorError;

@@ -1,16 +1,16 @@
-//! The part of Python's pickle format that PyTorch writes tensors in.
+//! Reads the part of Python's pickle format in which PyTorch stores tensors.
 //!
-//! A pickle is a program for a stack machine that may call anything. Nothing is called here: a
-//! call becomes an object that says what was to be called with what, and who reads it knows the
-//! few calls that make up a tensor. Every operation takes constant time or what it takes off the
-//! stack, and makes one object at most, so a pickle is never larger than its bytes.
+//! A pickle is a program for a stack machine, and this program may call any function. This reader calls nothing. A
+//! call becomes an object that records the function and its arguments. The code that reads this object knows the few
+//! calls that make up a tensor. Every operation takes constant time, or time proportional to what it removes from the
+//! stack, and it makes at most one object. So the result is never larger than the bytes of the pickle.
 
 use std::collections::HashMap;
 
 /// An object, by its number in a [`Pickle`].
 pub(super) type Id = usize;
 
-/// What a pickle holds.
+/// The kinds of objects in a pickle.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Object {
     None,
@@ -22,15 +22,15 @@ pub(super) enum Object {
     Dict(Vec<(Id, Id)>),
     /// A class or function: its module and its name, with a dot between.
     Global(String),
-    /// Something kept outside, by what it is called there.
+    /// An object that is stored outside of the pickle, by its name there.
     Persistent(Id),
-    /// What a call returns, or a new instance of a class; with its attributes where they are set.
+    /// The result of a call, or a new instance of a class. It has attributes if they are set.
     Call {
         what: Id,
         with: Id,
         state: Option<Id>,
     },
-    /// A number or bytes that nobody here asks for.
+    /// A number or bytes that are not needed here.
     Other,
 }
 
@@ -127,17 +127,17 @@ struct Machine<'a> {
     rest: &'a [u8],
     objects: Vec<Object>,
     stack: Vec<Id>,
-    /// How high the stack was at each mark.
+    /// The height of the stack at each mark.
     marks: Vec<usize>,
     memo: HashMap<u64, Id>,
 }
 
 impl Machine<'_> {
-    /// One operation; nothing if it is unknown or does not fit what is there.
+    /// Executes one operation; `None` if it is unknown, or if its operands do not fit.
     fn step(&mut self) -> Option<Step> {
         let [operation] = self.array()?;
         match operation {
-            // PROTO, FRAME: what they say is not needed.
+            // PROTO and FRAME contain nothing that is needed.
             0x80 => drop(self.take(1)?),
             0x95 => drop(self.take(8)?),
             b'.' => return Some(Step::Stop(self.pop()?)),
@@ -216,7 +216,7 @@ impl Machine<'_> {
             b'R' | 0x81 | 0x92 => self.call(operation)?,
             b'b' => {
                 let attributes = self.pop()?;
-                // What is set of anything else is nothing that is read here.
+                // Attributes of other objects are not needed here.
                 if let Object::Call { state, .. } = self.objects.get_mut(*self.stack.last()?)? {
                     *state = Some(attributes);
                 }
@@ -235,7 +235,7 @@ impl Machine<'_> {
         let what = self.pop()?;
         let ordered = Object::Global("collections.OrderedDict".to_owned());
         let empty = Object::Tuple(Vec::new());
-        // A dictionary that is made of something is not followed.
+        // A dictionary that is constructed from something is not followed.
         let is_dict = *self.objects.get(what)? == ordered && *self.objects.get(with)? == empty;
         let object = match is_dict {
             true => Object::Dict(Vec::new()),
@@ -249,7 +249,7 @@ impl Machine<'_> {
         Some(())
     }
 
-    /// Keeps the top of the stack under a number, or brings it back.
+    /// Stores the top of the stack under a number, or pushes what is stored.
     fn memory(&mut self, operation: u8) -> Option<()> {
         let number = match operation {
             b'q' | b'h' => self.length(1)?,
@@ -323,7 +323,7 @@ impl Machine<'_> {
         self.objects.push(object);
     }
 
-    /// The top of the stack, which a mark protects.
+    /// Pops the top of the stack, unless a mark protects it.
     fn pop(&mut self) -> Option<Id> {
         Some(*self.last(1)?.first()?)
     }
@@ -336,7 +336,7 @@ impl Machine<'_> {
         Some(self.stack.split_off(from))
     }
 
-    /// What was pushed since the last mark.
+    /// Pops everything that was pushed since the last mark.
     fn marked(&mut self) -> Option<Vec<Id>> {
         let mark = self.marks.pop()?;
         (mark <= self.stack.len()).then(|| self.stack.split_off(mark))

@@ -1,9 +1,8 @@
-//! PyTorch's `.pt`: a zip archive with a pickle and one file per storage.
+//! Reads PyTorch's `.pt`: a zip archive with a pickle and one file per storage.
 //!
-//! Taken are a dictionary of tensors and an object whose attributes are tensors, such as a
-//! `BlockMask`; the names are those of [`names`]. What an archive claims to unpack to does not
-//! matter: sizes are charged against the limits before anything is unpacked, and only tensors
-//! of known names are.
+//! The archive has to contain a dictionary of tensors, or an object whose attributes are tensors, such as a
+//! `BlockMask`. The names are those of [`names`]. The unpacked size that an archive claims cannot do harm: sizes are
+//! charged against the limits before anything is unpacked, and only tensors with known names are unpacked.
 
 use std::io::Cursor;
 use std::io::Read;
@@ -31,7 +30,7 @@ const MAX_PICKLE: u64 = 1 << 20;
 /// The name of the pickle, in a folder of any name.
 const PICKLE: &str = "/data.pkl";
 
-/// What comes first where PyTorch could not write the pickle, as with a function that has no name.
+/// The first entry if PyTorch could not write the pickle, for example because of a function without a name.
 const UNFINISHED: &str = "/version";
 
 /// Whether this is an archive that PyTorch wrote: the pickle comes first.
@@ -98,7 +97,7 @@ pub(super) fn parse(
         let Some(role) = names::wanted(name, false, problems) else {
             continue;
         };
-        // A mask has its lists of full tiles as attributes even where there are none.
+        // A mask has the attributes for its lists of full tiles even if there are no such lists.
         if *pickle.get(value) == Object::None {
             continue;
         }
@@ -133,7 +132,7 @@ fn entries(pickle: &Pickle, id: Id) -> Option<Vec<(Id, Id)>> {
     };
     match pickle.get(attributes) {
         Object::Dict(entries) => Some(entries.clone()),
-        // Where a class has slots, they come second.
+        // For a class with slots, these come second.
         Object::Tuple(parts) => {
             let dicts = parts.iter().filter_map(|part| match pickle.get(*part) {
                 Object::Dict(entries) if attributes != id => Some(entries.clone()),
@@ -241,7 +240,7 @@ impl<'a> Tensor<'a> {
         if count == 0 {
             return Array::from_bytes(name, shape, element, big_endian, Vec::new());
         }
-        // The storage up to the last element is unpacked, which may be more than is seen of it.
+        // The storage is unpacked up to the last element, which may be more than the tensor shows.
         let mut spans = self.shape.iter().zip(&self.strides);
         let last = spans.try_fold(self.offset, |sum, (extent, stride)| {
             sum.checked_add((extent - 1).checked_mul(*stride)?)

@@ -108,10 +108,8 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<BlockSparse, TensorErr
 
 /// Reads a pattern from the content of a file.
 ///
-/// # Errors
-/// Bytes that are not of this format, missing or misnamed arrays, several batches or heads
-/// without a choice, sizes above the limits, and arrays that break the rules of the format:
-/// all of them that can be told in one pass.
+/// Bytes that are not of this format; missing or misnamed arrays; several batches or heads without a choice; sizes
+/// above the limits; and arrays that break the rules of the format. All problems that one pass can find are listed.
 pub fn read_bytes(
     bytes: &[u8],
     format: Format,

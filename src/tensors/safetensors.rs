@@ -1,7 +1,7 @@
 //! The safetensors form: a length, a JSON header of names, types, shapes and byte ranges, data.
 //!
-//! The header is parsed here and not by the `safetensors` library, which keeps the last of
-//! several tensors with one name and trusts sums of declared offsets.
+//! The header is parsed here and not by the `safetensors` library. If several tensors have one name, that library
+//! keeps the last one; and it trusts sums of declared offsets.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -21,7 +21,7 @@ use super::layout::Named;
 use super::names;
 use super::options::ReadOptions;
 
-/// A header for tens of thousands of tensors; the arrays read here are a dozen.
+/// Enough for a header of tens of thousands of tensors. The files read here have about a dozen.
 const MAX_HEADER: u64 = 16 << 20;
 
 /// The length of the header, if the bytes look like this format.

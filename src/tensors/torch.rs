@@ -1,8 +1,7 @@
 //! A Python script that builds a pattern with PyTorch and shows, without a GPU, whether it hangs.
 //!
-//! The script is self-contained: the arrays, an explicit table of lock values next to the
-//! visiting order, and a plain-Python run of `wait sem[m] == lock; sem[m] += 1`. Where PyTorch
-//! is not installed only the run remains.
+//! The script is self-contained. It has the arrays, an explicit table of lock values in the visiting order, and a run
+//! of `wait sem[m] == lock; sem[m] += 1` in plain Python. Without PyTorch, it only does the run.
 
 use super::model::BlockSparse;
 use super::write::Arrays;
@@ -11,21 +10,21 @@ use super::write::bracketed;
 /// How the CTAs take turns at each row tile, for [`to_torch_script`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockScheme {
-    /// The row tiles that CTA 0 visits, in visiting order, then those of CTA 1, and so on: of
-    /// every CTA as many as the pattern lists for it.
+    /// The row tiles that CTA 0 visits, in visiting order, then those of CTA 1, and so on. For each CTA there are as
+    /// many as the pattern lists.
     pub rows: Vec<u32>,
     /// What `sem[m]` has to be before CTA `n` may add to row tile `m`, for every visited tile in
     /// the order of `rows`. Missing values count as 0.
     pub locks: Vec<i64>,
     /// The CTAs in the order they start. Those left out never start.
     pub launch: Vec<usize>,
-    /// How many CTAs may be started and not finished at once, at least 1.
+    /// The most CTAs that have started and not finished at any time; at least 1.
     pub resident: usize,
 }
 
 impl LockScheme {
-    /// A lock per visited tile from `lock(n, m)`, rows as the pattern lists them, CTAs started in
-    /// ascending order, all resident.
+    /// A scheme with the lock `lock(n, m)` for each visited tile. Rows are as the pattern lists them, CTAs start in
+    /// ascending order, and all are resident.
     pub fn new(tiles: &BlockSparse, mut lock: impl FnMut(usize, usize) -> i64) -> Self {
         LockScheme {
             rows: tiles.entries().map(|entry| entry.m).collect(),

@@ -1,8 +1,9 @@
-//! From lists to a pattern: every rule of the format, checked to the end.
+//! Turns lists into a pattern, and checks every rule of the format.
 //!
-//! First the structure of each list (counts, offsets, lengths), then the extent of the inner
-//! axis, then every entry. Entries are checked even where the structure is broken, as far as
-//! they can be attributed; repeats only where it is sound, since shifted rows would invent them.
+//! The structure of each list is checked first (counts, offsets, lengths), then the extent of the inner axis, and
+//! then every entry. Entries are checked even if the structure is broken, as far as they can be assigned to rows.
+//! Repeated entries are looked for only if the structure is sound, because shifted rows would produce wrong
+//! repetitions.
 
 use super::error::Problem;
 use super::error::Problems;
@@ -102,7 +103,7 @@ fn within(axis: char, found: u64, options: &ReadOptions, problems: &mut Problems
     None
 }
 
-/// Checks counts, offsets and length of a list; whether rows can be attributed.
+/// Checks the counts, offsets and length of a list. Returns whether entries can be assigned to rows.
 fn structure(list: &Lists<'_>, problems: &mut Problems) -> bool {
     let mut sum = 0i64;
     let mut sound = true;

@@ -1,16 +1,15 @@
-//! Causal and sliding windows: which tiles a kernel that computes its bounds visits.
+//! Causal and sliding windows: the tiles that a kernel visits if it computes its bounds.
 //!
-//! Query `q` of `sq` sees key `k` of `sk` when `q + sk - sq - wl <= k <= q + sk - sq + wr` (the
-//! last query is aligned with the last key; a side without a window is unbounded; causal is
-//! `wr = 0`). With `M = ceil(sq/Tm)` and `N = ceil(sk/Tn)` the kernels use
+//! Query `q` of `sq` sees key `k` of `sk` if `q + sk - sq - wl <= k <= q + sk - sq + wr`. So the last query is
+//! aligned with the last key. A side without a window is unbounded, and causal is `wr = 0`. With `M = ceil(sq/Tm)`
+//! and `N = ceil(sk/Tn)` the kernels use
 //!
-//! - `m_min(n) = max(0, floor((n*Tn + sq - sk - wr)/Tm))`, 0 without a right window;
-//! - `m_max(n) = min(M, ceil(((n+1)*Tn + sq - sk + wl)/Tm))`, M without a left window;
-//! - `n_max(m) = min(N, ceil(((m+1)*Tm + sk - sq + wr)/Tn))`, N without a right window.
+//! - `m_min(n) = max(0, floor((n*Tn + sq - sk - wr)/Tm))`, or 0 without a right window;
+//! - `m_max(n) = min(M, ceil(((n+1)*Tn + sq - sk + wl)/Tm))`, or M without a left window;
+//! - `n_max(m) = min(N, ceil(((m+1)*Tm + sk - sq + wr)/Tn))`, or N without a right window.
 //!
-//! These visit exactly the tiles that have an unmasked element, ragged last tiles included,
-//! and `m >= m_min(n)` says the same as `n < n_max(m)`; the tests compare both element by
-//! element.
+//! These bounds visit exactly the tiles that have an unmasked element, including ragged last tiles. The conditions
+//! `m >= m_min(n)` and `n < n_max(m)` are equivalent. The tests compare both with the definition, element by element.
 
 use super::error::TensorError;
 use super::model::BlockSparse;

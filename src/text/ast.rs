@@ -26,7 +26,7 @@ pub struct File {
     pub items: Vec<Item>,
 }
 
-/// A name where it stands.
+/// A name, and its place in the text.
 #[derive(Debug, Clone)]
 pub struct Name {
     pub text: String,
@@ -36,7 +36,7 @@ pub struct Name {
 /// A declaration.
 #[derive(Debug)]
 pub struct Item {
-    /// The whole of it; for a role, the header without the brace.
+    /// The place of the whole declaration. For a role, only the header without the brace.
     pub span: Span,
     pub kind: ItemKind,
 }
@@ -75,7 +75,7 @@ pub enum ItemKind {
 pub enum Domain {
     AtLeast(i64),
     Range(i64, i64),
-    /// As written: in any order.
+    /// The values in the order in which they are written.
     Set(Vec<(i64, Span)>),
 }
 
@@ -131,7 +131,7 @@ pub struct Role {
     pub launch: Option<Launch>,
     /// Whether the members are marked as warps.
     pub warp: bool,
-    /// `cta E`, `cluster E`, `gpu E`, in this order, with what is left out missing.
+    /// `cta E`, `cluster E`, `gpu E`, in this order. Each of them may be missing.
     pub place: Vec<(Name, Expr)>,
     pub body: Block,
 }
@@ -177,16 +177,16 @@ pub struct Block {
 
 #[derive(Debug)]
 pub struct Stmt {
-    /// The whole of it; for a compound statement, the header without the brace.
+    /// The place of the whole statement. For a compound statement, only the header without the brace.
     pub span: Span,
-    /// The words after dots after the first one.
+    /// The words that follow dots after the first word.
     pub qualifiers: Vec<Name>,
     pub kind: StmtKind,
 }
 
 #[derive(Debug)]
 pub enum StmtKind {
-    /// Without a comparison: a parity wait; without a value: one at a split-phase barrier.
+    /// A parity wait if there is no comparison; a wait at a split-phase barrier if there is no value either.
     Wait {
         cell: Cell,
         comparison: Option<Comparison>,
@@ -196,7 +196,7 @@ pub enum StmtKind {
         cell: Cell,
         count: Option<Expr>,
     },
-    /// Without a count: at a split-phase barrier.
+    /// A `sync` at a split-phase barrier if there is no count.
     Sync {
         cell: Cell,
         count: Option<Expr>,
@@ -206,7 +206,7 @@ pub enum StmtKind {
         operation: Operation,
         cell: Cell,
         amount: Option<Expr>,
-        /// What data an `acquire` makes room for, or a `release` gives up.
+        /// The data for which an `acquire` makes room, or whose room a `release` gives up.
         backing: Vec<Cell>,
     },
     /// `async copy target [completes cell bytes]`.
@@ -214,13 +214,13 @@ pub enum StmtKind {
         target: Cell,
         completes: Option<Box<(Cell, Expr)>>,
     },
-    /// `async verb reads ... writes ...`, the verb being another than `copy`.
+    /// `async verb reads ... writes ...`, with a verb other than `copy`.
     Async {
         verb: Name,
         reads: Vec<Cell>,
         writes: Vec<Cell>,
     },
-    /// What it is about stands in the qualifiers.
+    /// The qualifiers say which fence it is.
     Fence,
     Assert {
         condition: Expr,
@@ -388,7 +388,7 @@ pub struct Cell {
 #[derive(Debug)]
 pub struct Expr {
     pub span: Span,
-    /// Longest way down to a leaf, counting this node.
+    /// The number of nodes on the longest path to a leaf, including this node.
     pub depth: usize,
     pub kind: ExprKind,
 }

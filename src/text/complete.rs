@@ -21,7 +21,7 @@ use crate::protocol::Span;
 pub struct Offer {
     /// The word or the name.
     pub text: String,
-    /// What it is; `None` for a word of the language.
+    /// The kind of name; `None` for a word of the language.
     pub kind: Option<&'static str>,
 }
 
@@ -41,7 +41,7 @@ pub fn is_name(text: &str) -> bool {
         && name.span.end - name.span.start == text.len()
 }
 
-/// The name or the reserved word at a place. Of words after dots, such as orders, it is the first of them.
+/// The name or the reserved word at a place. For words after dots, such as memory orders, it is the first word.
 pub fn word_at(source: &str, offset: usize) -> Option<Span> {
     let tokens = lex(source).tokens;
     let end = tokens.partition_point(|lexeme| lexeme.span.start <= offset);
@@ -62,8 +62,8 @@ pub fn word_at(source: &str, offset: usize) -> Option<Span> {
     tokens.get(at).map(|lexeme| lexeme.span)
 }
 
-/// What may be written at a place, which is the end of the word that stands before it. `index` has the names, if
-/// there are any.
+/// The words and names that may follow at a place, which is at the end of the word before it. `index` contains the
+/// names, if the text has any.
 pub fn complete(source: &str, offset: usize, index: Option<&Index>) -> Vec<Offer> {
     let Some(before) = source.get(..offset) else {
         return Vec::new();
@@ -77,7 +77,7 @@ pub fn complete(source: &str, offset: usize, index: Option<&Index>) -> Vec<Offer
         return Vec::new();
     }
     let mut tokens = lexed.tokens;
-    // The end, and the word that is being written.
+    // Removes the end token, and the word that is being written.
     tokens.pop();
     let touches = tokens.last().is_some_and(|last| last.span.end == offset);
     if touches && tokens.last().is_some_and(|last| is_word(last.token)) {
@@ -102,7 +102,7 @@ pub fn complete(source: &str, offset: usize, index: Option<&Index>) -> Vec<Offer
     }
 }
 
-/// Words and names, depending on whether the place is inside a role, and whether a value has to follow.
+/// Words and names. They depend on whether the place is inside a role, and on whether a value has to follow.
 fn general(tokens: &[Lexeme], offset: usize, index: Option<&Index>) -> Vec<Offer> {
     let mut all = Vec::new();
     let names = index.into_iter().flat_map(|index| index.visible(offset));
@@ -228,7 +228,7 @@ fn inside_role(tokens: &[Lexeme]) -> bool {
 mod tests {
     use super::*;
 
-    /// What is offered at `|`.
+    /// The completions at `|`.
     fn offered(text: &str) -> Vec<String> {
         let offset = text.find('|').unwrap();
         let source = text.replace('|', "");

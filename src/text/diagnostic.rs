@@ -23,7 +23,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// What is wrong, naming what was found.
     pub message: String,
-    /// Where.
+    /// Its place.
     pub span: Span,
     /// What was expected there, for display next to the place; may be empty.
     pub label: String,
@@ -38,7 +38,7 @@ pub struct Diagnostic {
 pub struct Hint {
     /// In words.
     pub text: String,
-    /// The change that takes it, if it is one.
+    /// The change of the text that follows the advice, if there is one.
     pub fix: Option<Fix>,
 }
 
@@ -53,9 +53,9 @@ impl fmt::Display for Hint {
 pub struct Fix {
     /// What it does, in a few words.
     pub title: String,
-    /// What it replaces; empty where it only inserts.
+    /// The range that it replaces; empty for an insertion.
     pub span: Span,
-    /// By what.
+    /// The replacement.
     pub text: String,
 }
 
@@ -72,7 +72,7 @@ impl Diagnostic {
         }
     }
 
-    /// Says next to the place what was expected there.
+    /// Adds a note next to the place that says what was expected there.
     pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
         self.label = label.into();
         self
@@ -91,7 +91,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a change that takes the last advice.
+    /// Adds a change of the text that follows the last advice.
     pub fn fix(mut self, title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
         if let Some(hint) = self.hints.last_mut() {
             hint.fix = Some(Fix {
@@ -103,7 +103,7 @@ impl Diagnostic {
         self
     }
 
-    /// Advises to write something else in this place.
+    /// Adds advice to write something else at this place.
     pub fn instead(self, hint: impl Into<String>, text: &str) -> Self {
         let span = self.span;
         let title = match text {
@@ -113,7 +113,7 @@ impl Diagnostic {
         self.hint(hint).fix(title, span, text)
     }
 
-    /// Asks whether a word was meant that is written almost like the one that was found.
+    /// Adds the question whether a similar word was meant.
     pub fn did_you_mean(self, close: &str) -> Self {
         self.instead(format!("did you mean `{close}`?"), close)
     }

@@ -1,7 +1,7 @@
 //! Where the names of a text are declared and used, for editors.
 //!
-//! The text need not be correct: what does not parse is left out, and so are names that are not declared. Resolution
-//! finds the names, so an editor and a verdict agree about them.
+//! The text need not be correct: parts that do not parse are skipped, and so are names that are not declared. The
+//! names come from name resolution, so an editor and a verdict agree about them.
 
 use std::collections::BTreeMap;
 
@@ -33,13 +33,13 @@ pub struct Index {
 pub struct Declared {
     /// The name.
     pub name: String,
-    /// Where it is declared: the name itself, or `1..` for the parameter of a grid's residency.
+    /// The place of the declaration: the name itself, or `1..` for the parameter of a grid's residency.
     pub span: Span,
     /// What it is.
     pub kind: Kind,
-    /// The declaration or the statement that declares it; of a role or a compound statement the header.
+    /// The declaration, or the statement that declares the name. For a role or a compound statement, only the header.
     pub declaration: Span,
-    /// Where it can be used; of a role all of it.
+    /// The region in which the name can be used. For a role, this is the whole role.
     pub region: Span,
     /// Where it is used, in text order.
     pub uses: Vec<Span>,
@@ -81,7 +81,7 @@ impl Kind {
 }
 
 impl Index {
-    /// The name at a place: its declaration, and where exactly it stands there.
+    /// The name at a place: its declaration, and the place of this occurrence.
     pub fn at(&self, offset: usize) -> Option<(&Declared, Span)> {
         let touches = |span: &Span| span.start <= offset && offset <= span.end;
         self.names.iter().find_map(|name| {
@@ -103,7 +103,7 @@ impl Index {
     }
 }
 
-/// The names of a text, as far as it parses; `None` without a header.
+/// The names of a text, as far as the text parses; `None` if it has no header.
 pub fn index(source: &str) -> Option<Index> {
     let source = checked(source.as_bytes()).ok()?;
     let file = parse::parse_partially(source)?;
@@ -164,7 +164,8 @@ pub fn index(source: &str) -> Option<Index> {
     })
 }
 
-/// What is declared outside the roles: its name, where that stands, what it is, its declaration and all of it.
+/// The declarations outside of roles. For each: the name, the place of the name, its kind, the place of the
+/// declaration without its block, and the place with it.
 fn globals(file: &File) -> impl Iterator<Item = (&str, Span, Kind, Span, Span)> {
     file.items.iter().filter_map(|item| {
         let mut region = item.span;
@@ -201,12 +202,12 @@ fn globals(file: &File) -> impl Iterator<Item = (&str, Span, Kind, Span, Span)> 
     })
 }
 
-/// How a text is nested.
+/// The nesting of a text.
 #[derive(Default)]
 struct Layout {
     /// Declarations and statements, compound ones without their blocks.
     heads: Vec<Span>,
-    /// What a name that is bound inside may be used in.
+    /// The regions in which names that are bound inside them may be used.
     regions: Vec<Span>,
 }
 
@@ -261,7 +262,7 @@ impl Layout {
     }
 }
 
-/// For each of these places, which ascend, the innermost span around it. Spans are nested or apart.
+/// For each of these places, in ascending order, the innermost span around it. Any two spans are nested or disjoint.
 fn innermost(mut spans: Vec<Span>, places: &[usize]) -> Vec<Option<Span>> {
     spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
     let mut spans = spans.into_iter().peekable();

@@ -1,10 +1,8 @@
-//! The protocol language: from the text of a `.wlk` file to a resolved
-//! [`Protocol`], or to what is wrong with it.
+//! The protocol language: from the text of a `.wlk` file to a resolved [`Protocol`], or to a list of errors.
 //!
-//! The text is cut into tokens, parsed into a syntax tree, and resolved: names get their
-//! meaning, types are checked, `let`s are expanded. Every step is bounded, so that no input,
-//! however long or deeply nested, exhausts memory or the stack. The language itself is
-//! described in `docs/language.md`.
+//! The text is split into tokens, parsed into a syntax tree, and resolved. Resolution finds the meaning of names,
+//! checks types, and expands `let`s. Every step is bounded, so no input can exhaust memory or the stack, however long
+//! or deeply nested it is. `docs/language.md` describes the language.
 
 pub mod ast;
 mod complete;
@@ -47,9 +45,8 @@ pub const MAX_SOURCE_BYTES: usize = 1 << 20;
 
 /// Reads a protocol.
 ///
-/// Fails with one or more findings, in text order, when the bytes are not UTF-8 or too many,
-/// when the text does not parse, or when it has no meaning. The spans of the findings are byte
-/// ranges of `source`.
+/// Fails with one or more diagnostics, in text order, if the bytes are not UTF-8 or too many, if the text does not
+/// parse, or if it has no meaning. The spans of the diagnostics are byte ranges of `source`.
 pub fn load(source: &[u8]) -> Result<Protocol, Vec<Diagnostic>> {
     let source = checked(source)?;
     let (file, _) = parse::parse(source)?;
@@ -82,25 +79,25 @@ pub fn parse_expression(
     resolve::resolve_assumption(protocol, &file, &condition, wording)
 }
 
-/// The syntax tree of a text that parses, for whoever changes texts.
+/// The syntax tree of a text that parses, for code that changes texts.
 pub fn syntax(source: &str) -> Option<ast::File> {
     let source = checked(source.as_bytes()).ok()?;
     parse::parse(source).ok().map(|(file, _)| file)
 }
 
-/// Lays a text out: four spaces per level, one statement a line, no parentheses that the meaning
-/// does not need. Comments are kept.
+/// Formats a text: four spaces per level, one statement per line, and no parentheses that the meaning does not need.
+/// Comments are kept.
 ///
-/// The result reads as the same protocol, and formatting it again changes nothing. Fails like
-/// [`load`] when the text does not parse; names and types are not looked at.
+/// The result has the same meaning, and formatting it again changes nothing. Fails like [`load`] if the text does not
+/// parse. Names and types are not checked.
 pub fn format(source: &str) -> Result<String, Vec<Diagnostic>> {
     let source = checked(source.as_bytes())?;
     let (file, comments) = parse::parse(source)?;
     Ok(format::file(source, &file, &comments))
 }
 
-/// The text of a source, if it is short enough, UTF-8 and free of characters that would make
-/// it look different from what it is.
+/// The text of a source, if it is short enough, is UTF-8, and contains no characters that would make it look
+/// different from what it is.
 fn checked(source: &[u8]) -> Result<&str, Vec<Diagnostic>> {
     if source.len() > MAX_SOURCE_BYTES {
         let message = format!(
@@ -133,8 +130,8 @@ fn checked(source: &[u8]) -> Result<&str, Vec<Diagnostic>> {
     }
 }
 
-/// Whether a character could make a terminal or an editor show something else than the text:
-/// control characters, and marks that reorder what follows.
+/// Whether a character could make a terminal or an editor show something other than the text. Such characters are
+/// control characters and marks that reorder the following text.
 fn deceptive(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -11,7 +11,7 @@ use crate::protocol::Domain;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 
-/// Values and assumptions given from outside the text. The empty one changes nothing.
+/// Values and assumptions given from outside the text. The default has none, and changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Narrowing {

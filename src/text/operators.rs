@@ -1,6 +1,6 @@
 //! The infix operators: how they are written and how tightly they bind.
 //!
-//! The parser and the formatter read the same table, so what one prints the other reads back.
+//! The parser and the formatter use the same table. So the parser reads back what the formatter prints.
 
 use super::token::Token;
 use crate::protocol::BinaryOp;

@@ -1,7 +1,7 @@
-//! What the words of the language mean: the sentences of `docs/language.md`, looked up by a word.
+//! The meaning of the words of the language. The sentences come from `docs/language.md` and are looked up by a word.
 //!
 //! The page describes constructs in tables, whose first column shows how they are written, and in paragraphs and list
-//! items. No sentence is worded twice.
+//! items. This file does not repeat the sentences.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -15,12 +15,12 @@ static ROWS: LazyLock<Vec<Entry>> = LazyLock::new(rows);
 /// The paragraphs and list items.
 static PARAGRAPHS: LazyLock<Vec<String>> = LazyLock::new(paragraphs);
 
-/// What the grammar quotes.
+/// The words and signs that the grammar quotes.
 static QUOTED: LazyLock<BTreeSet<&str>> = LazyLock::new(quoted);
 
 const PAGE: &str = include_str!("../../docs/language.md");
 
-/// How many descriptions of constructs that merely contain a word are given.
+/// How many descriptions of constructs that merely contain a word are returned.
 const MOST: usize = 4;
 
 /// A construct and what it means.
@@ -32,9 +32,10 @@ pub struct Entry {
     pub meaning: String,
 }
 
-/// What the page says of a word: of constructs that begin with it, or else of those that contain it.
+/// The descriptions that the page contains for a word: of constructs that begin with it, or else of constructs that
+/// contain it.
 ///
-/// Nothing is said of names, such as those of the examples.
+/// There are none for names, such as those in examples.
 pub fn describe(word: &str) -> Vec<Entry> {
     if !is_of_language(word) {
         return Vec::new();
@@ -60,7 +61,7 @@ pub fn describe(word: &str) -> Vec<Entry> {
         }
         found.extend(others);
     }
-    // The table of statements does not say what the declaration means.
+    // The table of statements does not describe the declaration.
     if item && stmt {
         found.extend(paragraph(word));
     }
@@ -162,7 +163,7 @@ fn paragraph(word: &str) -> Vec<Entry> {
     let shows = |text: &&String| forms(text).any(first);
     let found = PARAGRAPHS.iter().find(opens);
     let found = found.or_else(|| PARAGRAPHS.iter().find(shows));
-    // The list of reserved words has all of them.
+    // The list of reserved words contains all of them, so it says nothing about one.
     let found = found.or_else(|| {
         let few = |text: &&String| forms(text).count() < 20;
         PARAGRAPHS.iter().filter(few).find(named)
@@ -184,7 +185,7 @@ fn words(form: &str) -> impl Iterator<Item = &str> {
     super::words::words(form).filter(|word| !word.is_empty())
 }
 
-/// A text without its links.
+/// A text in which links are replaced by their texts.
 fn plain(text: &str) -> String {
     let mut rest = text;
     let mut out = String::new();
@@ -199,7 +200,7 @@ fn plain(text: &str) -> String {
             rest = after;
             continue;
         };
-        // A reference to another part of the page says nothing elsewhere.
+        // A reference to another part of the page is useless elsewhere.
         let nearby = ["above", "below"].contains(&shown);
         match before.strip_suffix(", see ").filter(|_| nearby) {
             Some(before) => out.push_str(before),

@@ -13,11 +13,11 @@ use super::diagnostic::Diagnostic;
 use super::diagnostic::Severity;
 use crate::protocol::Span;
 
-/// Words findings about a text, one after the other, each ending with a line end.
+/// Formats diagnostics about a text, one after the other, each ending with a line end.
 ///
-/// `file_name` is only displayed. `color` asks for terminal escape sequences. Spans outside
-/// the source are moved to its nearest end, and control characters of the source are replaced,
-/// so the result is safe to show whatever the text was.
+/// `file_name` is only displayed. `color` asks for terminal escape sequences. Spans outside the source are moved to
+/// its nearest end, and control characters of the source are replaced. So the result can be shown safely, whatever
+/// the text was.
 pub fn render(diagnostics: &[Diagnostic], file_name: &str, source: &str, color: bool) -> String {
     let shown: String = source.chars().map(visible).collect();
     let name: String = file_name.chars().map(visible).collect();
@@ -38,7 +38,7 @@ pub fn render(diagnostics: &[Diagnostic], file_name: &str, source: &str, color: 
 /// The longest line, in bytes, that is shown.
 const MAX_LINE: usize = 400;
 
-/// Words a finding without its line, which is too long to show.
+/// Formats a diagnostic without its line, because the line is too long to be shown.
 fn brief(out: &mut Vec<u8>, diagnostic: &Diagnostic, name: &str, source: &str) {
     let start = clamp(diagnostic.span, source).start;
     let number = source[..start].matches('\n').count() + 1;
@@ -122,7 +122,7 @@ fn clamp(span: Span, source: &str) -> std::ops::Range<usize> {
     start..line
 }
 
-/// The character, or one of as many bytes where it could disturb a terminal.
+/// The character. If it could disturb a terminal, another character of the same length in bytes.
 fn visible(c: char) -> char {
     match (deceptive(c), c.len_utf8()) {
         (false, _) => c,

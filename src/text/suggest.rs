@@ -1,7 +1,7 @@
 //! "Did you mean": the known name closest to one that is unknown.
 
-/// The candidate nearest to the name by edit distance, if one is near enough to be what was
-/// meant: at most a third of the name's letters differ, and at least one does not.
+/// The candidate nearest to a name by edit distance, if it is near enough: at most a third of the letters of the name
+/// differ, and at least one does not.
 pub(super) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,

@@ -25,7 +25,7 @@ macro_rules! tokens {
         }
 
         impl Token {
-            /// The token as the user should see it when it is what was expected.
+            /// The name of the token in a message about what was expected.
             pub(super) fn text(self) -> &'static str {
                 match self {
                     Token::Comment => "a comment",
@@ -150,8 +150,7 @@ impl Token {
         fixed.filter(|(text, _)| text.starts_with(|c: char| c.is_alphabetic()))
     }
 
-    /// Whether it can be a name: a name, or a word that means something only where no name can
-    /// stand.
+    /// Whether it can be a name: a name, or a word with a meaning only at places where no name is possible.
     pub(super) fn may_be_name(self) -> bool {
         use Token::*;
         matches!(
@@ -198,7 +197,7 @@ impl Token {
         )
     }
 
-    /// Whether it begins a statement whatever follows. A name may begin one, too.
+    /// Whether it always begins a statement. A name may begin one, too.
     pub(super) fn begins_statement(self) -> bool {
         use Token::*;
         matches!(
@@ -240,7 +239,7 @@ pub(super) struct Lexeme {
     pub(super) span: Span,
 }
 
-/// A comment and how it stands among the tokens.
+/// A comment and its position relative to the tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Comment {
     /// From the slashes to the end of the line, exclusive.
@@ -251,7 +250,7 @@ pub(super) struct Comment {
     pub(super) own_line: bool,
 }
 
-/// A text cut up.
+/// The result of splitting a text.
 pub(super) struct Lexed {
     /// The tokens; the last is [`Token::End`].
     pub(super) tokens: Vec<Lexeme>,

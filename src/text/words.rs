@@ -1,16 +1,16 @@
-//! The words of a text, where it is not read as the language: in descriptions, reasons, and lines that are cut out.
+//! The words of texts that are not parsed as the language: descriptions, reasons, and single lines.
 
 /// Whether a character may stand in a name or number.
 pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The words of a text. Two characters of no word, side by side, give an empty one.
+/// The words of a text. Between two adjacent separators there is an empty word.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !is_word(c))
 }
 
-/// A text with something else in place of a name.
+/// A text in which another text takes the place of a name.
 pub fn replaced(text: &str, name: &str, by: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

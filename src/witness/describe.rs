@@ -1,4 +1,4 @@
-//! Describes what a member waits for, and the actual state.
+//! Words for what a member waits for and for the actual state of the cell.
 
 use crate::protocol::Comparison;
 use crate::protocol::Span;
@@ -6,8 +6,8 @@ use crate::semantics::instance::Instance;
 use crate::semantics::instance::OpKind;
 use crate::semantics::step::CellState;
 
-/// What an operation needs of its cell: `== 1`, `>= 4`, `parity 0`, `64 threads`, `a completed
-/// generation`, `40 available`; `nothing` for one that never blocks.
+/// What an operation needs of its cell: `== 1`, `>= 4`, `parity 0`, `64 threads`, `a completed generation`, `40
+/// available`. It is `nothing` for an operation that never blocks.
 pub fn wanted(kind: OpKind) -> String {
     match kind {
         OpKind::Wait(Comparison::Equal, value) => format!("== {value}"),

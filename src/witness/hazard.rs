@@ -9,7 +9,7 @@ use crate::semantics::instance::Instance;
 use super::HazardEntry;
 use super::describe;
 
-/// The entry for a hazard of an instance, whose data is wanted for a race.
+/// The entry for a hazard of an instance. For a race, the data of the instance has to be given.
 pub(super) fn entry(
     protocol: &Protocol,
     instance: &Instance,

@@ -1,9 +1,9 @@
 //! Counterexamples as files, and their replay.
 //!
-//! A witness carries everything a stranger needs to see a kernel hang: the protocol's text,
-//! the input and the schedule. Nothing in it is believed: [`replay`] rebuilds the input, lets
-//! the reference semantics take every action, and compares what it ends in with what the file
-//! says. It accepts exactly the runs that [`crate::semantics::step`] accepts.
+//! A witness file contains everything that is needed to see a kernel hang: the text of the protocol, the input and
+//! the schedule. No part of it is trusted. [`replay`] rebuilds the input, runs every action by the reference
+//! semantics, and compares the result with what the file claims. It accepts exactly the runs that
+//! [`crate::semantics::step`] accepts.
 
 pub mod describe;
 mod hazard;
@@ -45,7 +45,7 @@ pub struct Witness {
     pub source: String,
     /// SHA-256 of the text, 64 lower case hexadecimal digits.
     pub source_sha256: String,
-    /// Assumptions given beside the text, as written. They hold at the input.
+    /// Assumptions that were given in addition to the text, as written. They hold at the input.
     pub assumptions: Vec<String>,
     /// The violated property's name.
     pub property: String,
@@ -55,16 +55,16 @@ pub struct Witness {
     /// The entries of every pattern that the protocol leaves open, ascending.
     #[serde(with = "serde_with::rust::maps_duplicate_key_is_error")]
     pub patterns: BTreeMap<String, Vec<Vec<i64>>>,
-    /// Row orders that matter; other rows are visited in ascending order.
+    /// Row orders that matter for the run. Other rows are visited in ascending order.
     pub orders: Vec<OrderEntry>,
-    /// Start values that the protocol leaves open; others are 0.
+    /// Start values that the protocol leaves open, if they are not 0.
     pub initial: Vec<StartEntry>,
     /// What happens, in order.
     pub schedule: Vec<ScheduleEntry>,
-    /// What happens in the other run, where the violation is that two runs differ.
+    /// The actions of the other run, if the violation is a difference between two runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_schedule: Option<Vec<ScheduleEntry>>,
-    /// What the runs show, where the property is another one than `deadlock`.
+    /// What the runs show, if the property is not `deadlock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hazard: Option<HazardEntry>,
     /// What each member that started and did not finish waits for at the end.
@@ -77,7 +77,7 @@ pub struct Witness {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum OrderEntry {
-    /// By every loop that takes the input's order.
+    /// The order for every loop that takes the input's order.
     Row {
         /// The pattern's name.
         pattern: String,
@@ -86,7 +86,7 @@ pub enum OrderEntry {
         /// The row's entries as visited.
         order: Vec<i64>,
     },
-    /// By one run of one loop.
+    /// The order for one run of one loop.
     Loop {
         /// The loop's statement number.
         statement: usize,
@@ -94,7 +94,7 @@ pub enum OrderEntry {
         role: String,
         /// The member's index values.
         member: Vec<i64>,
-        /// How often it has run the loop before.
+        /// How often the member has run the loop before.
         run: usize,
         /// The row's entries as visited.
         order: Vec<i64>,
@@ -131,11 +131,11 @@ pub enum ScheduleEntry {
         /// Its name.
         member: String,
     },
-    /// Something that a member has in flight lands.
+    /// An asynchronous operation of a member lands.
     Land {
         /// The member's number.
         land: usize,
-        /// The position among what it has in flight, from 0.
+        /// Its position among the operations that the member has in flight, from 0.
         position: usize,
         /// The member's name.
         member: String,
@@ -148,15 +148,15 @@ pub enum ScheduleEntry {
 pub struct BlockedEntry {
     /// The member's name.
     pub member: String,
-    /// The number of the statement it is at.
+    /// The number of the statement that it waits at.
     pub statement: usize,
-    /// The line of the text on which that stands, from 1.
+    /// The line of the text on which this statement stands, from 1.
     pub line: usize,
     /// The object's element.
     pub object: String,
     /// What it waits for there, see [`wanted`].
     pub wants: String,
-    /// What there is instead, see [`shown`].
+    /// The actual value, see [`shown`].
     pub value: String,
 }
 
@@ -164,15 +164,15 @@ pub struct BlockedEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HazardEntry {
-    /// The names of the members it is about: one, two for a race.
+    /// The names of the members that the hazard is about: two for a race, otherwise one.
     pub members: Vec<String>,
     /// The numbers of their statements.
     pub statements: Vec<usize>,
-    /// The lines of the text on which these stand, from 1.
+    /// The lines of the text on which these statements stand, from 1.
     pub lines: Vec<usize>,
-    /// The element of an object, or for a race of a buffer.
+    /// The element of an object. For a race, the element of a buffer.
     pub element: String,
-    /// The generations, or the completions before a wait, in the two runs.
+    /// For a difference between two runs: the generation in each run, or the number of completions before the wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<(u32, u32)>,
 }

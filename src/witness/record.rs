@@ -30,13 +30,13 @@ use super::hazard;
 use super::replay::judged;
 use super::replay::run;
 
-/// The witness that this schedule makes the protocol hang at this input, or that its last
-/// action arrives on an mbarrier that had fewer arrivals pending. Row orders that play no part
-/// are left out.
+/// The witness that a schedule makes the protocol hang at an input. Instead of a hang, the last action may be an
+/// over-arrival: it arrives on an mbarrier that had fewer arrivals pending. Row orders that do not matter are left
+/// out.
 ///
 /// # Errors
 ///
-/// The input does not run, or the schedule does neither.
+/// The input does not run, or the schedule leads to neither.
 pub fn record(
     protocol: &Protocol,
     input: &Input,
@@ -62,7 +62,7 @@ pub fn record_hazard(
     record_hazard_where(protocol, input, property, runs, &|_, _, _| true)
 }
 
-/// The same for the first violation that is wanted, of those that the last state of the runs shows.
+/// The same for the first violation that is `wanted`, among those that the last state of the runs shows.
 ///
 /// # Errors
 ///
@@ -89,8 +89,8 @@ pub fn record_hazard_where(
     Ok(witness)
 }
 
-/// A witness that shows no hazard yet. `seen` is the instance, the row orders it used and the
-/// state the run leads to.
+/// A witness that shows no hazard yet. `seen` consists of the instance, the row orders that it used, and the state
+/// that the run leads to.
 fn witness(
     protocol: &Protocol,
     input: &Input,

@@ -1,4 +1,4 @@
-//! Replays a witness. It uses nothing but the protocol and the file.
+//! Replays a witness. Only the protocol and the file are used.
 
 use std::collections::BTreeSet;
 
@@ -36,23 +36,22 @@ use super::record::blocked_entries;
 use super::record::sha256_hex;
 use super::record::unstarted_names;
 
-/// A witness that holds, run again.
+/// A witness that has been replayed and holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// The input it is about.
+    /// The input of the witness.
     pub input: Input,
     /// The protocol at that input.
     pub instance: Instance,
-    /// What happens.
+    /// The actions.
     pub schedule: Vec<Action>,
     /// The property it violates.
     pub property: Property,
-    /// The stuck state it ends in; where the last action is undefined, the state before it.
+    /// The stuck state that the run ends in. If the last action is undefined, the state before it.
     pub state: State,
-    /// What the other run is, where the violation is that two runs differ.
+    /// The other run, if the violation is a difference between two runs.
     pub second: Option<Vec<Action>>,
-    /// What is shown, where the property is another one than deadlock, and the data that it is
-    /// about.
+    /// The hazard that is shown, if the property is not deadlock, and the data that the hazard refers to.
     pub hazard: Option<(Hazard, Option<Data>)>,
 }
 
@@ -65,15 +64,15 @@ pub enum ReplayError {
     /// A file of another program.
     #[error("the witness was written by `{0}`, not by warplock")]
     Tool(String),
-    /// The embedded text is not the one the digest is of.
+    /// The digest in the file does not belong to the text in the file.
     #[error("the digest {recorded} is not that of the embedded text, which is {actual}")]
     Digest {
-        /// In the file.
+        /// The digest in the file.
         recorded: String,
-        /// Of the text in the file.
+        /// The digest of the text in the file.
         actual: String,
     },
-    /// The protocol to replay against has another text or name.
+    /// The protocol that the witness is replayed against has another text or name.
     #[error("the witness is about another protocol")]
     OtherProtocol,
     /// A recorded assumption has no meaning for the protocol.
@@ -82,9 +81,9 @@ pub enum ReplayError {
     /// The schedule violates another property than the file says.
     #[error("the schedule violates the property `{actual}`, not `{recorded}`")]
     OtherProperty {
-        /// In the file.
+        /// The property in the file.
         recorded: String,
-        /// Of the schedule.
+        /// The property that the schedule violates.
         actual: &'static str,
     },
     /// A name that the protocol does not have.
@@ -95,7 +94,7 @@ pub enum ReplayError {
         /// The name.
         name: String,
     },
-    /// Something that the witness has to give and does not.
+    /// Something that the witness has to contain is missing.
     #[error("the {what} `{name}` is not given")]
     Missing {
         /// `parameter` or `pattern`.
@@ -103,7 +102,7 @@ pub enum ReplayError {
         /// The name.
         name: String,
     },
-    /// Something given twice.
+    /// Something is given twice.
     #[error("{0} is given twice")]
     Twice(String),
     /// A row order that no loop of this run follows.
@@ -112,7 +111,7 @@ pub enum ReplayError {
     /// The input does not run.
     #[error("{0}")]
     Run(#[from] RunError),
-    /// An action with a member number that does not have that name.
+    /// The member with this number does not have this name.
     #[error("action {position}: member {number} is not `{name}`")]
     MemberName {
         /// The action's position, from 0.
@@ -122,7 +121,7 @@ pub enum ReplayError {
         /// The name in the file.
         name: String,
     },
-    /// An action that cannot happen where it stands.
+    /// An action that is not possible at this point.
     #[error("action {position} cannot happen: {action:?}")]
     NotEnabled {
         /// The action's position, from 0.
@@ -147,7 +146,7 @@ pub enum ReplayError {
     /// The runs violate the property, but not as the file says.
     #[error("the runs show something else than the witness says they show")]
     OtherHazard,
-    /// The final state is stuck, but not as the file says.
+    /// The final state is stuck, but the blocked members are not those that the file names.
     #[error("the members do not wait for what the witness says they wait for")]
     OtherBlocked,
 }
@@ -179,7 +178,7 @@ pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, Replay
                 second: second.clone(),
             };
             let (judged, data) = judged(protocol, &input, &instance, property, &runs)?;
-            // Which of several it is about is for the witness to say.
+            // If the last state shows several hazards, the witness says which one it is about.
             let all = [judged.hazard].into_iter().chain(judged.others);
             let entry = |h: &Hazard| hazard::entry(protocol, &instance, data.as_ref(), h);
             let mut same = all.filter(|hazard| entry(hazard) == *shown);
@@ -209,7 +208,7 @@ pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, Replay
     })
 }
 
-/// What runs show of a property other than deadlock, and the data it is about.
+/// What runs show about a property other than deadlock, and the data that the hazard refers to.
 pub(super) fn judged(
     protocol: &Protocol,
     input: &Input,
@@ -231,8 +230,8 @@ pub(super) fn judged(
     Ok((judged, data))
 }
 
-/// The property that a schedule violates, and the stuck state it leads to or the state before
-/// its over-arrival.
+/// The property that a schedule violates, and a state: the stuck state that the schedule leads to, or the state
+/// before its over-arrival.
 pub(super) fn run(
     instance: &Instance,
     schedule: &[Action],
@@ -284,8 +283,8 @@ fn check_header(protocol: &Protocol, witness: &Witness) -> Result<(), ReplayErro
     Ok(())
 }
 
-/// Assumptions are part of the claim, so they have to hold at the input, whether or not the
-/// protocol at hand was given them.
+/// The assumptions are a part of the claim. So they have to hold at the input, even if the protocol at hand was
+/// loaded without them.
 fn check_assumptions(
     protocol: &Protocol,
     witness: &Witness,

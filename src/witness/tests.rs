@@ -1,4 +1,4 @@
-//! Witnesses survive a round trip, and every kind of lie in one is found.
+//! Tests that witnesses survive a round trip, and that every kind of false claim in one is found.
 
 use crate::protocol::Property;
 use crate::protocol::Protocol;

@@ -1,7 +1,7 @@
 //! Fat binaries: containers of PTX and machine code for several architectures.
 //!
-//! The format is not documented. A container is a header of 16 bytes and entries; an entry is a
-//! header, which says how its payload is compressed, and the payload. All numbers are little-endian.
+//! The format is not documented. A container consists of a header of 16 bytes and entries. An entry consists of a
+//! header, which says how the payload is compressed, and the payload. All numbers are little-endian.
 //!
 //! | bytes of a container | |
 //! | --- | --- |
@@ -29,7 +29,7 @@ use super::MAX_ALL;
 use super::MAX_TEXT;
 use super::Text;
 
-/// What a container begins with.
+/// The first bytes of a container.
 pub const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 
 const PTX: u16 = 1;
@@ -41,17 +41,17 @@ const ZSTD: u64 = 0x8000;
 const CONTAINER_HEADER: usize = 16;
 const ENTRY_HEADER: usize = 64;
 
-/// No byte of LZ4 stands for more bytes than these.
+/// In LZ4, one byte stands for at most this many bytes.
 const MOST_LZ4: usize = 255;
 
-/// Containers begin at multiples of this.
+/// Containers begin at multiples of this number.
 const ALIGNMENT: usize = 8;
 
 /// Reads the containers that follow each other, as in a section of a linked program.
 pub fn read(mut bytes: &[u8]) -> Result<Embedded, Error> {
     let mut all = Embedded::default();
     loop {
-        // What a linker aligns is filled with zeros.
+        // A linker fills the space up to an aligned address with zeros.
         while let Some((gap, rest)) = bytes.split_at_checked(ALIGNMENT) {
             if gap.iter().any(|byte| *byte != 0) {
                 break;
@@ -96,13 +96,13 @@ fn container(mut bytes: &[u8]) -> Result<Embedded, Error> {
                 })?;
             }
             MACHINE_CODE => machine_code.push((arch, head, payload)),
-            // Such as the compiler's own representation for linking.
+            // For example, the compiler's own representation for linking.
             _ => machine_code.push((arch, &[], &[])),
         }
         bytes = rest;
     }
     for (arch, head, payload) in machine_code {
-        // The text of an architecture is also what its machine code was made from.
+        // Machine code of an architecture was made from the text of the same architecture.
         if found.texts.iter().any(|text| text.arch == arch) {
             continue;
         }
@@ -111,7 +111,7 @@ fn container(mut bytes: &[u8]) -> Result<Embedded, Error> {
             continue;
         }
         let code = unpacked(head, payload)?;
-        // It may be in a format that is not known: then it is closed as well.
+        // The machine code may be in an unknown format. Then it counts as machine code without PTX, too.
         let mut inside = super::of_cubin(&code);
         inside.texts.iter_mut().for_each(|text| text.arch = arch);
         match inside.texts.is_empty() {
@@ -157,7 +157,7 @@ fn unpacked(head: &[u8], payload: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// A number at a place.
+/// A number at an offset.
 fn at<const N: usize>(bytes: &[u8], start: usize) -> Result<[u8; N], Error> {
     bytes
         .get(start..)
@@ -170,7 +170,7 @@ fn cut(bytes: &[u8], size: usize) -> Result<(&[u8], &[u8]), Error> {
     bytes.split_at_checked(size).ok_or_else(short)
 }
 
-/// A size that memory may have.
+/// A size, if memory can have it.
 fn length(size: u64) -> Result<usize, Error> {
     usize::try_from(size)
         .ok()

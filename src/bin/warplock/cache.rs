@@ -1,8 +1,9 @@
-//! `--cache`: a folder of what earlier runs found, which any number of runs may share.
+//! `--cache`: a folder that keeps the results of earlier runs. Any number of runs may share it.
 //!
-//! An entry is named by a digest of what was asked: the text of the protocol, what narrows it, the property, and the version of
-//! this program. It holds an argument or a witness, from which the verdict is made again, see [`Kept`]. Entries are written
-//! beside and renamed, so that nobody reads half of one. One that is damaged is as none.
+//! The name of an entry is a digest of the question: the text of the protocol, the narrowing, the property, the
+//! objectives of `--minimize`, `--kernel`, and the version of this program. An entry holds a proof's argument or a
+//! witness. A later run does not trust it: [`Kept`] makes the verdict again from it. An entry is written to a
+//! temporary file and renamed, so that no run reads half of one. A damaged entry counts as missing.
 
 use std::fs;
 use std::path::PathBuf;
@@ -26,15 +27,15 @@ pub struct Cache {
     folder: PathBuf,
 }
 
-/// What is asked.
+/// The question that an entry answers.
 pub struct Question<'q> {
     /// The protocol.
     pub text: &'q [u8],
-    /// Which of its inputs.
+    /// The narrowing: which of the protocol's inputs.
     pub narrowing: &'q Narrowing,
     /// Which property.
     pub property: Property,
-    /// What a counterexample is made small in.
+    /// The objectives by which a counterexample is minimized.
     pub minimize: &'q [String],
     /// Whether the kernel is asked for proofs first.
     pub kernel: bool,
@@ -47,7 +48,7 @@ impl Cache {
         Ok(Cache { folder })
     }
 
-    /// Where what is known of a question is.
+    /// The path of the entry for a question.
     fn path(&self, question: &Question<'_>) -> PathBuf {
         let asked = serde_json::json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -63,13 +64,13 @@ impl Cache {
         self.folder.join(part).join(format!("{name}.json"))
     }
 
-    /// What is known of a question, if its entry can be read.
+    /// The result that is kept for a question, if there is an entry and it can be read.
     pub fn known(&self, question: &Question<'_>) -> Option<Kept> {
         let bytes = sources::read_up_to(&self.path(question), LARGEST).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Keeps what was found. A cache that cannot be written to is no reason to fail: the verdict is there.
+    /// Keeps a result. An error in writing the cache is ignored, because the verdict stands without it.
     pub fn keep(&self, question: &Question<'_>, found: &Kept) {
         let path = self.path(question);
         if let Ok(content) = serde_json::to_vec(found)

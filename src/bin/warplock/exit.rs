@@ -18,7 +18,7 @@ pub const INTERNAL: u8 = 101;
 /// Interrupted by a signal.
 pub const INTERRUPTED: u8 = 130;
 
-/// How the program ends, the better ends first.
+/// How the program ends. Better ends compare as less than worse ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// See [`SUCCESS`].
@@ -49,7 +49,7 @@ impl From<Word> for Exit {
 }
 
 impl Exit {
-    /// Every end, the better ones first.
+    /// Every end, from the best to the worst.
     pub const ALL: [Exit; 7] = [
         Exit::Success,
         Exit::Bounded,
@@ -60,7 +60,7 @@ impl Exit {
         Exit::Interrupted,
     ];
 
-    /// What it means, in a line.
+    /// The meaning of the exit code, in one line.
     pub fn meaning(self) -> &'static str {
         match self {
             Exit::Success => "every property is proved; for other commands: done",

@@ -25,7 +25,7 @@ pub enum Failure {
     Refused(String),
     /// A bug in Warplock. A lowercase fragment.
     Internal(String),
-    /// A signal ended the command. The text says what had been done by then.
+    /// A signal ended the command. The text says how far the work got.
     Interrupted(String),
 }
 

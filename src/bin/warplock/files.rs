@@ -1,4 +1,4 @@
-//! Writes files atomically: a file is complete under its name, or does not exist.
+//! Writes files atomically: under its name, a file is either complete or absent.
 
 use std::fs;
 use std::io::Write;
@@ -10,7 +10,7 @@ use warplock::verdict::decision::Proof;
 
 use crate::failure::Failure;
 
-/// Writes a file by way of a temporary one beside it.
+/// Writes a file: first a temporary one in the same folder, which then gets the name.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -22,7 +22,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
         .tempfile_in(folder)
         .map_err(failed)?;
     partial.write_all(content).map_err(failed)?;
-    // A temporary file is private; one that replaces another keeps who may read that.
+    // A temporary file is private. One that replaces another file takes over the other's permissions.
     let permissions = match fs::metadata(path) {
         Ok(existing) => existing.permissions(),
         Err(_) => public(),
@@ -41,7 +41,7 @@ pub fn folder(path: &Path) -> Result<(), Failure> {
     fs::create_dir_all(path).map_err(|error| Failure::file("create the folder", path, error))
 }
 
-/// Writes the certificate of a proof into a folder; its path.
+/// Writes the certificate of a proof into a folder and returns its path.
 pub fn certificate(proof: &Proof, folder: &Path) -> Result<PathBuf, Failure> {
     manifest::write(&proof.certificate, &proof.obligations, folder)
         .map_err(|error| Failure::input(format!("cannot write the certificate: {error}")))

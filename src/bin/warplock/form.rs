@@ -1,7 +1,7 @@
-//! In which language a text is: a protocol, PTX or MLIR.
+//! The language of a text: a protocol, PTX or MLIR.
 //!
-//! The ending of a file says it. Other files and standard input are known by how their text begins,
-//! behind comments:
+//! The ending of a file decides. For other files and for standard input, the first characters of the text decide;
+//! comments are skipped:
 //!
 //! ```text
 //! .version 8.6     PTX
@@ -20,7 +20,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What the ending of a file says. Upper case counts as lower case.
+    /// The language that the ending of a file stands for. Upper case counts as lower case.
     pub fn of_ending(path: &Path) -> Option<Form> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
         match ending.as_str() {
@@ -31,7 +31,7 @@ impl Form {
         }
     }
 
-    /// What the beginning of a text says.
+    /// The language that the beginning of a text shows.
     pub fn of_text(bytes: &[u8]) -> Form {
         let text = behind_comments(bytes);
         if text.starts_with(b".version") {

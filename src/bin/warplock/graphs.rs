@@ -34,7 +34,7 @@ const MOST_THREADS: u32 = 1024;
 pub struct File {
     /// The text.
     pub source: String,
-    /// Those of its kernels that are asked for.
+    /// The kernels in it that are asked for.
     pub kernels: Vec<Kernel>,
 }
 
@@ -106,7 +106,8 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
     Ok(found.map(|(lifted, _)| lifted).map_err(words))
 }
 
-/// The same with what is read and written in shared memory. It decides races, and nothing else about data.
+/// As [`protocol`], and the text also has the reads and writes of shared memory. It decides races, and no other
+/// property of data.
 pub fn with_accesses(
     kernel: &Kernel,
     options: &Kernels,
@@ -115,10 +116,11 @@ pub fn with_accesses(
     Ok(found.map(|(lifted, _)| lifted).map_err(words))
 }
 
-/// Recovers a kernel of some shape, unless the time is over.
+/// A recovery of a kernel that is launched with a shape. It gives up when the time is over.
 type Lifts = fn(&Kernel, Shape, fn() -> bool) -> Result<Lift, Obstacle>;
 
-/// The protocol of a kernel, and whether more is taken for granted than where instructions are followed: see [`Lift::leaves_open`].
+/// The protocol of a kernel, and whether it takes more for granted than the recovery along the instructions does: see
+/// [`Lift::leaves_open`].
 fn recovered(
     kernel: &Kernel,
     options: &Kernels,
@@ -194,7 +196,8 @@ fn recovered(
     Ok(Ok((lifted, leaves_open)))
 }
 
-/// Takes for granted that as many threads are launched as may be, where nothing says how many are.
+/// Assumes that the launch has as many threads as `.maxntid` allows, where neither the kernel nor an option gives
+/// their number.
 fn assume_launch(lifted: &mut Lifted, kernel: &Kernel, options: &Kernels) {
     if kernel.bounds.required_threads.or(options.threads).is_some() {
         return;
@@ -202,7 +205,7 @@ fn assume_launch(lifted: &mut Lifted, kernel: &Kernel, options: &Kernels) {
     let Some([x, y, z]) = kernel.bounds.max_threads else {
         return;
     };
-    // The shape matters to who asks for it only.
+    // The shape of a CTA matters only to a kernel that asks for it.
     let all = match looks_at_axes(kernel) {
         true => format!("{x} x {y} x {z}"),
         false => (u64::from(x) * u64::from(y) * u64::from(z)).to_string(),
@@ -212,7 +215,7 @@ fn assume_launch(lifted: &mut Lifted, kernel: &Kernel, options: &Kernels) {
     ));
 }
 
-/// The kernels of a text of PTX, read when the first of them is asked for.
+/// The kernels of a PTX text. The text is read when a kernel is first asked for.
 pub struct Graphs<'s> {
     source: &'s str,
     kernels: OnceCell<Result<Vec<Kernel>, String>>,
@@ -297,14 +300,15 @@ pub fn one_way(kernel: &Kernel, options: &Kernels) -> Result<Option<(Lifted, boo
     }
 }
 
-/// Whether a kernel looks at how its threads lie, and nothing says it: launch bounds of 512 threads are those of 512 x 1 x 1 and
-/// of 32 x 16 x 1.
+/// Whether the kernel asks for the shape of a CTA, and neither its text nor an option says which it is. For example,
+/// launch bounds of 512 threads allow 512 x 1 x 1 and 32 x 16 x 1.
 fn lies_unknown(kernel: &Kernel, options: &Kernels) -> bool {
     let given = kernel.bounds.required_threads.or(options.threads);
     given.is_none() && looks_at_axes(kernel)
 }
 
-/// Whether a kernel asks where a thread is along the second or third axis of its CTA, or how long these are.
+/// Whether a kernel asks for a thread's index along the second or third axis of its CTA, or for the length of such an
+/// axis.
 fn looks_at_axes(kernel: &Kernel) -> bool {
     does(kernel, |kind| {
         matches!(
@@ -322,7 +326,7 @@ fn does(kernel: &Kernel, what: impl Fn(&OperationKind) -> bool) -> bool {
     operations.any(|operation| what(&operation.kind))
 }
 
-/// An obstacle with its place.
+/// The words of an obstacle, with its place.
 fn words(obstacle: Obstacle) -> String {
     let place = match obstacle.location.shown() {
         Some(place) if !obstacle.location.source.is_empty() => format!(" ({place})"),
@@ -334,7 +338,7 @@ fn words(obstacle: Obstacle) -> String {
     }
 }
 
-/// Whether a kernel is about other CTAs of its cluster.
+/// Whether a kernel uses operations that concern other CTAs of its cluster.
 fn names_cluster(kernel: &Kernel) -> bool {
     does(kernel, |kind| {
         matches!(

@@ -1,4 +1,4 @@
-//! Ctrl-C: work is told to end, and the program ends within a second whether or not it does.
+//! Ctrl-C: the work is told to end, and the program ends within a second even if the work goes on.
 
 use std::io;
 use std::io::Write;
@@ -19,16 +19,16 @@ use crate::failure::Failure;
 /// Becomes true at the first signal.
 pub static CANCEL: AtomicBool = AtomicBool::new(false);
 
-/// Whether it has been said how far the work got.
+/// Whether the user has been told how far the work got.
 static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// How often a waiting thread looks at [`CANCEL`].
 pub const POLL: Duration = Duration::from_millis(20);
 
-/// How long whoever waits may take to print what there is.
+/// How long the waiting thread may take to print the results so far.
 const GRACE: Duration = Duration::from_millis(700);
 
-/// How long a last line may take, to a reader that may not read.
+/// How long the last message may take, in case its reader does not read.
 const LAST_LINE: Duration = Duration::from_millis(100);
 
 /// The stack of a worker: solvers recurse deeply.
@@ -41,7 +41,7 @@ pub fn install() -> Result<(), Failure> {
             thread::spawn(|| {
                 thread::sleep(GRACE);
                 if !TOLD.load(Ordering::SeqCst) {
-                    // From a thread of its own: whoever is late may hold stderr.
+                    // From a separate thread, because the thread that is late may hold stderr.
                     thread::spawn(|| {
                         let late = b"interrupted; how far this got could not be said in time\n";
                         let _ = io::stderr().write_all(late);
@@ -63,12 +63,12 @@ pub fn requested() -> bool {
     CANCEL.load(Ordering::SeqCst)
 }
 
-/// It has been said how far the work got.
+/// To be called when the user has been told how far the work got.
 pub fn told() {
     TOLD.store(true, Ordering::SeqCst);
 }
 
-/// Starts a worker that sends what comes of its work; a panic is a failure like any other.
+/// Starts a worker that sends its results. A panic of the worker becomes a failure.
 pub fn spawn<T: Send + 'static>(
     results: mpsc::Sender<T>,
     work: impl FnOnce(&mpsc::Sender<T>) + Send + 'static,
@@ -79,7 +79,7 @@ pub fn spawn<T: Send + 'static>(
         .map_err(|error| Failure::Internal(format!("cannot start a thread: {error}")))
 }
 
-/// Does something that must not take the program down.
+/// Calls `work`, and turns a panic into a failure.
 pub fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         let message = payload
@@ -91,14 +91,14 @@ pub fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failur
     })
 }
 
-/// Does one piece of work in a thread of its own and waits for it or for a signal.
+/// Does one piece of work in a separate thread, and waits for its end or for a signal.
 pub fn run<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
     let mut done = None;
     each(
         move |results| {
-            // Nobody is left to read it after a signal.
+            // After a signal, nobody reads the result any more.
             let _ = results.send(work()?);
             Ok(())
         },
@@ -107,8 +107,8 @@ pub fn run<T: Send + 'static>(
     done.ok_or_else(died)
 }
 
-/// Does one piece of work in a thread of its own, takes each result as it comes, and waits for
-/// the end or for a signal.
+/// Does one piece of work in a separate thread, handles each result as soon as it is there, and waits for the end or
+/// for a signal.
 pub fn each<T: Send + 'static>(
     work: impl FnOnce(&mpsc::Sender<T>) -> Result<(), Failure> + Send + 'static,
     mut take: impl FnMut(T),

@@ -36,22 +36,22 @@ enum Form<'e> {
         module: &'e Module<'e>,
         function: &'e Function<'e>,
         options: &'e Options,
-        /// What the launch is, for recovery from the graph where that may be tried.
+        /// The launch, for a recovery from the graph; `None` where none may be tried.
         or_graph: Option<&'e Kernels>,
         graphs: &'e Graphs<'e>,
-        /// Something is missing that the user can give.
+        /// The failure where the user has to give something that is missing.
         refused: &'e dyn Fn(&Diagnostic) -> Failure,
     },
     Graph {
         source: &'e str,
-        /// Whether that is MLIR, whose reader leaves out what concerns data only.
+        /// Whether the text is MLIR. The reader of MLIR leaves out what concerns data only.
         is_mlir: bool,
         kernel: &'e Kernel,
         kernels: &'e Kernels,
     },
 }
 
-/// Without a graph nothing is known of writes over mbarriers and of loops that never end.
+/// Without a graph, nothing is known about writes over mbarriers and about loops that never end.
 const UNSEEN: &str =
     "what else the kernel does could not be looked at, because its text cannot be read as a graph";
 
@@ -59,10 +59,11 @@ const NO_READS: &str = "what a read sees is not recovered from the kernel IR yet
 
 const NO_ACCESSES: &str = "what is read and written is not recovered from MLIR yet";
 
-/// Why instructions cannot be followed.
+/// Why the instructions of an entry cannot be followed.
 pub struct Refused {
     pub reason: String,
-    /// It is undefined what they do. Of that nothing can be said, however it is recovered.
+    /// The instructions do something undefined. Then nothing can be said of the kernel, however its protocol is
+    /// recovered.
     misuse: bool,
 }
 
@@ -74,7 +75,8 @@ impl Refused {
         }
     }
 
-    /// What was recovered from the graph instead, if it was. Of what is undefined nothing can be said.
+    /// The protocol that was recovered from the graph instead, if there is one. Of a kernel that does something
+    /// undefined nothing can be said.
     fn instead(self, from_graph: Option<Lifted>) -> Result<Lifted, String> {
         match from_graph {
             Some(mut lifted) if !self.misuse => {
@@ -92,21 +94,22 @@ const NO_INSTRUCTIONS: &str = "there are no instructions that could be followed"
 /// One entry of a kernel file.
 pub struct Entry<'e> {
     form: Form<'e>,
-    /// Which of the entries that are asked for it is, from 0.
+    /// Its number among the entries that are asked for, from 0.
     pub number: usize,
-    /// The names of those that are asked for.
+    /// The names of the entries that are asked for.
     pub asked: &'e [String],
-    /// What is taken from beside the file about its launch, as sentences.
+    /// What is known of its launch from outside the file, as sentences.
     pub launched: Vec<String>,
 }
 
 impl Entry<'_> {
-    /// Its name, as its source has it where that tells it from the others.
+    /// Its name: the one that the source has, where that differs from the names of the other entries; otherwise the
+    /// name in the text.
     pub fn name(&self) -> &str {
         self.asked.get(self.number).map_or("", String::as_str)
     }
 
-    /// The text that it stands in.
+    /// The text in which it stands.
     pub fn source(&self) -> &str {
         match &self.form {
             Form::Path { module, .. } => module.source,
@@ -120,7 +123,7 @@ impl Entry<'_> {
             Form::Graph {
                 kernel, kernels, ..
             } => return graphs::protocol(kernel, kernels),
-            // The other way has the rest of the time.
+            // The recovery along the instructions has the rest of the time.
             Form::Path { .. } => {
                 match deadline::until(deadline::middle(), || self.graph_protocol()) {
                     Ok(Some((lifted, true))) => return Ok(Ok(lifted)),
@@ -139,7 +142,7 @@ impl Entry<'_> {
         Ok(found.or_else(|refused| refused.instead(late)))
     }
 
-    /// The protocol's text with what is read and written, and what a read sees; or why it could not be recovered.
+    /// The protocol's text with reads and writes, and with what a read sees; or why it could not be recovered.
     pub fn with_data(&self) -> Result<Result<Lifted, Refused>, Failure> {
         match &self.form {
             Form::Path { .. } => self.along_instructions(true),
@@ -147,17 +150,17 @@ impl Entry<'_> {
         }
     }
 
-    /// The protocol's text with what is read and written, of which races are decided: also from the graph, where the instructions
-    /// cannot be followed. Or why it could not be recovered.
+    /// The protocol's text with the reads and writes of which races are decided. Where the instructions cannot be
+    /// followed, it is recovered from the graph. Or why it could not be recovered.
     pub fn races(&self) -> Result<Result<Lifted, String>, Failure> {
-        // The other way has the rest of the time.
+        // The recovery from the graph has the rest of the time.
         match deadline::until(deadline::middle(), || self.with_data())? {
             Ok(lifted) => Ok(Ok(lifted)),
             Err(refused) => self.races_of_graph(refused),
         }
     }
 
-    /// As [`Self::races`], where [`Self::with_data`] was refused.
+    /// As [`Self::races`], after [`Self::with_data`] has refused.
     pub fn races_of_graph(&self, refused: Refused) -> Result<Result<Lifted, String>, Failure> {
         match &self.form {
             Form::Graph { is_mlir: true, .. } => Ok(Err(NO_ACCESSES.to_owned())),
@@ -176,7 +179,8 @@ impl Entry<'_> {
         }
     }
 
-    /// The graph of an entry that may be recovered along its instructions and from its graph, and what the launch is.
+    /// The graph of an entry that may be recovered in both ways (along its instructions and from its graph), and the
+    /// launch.
     fn graph(&self) -> Option<(&Kernel, &Kernels)> {
         let Form::Path {
             function,
@@ -199,7 +203,7 @@ impl Entry<'_> {
         }
     }
 
-    /// The protocol along the instructions.
+    /// The protocol recovered along the instructions.
     fn along_instructions(&self, data: bool) -> Result<Result<Lifted, Refused>, Failure> {
         let Form::Path {
             module,
@@ -240,13 +244,13 @@ impl Entry<'_> {
         }
         if recover::may_abort(kernel) {
             lifted.exact = false;
-            // A trap may lie before the hang at these, too.
+            // At these launches, too, a trap may come before the hang.
             lifted.launches.clear();
         }
         Ok(Ok(lifted))
     }
 
-    /// Whether its protocol may be recovered in another way, where nothing is decided of [`Self::protocol`].
+    /// Whether the protocol may also be recovered in the other way if [`Self::protocol`] cannot be decided.
     pub fn has_two_ways(&self) -> bool {
         matches!(
             self.form,
@@ -257,8 +261,9 @@ impl Entry<'_> {
         )
     }
 
-    /// The protocol in the other way than what was recovered so, where for a reason nothing is decided of that; or why there is
-    /// none, if that lies in the kernel.
+    /// The protocol recovered in the other way than `tried`. `undecided` says why the protocol recovered in that way
+    /// was not decided. If there is no other protocol, the result is why, provided that the reason lies in the
+    /// kernel.
     pub fn other_way(
         &self,
         tried: &Recovered,
@@ -345,7 +350,7 @@ impl Kernels {
         let asked = names(&wanted);
         let graphs = Graphs::new(module.source);
         for (number, function) in wanted.into_iter().enumerate() {
-            // What the kernel says, or the user, outweighs what stands beside the file.
+            // What the kernel or the user says outweighs what is known from outside the file.
             let facts = &input.facts;
             let threads = facts.threads.filter(|_| {
                 function.reqntid.is_none() && self.threads.is_none() && !self.symbolic_threads
@@ -385,7 +390,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// Does something with each kernel of a file that is recovered from the kernel IR.
+    /// Calls `with` for each kernel of a file that is recovered from the kernel IR.
     fn each_graph(
         &self,
         input: &Input,
@@ -426,7 +431,7 @@ impl Kernels {
     }
 }
 
-/// The entries that a name means: the one that has it, or else all that have it in their source.
+/// The entries that a name means: the entry with exactly this name, or else all entries whose source calls them so.
 fn chosen<'e, 'm>(entries: &[&'e Function<'m>], name: &str) -> Vec<&'e Function<'m>> {
     let all = entries.iter().copied();
     let exact: Vec<_> = all.clone().filter(|f| f.name == name).collect();
@@ -436,7 +441,8 @@ fn chosen<'e, 'm>(entries: &[&'e Function<'m>], name: &str) -> Vec<&'e Function<
     }
 }
 
-/// The names of entries as their source has them, or as they stand where these are not enough to tell them apart.
+/// The names of entries in their source, or their names in the text where the names in the source do not tell them
+/// apart.
 fn names(entries: &[&Function<'_>]) -> Vec<String> {
     let readable: Vec<String> = entries.iter().map(|f| ptx::readable(f.name)).collect();
     let mut often: HashMap<&str, usize> = HashMap::new();

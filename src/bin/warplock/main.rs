@@ -1,7 +1,7 @@
 //! The command line: reads arguments, runs one command, ends with its exit code.
 //!
-//! Results go to stdout, progress and diagnostics to stderr, both by way of `terminal`. Work
-//! that may take long runs in threads of its own, so that a signal ends the program at once.
+//! Results go to stdout, progress and diagnostics to stderr, both through `terminal`. Work that may take long runs in
+//! separate threads, so that a signal can end the program at once.
 
 mod cache;
 mod cli;
@@ -56,7 +56,7 @@ fn main() {
         }
         Err(error) => refused(&error),
     };
-    // Returning would wait for nobody either, but says so less clearly: workers may still run.
+    // Workers may still run. Returning would not wait for them either, but this says so.
     process::exit(i32::from(exit.code()));
 }
 

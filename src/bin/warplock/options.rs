@@ -58,7 +58,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
         .parse()
         .map_err(|_| "expected a number of seconds".to_owned())?;
     match Duration::try_from_secs_f64(number) {
-        // Deadlines are computed from it, so it has to stay far from the end of time.
+        // Deadlines are computed by adding it to the present, and must not exceed the largest time.
         Ok(limit) if number > 0.0 && number <= 1e9 => Ok(limit),
         _ => Err("expected a number of seconds above 0 and up to 1000000000".to_owned()),
     }

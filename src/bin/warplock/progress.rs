@@ -15,8 +15,8 @@ use warplock::report::text::visible;
 use crate::failure::Failure;
 use crate::interrupt;
 
-/// What is being done to which file. Shown as spinners when stderr is a terminal, otherwise
-/// only remembered for the case that it is interrupted.
+/// What is being done to which file. On a terminal, stderr shows it as spinners. Otherwise it is only remembered, to
+/// be reported if a signal comes.
 #[derive(Clone)]
 pub struct Progress {
     bars: MultiProgress,
@@ -44,7 +44,7 @@ impl Progress {
         }
     }
 
-    /// The spinners, to be set aside while something else is written.
+    /// The spinners. They are to be hidden while something else is written.
     pub fn bars(&self) -> MultiProgress {
         self.bars.clone()
     }
@@ -68,7 +68,7 @@ impl Progress {
         }
     }
 
-    /// Work on a file is at this.
+    /// Says which stage the work on a file has reached.
     pub fn tell(&self, number: usize, what: &str) {
         if let Ok(mut stages) = self.stages.lock()
             && let Some(stage) = stages.get_mut(&number)
@@ -78,7 +78,7 @@ impl Progress {
         }
     }
 
-    /// Work on a file is over. What a signal has ended is kept, to be told.
+    /// The work on a file has ended. If a signal ended it, its stage is kept to be reported.
     pub fn end(&self, number: usize) {
         if interrupt::requested() {
             return;
@@ -90,7 +90,7 @@ impl Progress {
         }
     }
 
-    /// Work on one file is over; if a signal has ended it, the failure says what was being done.
+    /// The work on one file has ended. If a signal ended it, the failure says what was being done.
     pub fn close<T>(&self, number: usize, result: Result<T, Failure>) -> Result<T, Failure> {
         if let Err(Failure::Interrupted(message)) = result {
             let stages = self.interrupted().join("\n");

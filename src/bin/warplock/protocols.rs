@@ -16,19 +16,19 @@ use crate::sources;
 pub struct Recovered {
     /// The kernel's text.
     pub source: String,
-    /// For each line of the protocol the line of that text.
+    /// For each line of the protocol, the line of that text from which it was recovered.
     pub lines: Vec<Option<usize>>,
-    /// Whether every counterexample is one of a launch.
+    /// Whether every counterexample of the protocol is one of a launch of the kernel.
     pub exact: bool,
 }
 
 /// A protocol.
 pub struct Loaded {
-    /// It.
+    /// The protocol.
     pub protocol: Protocol,
     /// Where it was recovered from, if it was.
     pub recovered: Option<Recovered>,
-    /// What is taken from beside the file about the launch, as sentences.
+    /// What is known of the launch from outside the file, as sentences.
     pub launched: Vec<String>,
 }
 
@@ -36,21 +36,22 @@ pub struct Loaded {
 pub struct Reading<'a> {
     /// Which entries, and how they are launched.
     pub kernels: &'a Kernels,
-    /// Whether what is read and written is followed, too.
+    /// Whether reads and writes are recovered, too.
     pub data: bool,
     /// The emphasis of diagnostics.
     pub style: Style,
-    /// When following kernels has to end.
+    /// When the recovery from kernels has to end.
     pub end: Instant,
-    /// Is told what is being done.
+    /// Is told what is being done at present.
     pub tell: &'a (dyn Fn(&str) + Sync),
 }
 
-/// What is done with a protocol, by the name of its entry.
+/// The use of a protocol. Its first argument is the name of the entry; the second is the protocol, or why it was not
+/// recovered.
 pub type With<'a> = &'a mut dyn FnMut(&str, Result<Loaded, String>) -> Result<(), Failure>;
 
-/// Reads a file and does something with each of its protocols that is wanted, by the name of its entry,
-/// which is empty for a protocol that stands in the file; or with why it could not be recovered.
+/// Reads a file and calls `with` for each protocol in it that is wanted. A protocol that stands in the file itself
+/// has an empty entry name.
 pub fn each(
     input: &Input,
     reading: &Reading<'_>,
@@ -95,7 +96,7 @@ pub fn each(
     })
 }
 
-/// What a protocol is called: its file, and its entry if there is one.
+/// The name of a protocol: its file, and its entry if there is one.
 pub fn name_of(file: &str, entry: &str) -> String {
     match entry {
         "" => file.to_owned(),

@@ -1,4 +1,4 @@
-//! The context of every command besides its arguments.
+//! The context that every command has in addition to its arguments.
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -7,13 +7,13 @@ use crate::progress::Progress;
 use crate::terminal::Output;
 use crate::terminal::Terminal;
 
-/// The terminal and how much to say on it.
+/// Where a command prints, and how much.
 pub struct Session {
     /// Where results and diagnostics go.
     pub terminal: Terminal,
-    /// Where it is said what is being done.
+    /// Shows what is being done at present.
     pub progress: Progress,
-    /// Whether to say only the first line of each result.
+    /// Whether to print only the first line of each result.
     pub quiet: bool,
 }
 
@@ -28,7 +28,7 @@ impl Session {
         }
     }
 
-    /// Does one piece of work on a file, says what came of it and exits as it says.
+    /// Does one piece of work on a file, prints the result, and returns the exit that the work gives.
     pub fn answer(
         &self,
         name: &str,
@@ -42,7 +42,7 @@ impl Session {
         Ok(exit)
     }
 
-    /// Says why something failed.
+    /// Prints why something failed.
     pub fn failed(&self, failure: &Failure) {
         let style = self.terminal.err_style();
         self.terminal.err(&failure.rendered(style));

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 
-/// The oldest version that answers the formulas of this program as tested.
+/// The oldest version of Z3 with which this program is tested.
 const OLDEST: (u32, u32) = (5, 3);
 
 /// The version of the linked Z3: `5.4.0.0`.

@@ -23,19 +23,19 @@ pub const STDIN: &str = "-";
 /// How deep folders are searched.
 const DEPTH: usize = 64;
 
-/// What the ending of a protocol file is.
+/// The ending of a protocol file.
 const ENDING: &str = "wlk";
 
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What the endings of kernels are: source, text and machine code.
+/// The endings of kernel files: sources, texts and machine code.
 const KERNELS: [&str; 10] = [
     "ptx", "mlir", "cu", "cuh", "py", "cubin", "fatbin", "so", "o", "a",
 ];
 
-/// The files that these arguments name, in order: a folder stands for all protocol files below
-/// it, sorted. An argument that names nothing becomes a failure in its place.
+/// The files that these arguments name, in order. A folder stands for all protocol files below it, sorted. An
+/// argument that names no file becomes a failure in its place.
 pub fn files(arguments: &[PathBuf]) -> Vec<Result<PathBuf, Failure>> {
     let mut all = Vec::new();
     for argument in arguments {
@@ -68,7 +68,7 @@ fn search(folder: &Path, depth: usize, into: &mut Vec<PathBuf>) -> Result<(), Fa
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let path = entry.path();
-        // Links to folders are not followed, so that the search ends.
+        // Links to folders are not followed, because a cycle of links would never end.
         let is_folder = entry.file_type().map_err(failed)?.is_dir();
         if is_folder && depth > 0 {
             search(&path, depth - 1, into)?;
@@ -79,7 +79,7 @@ fn search(folder: &Path, depth: usize, into: &mut Vec<PathBuf>) -> Result<(), Fa
     Ok(())
 }
 
-/// How a file is called in reports.
+/// The name of a file in reports.
 pub fn name_of(path: &Path) -> String {
     if is_stdin(path) {
         "<stdin>".to_owned()
@@ -88,7 +88,7 @@ pub fn name_of(path: &Path) -> String {
     }
 }
 
-/// Whether this stands for standard input.
+/// Whether the argument stands for standard input.
 pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == STDIN
 }
@@ -98,8 +98,8 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     read_up_to(path, MAX_SOURCE_BYTES)
 }
 
-/// Reads a file, or standard input for `-`, refusing more bytes than these. The mark with which
-/// editors of Windows begin a text is left out.
+/// Reads a file, or standard input for `-`. Refuses more than `most` bytes. Leaves out the byte order mark with which
+/// editors on Windows begin a text.
 pub fn read_up_to(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let limit = most as u64 + 1;
@@ -129,7 +129,7 @@ pub fn load(path: &Path, style: Style) -> Result<Protocol, Failure> {
         KERNELS.contains(&ending.as_str())
     });
     let name = name_of(path);
-    // What a name says is not read: it may be large.
+    // A file whose name shows that it is a kernel is not read, because it may be large.
     let text = if kernel { None } else { Some(read(path)?) };
     match text {
         Some(text) if Form::of_text(&text) == Form::Protocol => load_bytes(&text, &name, style),
@@ -151,7 +151,7 @@ pub fn load_bytes(bytes: &[u8], name: &str, style: Style) -> Result<Protocol, Fa
     })
 }
 
-/// Reads and resolves a protocol and narrows it as options ask.
+/// Reads and resolves a protocol, and narrows it as the options ask.
 pub fn narrowed(
     path: &Path,
     domain: &Domain,
@@ -163,7 +163,7 @@ pub fn narrowed(
     Ok((protocol, narrowing))
 }
 
-/// Narrows a protocol, naming the option that is at fault.
+/// Narrows a protocol. A failure names the option at fault.
 pub fn narrow(
     protocol: &mut Protocol,
     narrowing: &Narrowing,

@@ -1,8 +1,8 @@
 //! The only place that writes to the terminal.
 //!
-//! A reader that goes away (`| head`) is no error: what would have been written to it is
-//! dropped, and the exit code still says what was found. Any other failure to write is reported
-//! once and makes the program end like one whose file could not be written.
+//! If the reader of the output goes away (`| head`), that is no error: the rest of the output is dropped, and the
+//! exit code still says what was found. Any other failure to write is reported once, and the program then ends as it
+//! does when a file cannot be written.
 
 use std::io;
 use std::io::IsTerminal;
@@ -62,7 +62,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Decides about colours. `progress` is set aside while something is written.
+    /// Decides whether to use colours. The spinners of `progress` are hidden while something is written.
     pub fn new(color: Color, verbose: bool, progress: MultiProgress) -> Terminal {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -108,7 +108,7 @@ impl Terminal {
         self.out_bytes(text.as_bytes());
     }
 
-    /// Writes a result that may be no text.
+    /// Writes a result that need not be text.
     pub fn out_bytes(&self, bytes: &[u8]) {
         if self.gone.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed) {
             return;
@@ -129,14 +129,14 @@ impl Terminal {
         }
     }
 
-    /// Writes a diagnostic. Nobody can be told when this fails.
+    /// Writes a diagnostic. An error here cannot be reported.
     pub fn err(&self, text: &str) {
         self.progress.suspend(|| {
             let _ = io::stderr().lock().write_all(text.as_bytes());
         });
     }
 
-    /// Whether results were lost for another reason than a reader that went away.
+    /// Whether results were lost for another reason than that the reader went away.
     pub fn failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }

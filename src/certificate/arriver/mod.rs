@@ -1,35 +1,31 @@
-//! The arriver rule: whoever comes last does what is left, and does not wait there.
+//! The arriver rule: the member that counts last does the remaining work, and does not block in it.
 //!
-//! Example: each CTA counts itself by `t = fetch_add(c, 1)`. The one that reads `N - 1` adds up
-//! what all have left. In general, only one statement changes a semaphore:
-//! `let t = fetch_add(c[e], 1)`. After it, `t` is used only in `if t == L { X }`, or in
-//! `if t != L { return } X` at the end of the program. `X` never blocks, and depends only on the
-//! element. The protocol is *taken apart*: `c[e] += 1` replaces the operation and `X`. A new role
-//! has one member for each element, which does `wait c[e] >= L + 1` and then `X`.
+//! Example: each CTA counts itself by `t = fetch_add(c, 1)`. The CTA that reads `N - 1` adds up what all others have
+//! left. In general, only one statement changes a semaphore: `let t = fetch_add(c[e], 1)`. After it, `t` is used only
+//! in `if t == L { X }`, or in `if t != L { return } X` at the end of the program. `X` never blocks, and depends only
+//! on the element. The rule *takes the protocol apart*: `c[e] += 1` replaces the operation and `X`. A new role has
+//! one member for each element, which does `wait c[e] >= L + 1` and then `X`.
 //!
-//! **Why the protocol does not get stuck if the new one does not.** An element counts one by one,
-//! from no more than `L`. So at most one operation returns `L`: the one after which the wait
-//! passes. Take a run of the protocol to a stuck state. Let the new members do the steps of `X`
-//! when others do them in that run. This is a run of the new protocol: `X` is done where the wait
-//! has passed, all semaphores have the same values, and `X` orders nothing after it that blocks. At
-//! its end nobody is inside `X`, because `X` does not block. So a new member has finished, or its
-//! element is at most `L` and it waits. Everybody else stands at the same statement as in the
-//! protocol. So nobody can go on in the new protocol either, and the same members have not
-//! finished.
+//! **Why the protocol does not get stuck if the new one does not.** An element counts one by one, and starts at `L`
+//! or less. So at most one operation returns `L`: the one after which the wait passes. Take a run of the protocol to
+//! a stuck state. Let the new members do the steps of `X` at the moments at which other members do them in that run.
+//! This is a run of the new protocol, because `X` comes after the wait has passed, all semaphores have the same
+//! values, and no blocking operation after `X` depends on it. At its end no member is inside `X`, because `X` does
+//! not block. So each new member has finished, or its element is at most `L` and it waits. All other members stand at
+//! the same statements as in the protocol. So nobody can go on in the new protocol either, and the same members have
+//! not finished.
 //!
-//! **Resets.** `X` may set its element to a number for another launch, under two conditions. Nobody
-//! else looks at the semaphore. There are never more than `L + 1` operations at an element: the
-//! element names every index of the role and every loop around the operation, except for indices
-//! with at most that many values altogether. Then nobody counts after the reset, and it is left
-//! out. `X` may set other semaphores to numbers in the same way, if whoever uses them has done so
-//! before it counts: then all have counted.
+//! **Resets.** `X` may set its element to a number for another launch, under two conditions. No other statement reads
+//! the semaphore. There are never more than `L + 1` operations at an element: the element names every index of the
+//! role and every loop around the operation, except for indices that have at most `L + 1` values altogether. Then no
+//! member counts after the reset, and the reset is left out. `X` may set other semaphores to numbers in the same way,
+//! if every member that uses them has done so before it counts. Then all members have counted.
 //!
-//! If all meet once in each iteration of a loop, `X` may reset its element for the next one: see
-//! `rounds.rs`. Work on declared data orders nothing and is left out. It has to be plainly defined:
-//! see `touched`.
+//! If all members meet once in each iteration of a loop, `X` may reset its element for the next iteration: see
+//! `rounds.rs`. Accesses to declared data order nothing and are left out. They have to be defined by their form: see
+//! `touched`.
 //!
-//! All of this is checked here, from the text. Only deadlock is proved, and by an argument about
-//! the new protocol.
+//! All of this is checked here, from the text. Only deadlock is proved, and by an argument about the new protocol.
 
 mod rounds;
 
@@ -82,7 +78,7 @@ pub struct Arriver {
     pub argument: Box<Argument>,
 }
 
-/// The obligations of the argument, and that what is evaluated is defined.
+/// The obligations of the argument, and those that all evaluated expressions are defined.
 ///
 /// # Errors
 ///
@@ -100,8 +96,8 @@ pub fn obligations(protocol: &Protocol, arriver: &Arriver) -> Result<Vec<Obligat
     Ok(all)
 }
 
-/// Whether the argument, once its obligations are discharged, proves what makes the whole free of
-/// deadlock. It may itself be about another property.
+/// Whether the argument, once its obligations are discharged, implies that the original protocol is free of deadlock.
+/// The argument itself may be about another property.
 pub fn proves(protocol: &Protocol, arriver: &Arriver, property: Property) -> bool {
     property == Property::Deadlock
         && apart(protocol).is_ok_and(|apart| arriver.argument.proves(&apart, Property::Deadlock))
@@ -155,7 +151,7 @@ fn taken_apart(protocol: &Protocol) -> Result<Protocol, Unsupported> {
             add_uses(&role.body, object, &mut uses);
         }
         let waits = uses.iter().filter(|waits| **waits).count();
-        // One statement changes it. One wait is that of the new role.
+        // One statement changes the semaphore. One wait belongs to the new role.
         if uses.len().checked_sub(waits) != Some(1) || last.sets_back() && waits != 1 {
             return Err(refused(&last.stmt));
         }
@@ -163,7 +159,7 @@ fn taken_apart(protocol: &Protocol) -> Result<Protocol, Unsupported> {
     Ok(apart)
 }
 
-/// An operation that returns a count, and what the member with the last count does.
+/// An operation that returns a count, and the work of the member with the last count.
 struct Last {
     stmt: Stmt,
     cell: Cell,
@@ -238,7 +234,7 @@ impl Walk {
     }
 }
 
-/// What a branch compares a result with, what is done if it is equal, and what comes after.
+/// The value that a branch compares a result with, the statements for equality, and the statements after it.
 fn asked<'s>(
     branch: &'s Stmt,
     result: VarId,
@@ -263,8 +259,8 @@ fn asked<'s>(
     }
 }
 
-/// The value of a variable for which an expression equals another one. The expression is the
-/// variable, or the variable plus a number.
+/// The value of a variable for which an expression equals another one. The expression is the variable, or the
+/// variable plus a number.
 fn counted(expr: &Expr, result: VarId, other: &Expr) -> Option<Expr> {
     let more = match expr {
         Expr::Var(var) if *var == result => 0,
@@ -281,7 +277,7 @@ fn counted(expr: &Expr, result: VarId, other: &Expr) -> Option<Expr> {
     (!algebra::mentions(other, result)).then(|| algebra::sub(other.clone(), Expr::Int(more)))
 }
 
-/// The role that does what the last ones do.
+/// The new role, which does the work of the last members.
 fn separate(
     apart: &mut Protocol,
     whole: &Protocol,
@@ -293,7 +289,7 @@ fn separate(
     let ObjectKind::Semaphore(Initial::Value(initial)) = object.kind.clone() else {
         return Err(refused());
     };
-    // Each name that the element is of is an index of the new role.
+    // Each name in the element becomes an index of the new role.
     let (mut names, mut indices) = (HashMap::new(), Vec::new());
     for (index, extent) in last.cell.index.iter().zip(object.extents.clone()) {
         let mut used = HashSet::new();
@@ -337,7 +333,7 @@ fn separate(
     let above = algebra::sub(last.value.clone(), initial);
     let enough = algebra::sub(algebra::add(above.clone(), Expr::Int(1)), most);
     let told = |var: &VarId| names.contains_key(var) && !changed.contains(var);
-    // Whether all have counted that ever count at this element.
+    // Whether all members that ever count at this element have counted.
     let all = last.loops.iter().all(told) && not_negative(&enough);
     if rounds.is_none() && (!not_negative(&above) || last.sets_back() && !all) {
         return Err(refused());
@@ -383,7 +379,7 @@ fn separate(
     })
 }
 
-/// The loop over the rounds of the new role, around what it does in each.
+/// The loop over the rounds of the new role, around the work of each round.
 fn around(
     apart: &mut Protocol,
     last: &Last,
@@ -408,9 +404,9 @@ fn around(
     })
 }
 
-/// Semaphores that nobody uses any more once all have counted. Each use outside of `X` stands in
-/// front of the operation, in the same role and outside of loops around it, at an element of the
-/// members that count together. What `X` sets is an element that its member has used, so it exists.
+/// Semaphores that no member uses any more once all have counted. Each use outside of `X` stands before the
+/// operation, in the same role and outside of the loops around the operation, at an element of the members that count
+/// together. `X` sets an element that its member has used, so it exists.
 fn done_with(whole: &Protocol, role: &Role, last: &Last) -> HashSet<ObjectId> {
     let changed = break_elimination::changed(&role.body);
     let index = |var: &VarId| role.indices.iter().any(|index| index.var == *var);
@@ -438,7 +434,7 @@ fn done_with(whole: &Protocol, role: &Role, last: &Last) -> HashSet<ObjectId> {
         }
         later.extend(cells(rest).iter().map(|cell| cell.object));
     }
-    // What `X` does is among what comes later.
+    // The statements of `X` are among those that come later.
     let own = cells(&last.then);
     before.retain(|object| {
         let mut set = own.iter().filter(|cell| cell.object == *object);
@@ -485,8 +481,8 @@ fn quick(
         });
         let mut stmt = stmt.clone();
         match &mut stmt.kind {
-            // For data that is not declared nothing is evaluated. What is done to declared data at
-            // once is defined (`bounds_check.rs`). Asynchronous work on it may deliver later.
+            // Accesses to data that is not declared evaluate nothing. Immediate accesses to declared data are defined
+            // (`bounds_check.rs`). Asynchronous work on declared data may deliver later.
             StmtKind::Access {
                 work: Work::Now(_) | Work::CommitGroup | Work::Fence(_),
                 ..

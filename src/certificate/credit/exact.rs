@@ -1,4 +1,4 @@
-//! Waits for `== v`: the operations that such a wait is for have to be all that is ever added to the element.
+//! Waits for `== v`: the certificate has to name all operations that ever add to the element of such a wait.
 
 use super::Place;
 use super::Rule;
@@ -25,7 +25,7 @@ pub fn exact(event: &Event) -> bool {
 }
 
 impl Rule<'_> {
-    /// That whatever is added to the element of a wait is among what the supplies name.
+    /// Obligations that every addition to the element of a wait is among those that the supplies name.
     pub(super) fn all_named(
         &self,
         setting: &mut Setting<'_>,
@@ -40,7 +40,7 @@ impl Rule<'_> {
                 if !adds || add.cell.object != wait.cell.object {
                     continue;
                 }
-                // An arbitrary execution. That there is one is no fact, but a hypothesis of the goal.
+                // An arbitrary execution. It is not a fact that one exists. It is a hypothesis of the goal.
                 let number = names(&self.indices(role), add)?.len();
                 let value = |nth| setting.terms.constant(&format!("{tag}_{role}_{at}_{nth}"));
                 let values: Vec<Term> = (0..number).map(value).collect();

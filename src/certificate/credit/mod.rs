@@ -1,22 +1,26 @@
-//! The credit rule: every wait for a counter is for operations of members that are never held up by it in turn.
+//! The credit rule: each wait for a counter is for operations that never depend on this wait, neither directly nor
+//! through other waits.
 //!
-//! Members add to semaphores, or set them to ever greater values, and wait until one has at least some value. A certificate
-//! says of each wait which operations it is for, and gives it a *rank*, compared lexicographically. The conditions are
+//! Members add to semaphores, or set them to values that never decrease, and wait until one has at least some value.
+//! For example, `wait done[b] == 1` is for the only `done[b] += 1`. A certificate says for each wait which operations
+//! it is for, and gives the wait a *rank*. Ranks are compared lexicographically. The conditions are
 //!
-//! 1. *(well defined)* every expression is defined, every element exists, every amount is at least 1, and each grid that waits is
-//!    resident, or its waits are for members that start no later, or that need not start, and no other role waits for it;
-//! 2. *(supplied)* for every execution of a wait for more than the element has at the start, the operations of one of the
-//!    alternatives are different executions of programs, at the element of the wait. Together with what that has at the start
-//!    they add up to the value, or there is one alone, which sets the element to no less. If the wait is for one value, they
-//!    add up to that very value, and they are all that is ever added to the element;
-//! 3. *(descends)* whatever wait comes before such an operation in the program of its member has a lesser rank;
-//! 4. *(one sets)* nothing is added to a semaphore that is set; all that set an element are executions of one member, which
-//!    never sets it to less than before or than it has at the start.
+//! 1. *(well defined)* Every expression is defined, every element exists, and every amount is at least 1. For each
+//!    grid that waits, one of these holds: it is resident; or its waits are for members that start no later, or that
+//!    need not start, and no other role waits for it.
+//! 2. *(supplied)* Take an execution of a wait for more than the element has at the start. The operations of one of
+//!    the alternatives are then different executions of programs, at the element of the wait. Together with the start
+//!    value, they add up to the awaited value; or there is a single one, which sets the element to no less. If the
+//!    wait is for exactly one value, they add up to this value, and they are all that is ever added to the element.
+//! 3. *(descends)* Every wait that comes before such an operation in the program of its member has a lesser rank.
+//! 4. *(one sets)* No operation adds to a semaphore that is set. All operations that set an element are executions of
+//!    one member, which never sets it to less than before or than its start value.
 //!
-//! For example, `wait done[b] == 1` is for the one `done[b] += 1` that there is. `wait turn == n` with one `turn += 1` of
-//! each member is for the first `n` of more, and refused: the value might be passed before anybody looks.
+//! A counterexample to 2 is `wait turn == n` with one `turn += 1` of each member: the wait is for the first `n` of
+//! more additions. It is refused, because the value might be passed before the waiting member looks.
 //!
-//! docs/soundness/credit.md says why nobody gets stuck then. Refused are barriers, rows, and what a loop carries.
+//! docs/soundness/credit.md says why these conditions suffice. Barriers, rows, and values that a loop carries are
+//! refused.
 
 mod exact;
 mod residency;
@@ -53,7 +57,7 @@ use crate::protocol::Protocol;
 use crate::protocol::VarId;
 use residency::waits_somewhere;
 
-/// What the search found: of every wait, in the order of roles and of their texts.
+/// The artefact: of every wait, in the order of roles and of their texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credit {
@@ -63,13 +67,13 @@ pub struct Credit {
     pub waits: Vec<Credited>,
 }
 
-/// What a wait is for.
+/// The operations that a wait is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credited {
     /// Its rank, the most significant component first.
     pub rank: Vec<Affine>,
-    /// Additions, in each of several cases.
+    /// The operations, in each of several cases.
     pub alternatives: Vec<Vec<Supply>>,
 }
 
@@ -81,8 +85,7 @@ pub struct Supply {
     pub role: usize,
     /// The operation, among the waits and additions of the role.
     pub event: usize,
-    /// Which executions: a value or a range for every index of the role, and for every loop around
-    /// the operation.
+    /// The executions: a value or a range for every index of the role, and for every loop around the operation.
     pub at: Vec<Place>,
 }
 
@@ -96,7 +99,7 @@ pub enum Place {
     From(Affine, Affine),
 }
 
-/// A sum over the indices of the waiting member, the loops around the wait, and parameters.
+/// A sum over these names: the indices of the waiting member, the loops around the wait, and parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Affine {
@@ -223,8 +226,8 @@ pub fn obligations(protocol: &Protocol, credit: &Credit) -> Result<Vec<Obligatio
         if frame.role.launch.is_some() {
             match waits_somewhere(frame.program) && credit.residency == Residency::WholeGrid {
                 true => frame.whole_grid()?,
-                // A member that has started and does not wait finishes, and makes room. `started`
-                // is about those that wait.
+                // A member that has started and does not wait finishes, and frees its place. The obligations of
+                // `started` are about members that wait.
                 false => frame.some_resident()?,
             }
         }
@@ -258,7 +261,7 @@ struct Waiting {
     env: Env,
     element: Vec<Term>,
     value: Term,
-    /// What is missing at the start.
+    /// The amount that is missing at the start.
     missing: Term,
 }
 
@@ -283,8 +286,7 @@ impl<'a> Rule<'a> {
         let value = grid::wait_value(setting, wait, &there.env)?;
         let initial = frame.initial(setting, wait, &there.element)?;
         let missing = term::sub(&value, &initial);
-        // A wait for exactly the value at the start is for nothing. But then no addition may
-        // follow.
+        // A wait for exactly the start value needs no addition. But then no addition may follow.
         if !exact(wait) {
             setting.facts.push(term::le(&term::int(1), &missing));
         }
@@ -307,8 +309,7 @@ impl<'a> Rule<'a> {
         setting.terms.expr(&expr, &waiting.env)
     }
 
-    /// An arbitrary execution among those that a supply names: its values, and the condition that
-    /// it is among them.
+    /// An arbitrary execution among those that a supply names: its values, and the condition that it is among them.
     fn named(
         &self,
         setting: &mut Setting<'_>,
@@ -340,7 +341,7 @@ impl<'a> Rule<'a> {
                 let params = self.protocol.params.len();
                 let from = from.expr(&waiting.names, params)?;
                 let length = algebra::sub(to.expr(&waiting.names, params)?, from);
-                // No range counts backwards.
+                // A range never has a negative length.
                 let length = Expr::binary(BinaryOp::Max, Expr::Int(0), length);
                 product = algebra::mul(product, length);
             }
@@ -378,8 +379,7 @@ impl<'a> Rule<'a> {
                 for (index, wanted) in add.cell.index.iter().zip(&waiting.element) {
                     holds.push(term::eq(&setting.terms.expr(index, &env)?, wanted));
                 }
-                // An amount that is the same wherever it is added counts in full, and any other one
-                // as 1.
+                // An amount that is the same for all additions counts in full. Any other amount counts as 1.
                 let amount = match &add.kind {
                     EventKind::Add { amount } if over_parameters(amount) => amount.clone(),
                     EventKind::Add { .. } if exact(wait) => {
@@ -467,7 +467,7 @@ impl<'a> Rule<'a> {
                 if role == other {
                     goals.extend(c.iter().zip(&d).map(|(c, d)| term::eq(c, d)));
                     let (of_c, of_d) = ((*first, &at_c.env), (*second, &at_d.env));
-                    // Whatever is not certainly after the other may come before it.
+                    // An operation that is not certainly after the other one may come before it.
                     let after = frame.precedes(&mut setting, of_d, of_c)?;
                     let value_c = set_to(&mut setting, first, &at_c.env)?;
                     let value_d = set_to(&mut setting, second, &at_d.env)?;
@@ -507,7 +507,7 @@ impl<'a> Rule<'a> {
                 };
                 let member = values.get(..frame.role.indices.len()).unwrap_or_default();
                 let there = frame.occurrence(&mut setting, before, member, "b")?;
-                // Whatever is not certainly after the addition may come before it.
+                // A wait that is not certainly after the addition may come before it.
                 let after = frame.precedes(&mut setting, (add, &env), (before, &there.env))?;
                 setting.facts.extend([among, happens, term::not(after)]);
                 for (index, wanted) in add.cell.index.iter().zip(&waiting.element) {
@@ -550,7 +550,7 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// What an operation sets a semaphore to.
+/// The value that an operation sets a semaphore to.
 fn set_to(setting: &mut Setting<'_>, set: &Event, env: &Env) -> Result<Term, Unsupported> {
     match &set.kind {
         EventKind::Set { value } => setting.terms.expr(value, env),

@@ -1,4 +1,4 @@
-//! Grids of which not all CTAs are resident: the CTAs that a wait is for have to have started.
+//! Grids of which not all CTAs are resident: the CTAs that a wait is for must have started.
 //!
 //! For example, CTA `n` waits for `state[n - 1]`, and CTAs start in ascending order. So the CTA that it waits for has
 //! started before.
@@ -19,7 +19,9 @@ use crate::protocol::Role;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 
-/// Why a CTA that has not started does no harm; `None` if nobody waits for one that need not have started.
+/// Why a CTA that has not started does no harm; `None` if no reason is needed. CTAs of a grid without waits never keep
+/// a place. So with [`Residency::WholeGrid`] no reason is needed if no grid waits, and with
+/// [`Residency::LaunchOrder`] if no wait is for a grid that waits.
 pub fn residency(protocol: &Protocol, credit: &Credit) -> Option<Residency> {
     fn waits(body: &[Stmt]) -> bool {
         body.iter().any(|stmt| match &stmt.kind {
@@ -50,8 +52,8 @@ pub(super) fn waits_somewhere(program: &Program) -> bool {
 }
 
 impl Rule<'_> {
-    /// That whoever a wait is for has started, or starts without it, if CTAs do not start all at
-    /// once.
+    /// If CTAs do not all start at once: obligations that each member which a wait is for has started, or can start
+    /// without the waiting member.
     pub(super) fn started(&mut self, nth: usize) -> Result<(), Unsupported> {
         if self.credit.residency == Residency::WholeGrid {
             return Ok(());

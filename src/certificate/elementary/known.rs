@@ -1,4 +1,4 @@
-//! Proof by contradiction: splits the assumptions and derives facts until they contradict each other.
+//! Proof by contradiction: splits assumptions into facts, and derives further facts until two contradict each other.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ const MAX_SUMS: usize = 4;
 /// The most passes over the known facts for one assumption.
 const MAX_ROUNDS: usize = 30;
 
-/// Whether a statement is true whatever is known, false, or neither.
+/// Whether the known facts make a statement true or false, or neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Truth {
     True,
@@ -33,7 +33,7 @@ type Rest = Vec<(Vec<Unknown>, i128)>;
 /// whole polynomial.
 type Bounds = BTreeMap<Rest, (i128, Polynomial)>;
 
-/// What is assumed, as far as it has been taken apart.
+/// The assumed facts, after they have been split.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     /// The solutions of unknowns, in the order in which they were found. Each is free of all
@@ -41,19 +41,19 @@ pub(super) struct Known {
     solved: Vec<(Unknown, Polynomial)>,
     bounds: Bounds,
     not_zero: Vec<Polynomial>,
-    /// Of each of these lists, one fact holds.
+    /// In each of these lists, at least one fact holds.
     any: Vec<Vec<Fact>>,
     /// The functions that occur.
     applications: Vec<Application>,
 }
 
-/// One step fewer that may be tried; none where no step is left, or no time.
+/// The remaining number of attempts, minus one; `None` if no attempt or no time is left.
 fn one_less(tried: usize) -> Option<usize> {
     tried.checked_sub(1).filter(|_| !deadline::over())
 }
 
 impl Known {
-    /// Nothing is known but which functions occur.
+    /// No facts are known yet, only the functions that occur.
     pub(super) fn of(applications: Vec<Application>) -> Known {
         Known {
             applications,
@@ -61,12 +61,12 @@ impl Known {
         }
     }
 
-    /// Assumes facts. Returns whether that is a contradiction.
+    /// Assumes facts. Returns whether this leads to a contradiction.
     pub(super) fn assume(&mut self, facts: Vec<Fact>) -> Attempt<bool> {
         let mut facts = facts;
         let mut rounds = MAX_ROUNDS;
         loop {
-            // Equations come first: facts about fewer unknowns say more.
+            // Equations come first, because facts with fewer unknowns say more.
             let mut rest = Vec::new();
             while let Some(fact) = facts.pop() {
                 match fact {
@@ -118,8 +118,7 @@ impl Known {
         }
     }
 
-    /// Applications of one function to equal arguments have equal values. What follows goes to
-    /// `again`.
+    /// If a function is applied to equal arguments, the values are equal. The resulting facts are added to `again`.
     fn functions(&self, again: &mut Vec<Fact>) -> Attempt<()> {
         let mut seen: HashMap<(&str, Vec<Polynomial>), Polynomial> = HashMap::new();
         for this in &self.applications {
@@ -150,8 +149,8 @@ impl Known {
         Ok(())
     }
 
-    /// Notes that a polynomial is 0. Returns whether that cannot be. Facts that have to be looked
-    /// at again go to `again`.
+    /// Notes that a polynomial is 0. Returns whether this is a contradiction. Facts that have to be examined again
+    /// are added to `again`.
     fn solve(&mut self, value: &Polynomial, again: &mut Vec<Fact>) -> Attempt<bool> {
         let value = self.substituted(value)?;
         if let Some(number) = value.value() {
@@ -224,7 +223,7 @@ impl Known {
         Ok(value)
     }
 
-    /// Notes that a polynomial is at least 0. Returns whether that cannot be.
+    /// Notes that a polynomial is at least 0. Returns whether this is a contradiction.
     fn bound(&mut self, value: &Polynomial, again: &mut Vec<Fact>) -> Attempt<bool> {
         let value = self.substituted(value)?;
         if let Some(number) = value.value() {
@@ -238,7 +237,7 @@ impl Known {
         }
         let opposite = Polynomial::default().plus(-1, &value)?;
         if let Some((other, _)) = self.bounds.get(&parts(&opposite).0) {
-            // The sum of both is this number.
+            // The sum of both polynomials is this number.
             let sum = number.checked_add(*other).ok_or(TooLarge)?;
             if sum < 0 {
                 return Ok(true);
@@ -251,8 +250,8 @@ impl Known {
         Ok(false)
     }
 
-    /// Looks at lists of statements of which one holds. What follows goes to `again`. Returns
-    /// whether no statement of some list can hold.
+    /// Examines the lists of facts of which at least one holds. The resulting facts are added to `again`. Returns
+    /// whether no fact of some list can hold.
     fn propagated(&mut self, again: &mut Vec<Fact>) -> Attempt<bool> {
         let mut open = Vec::new();
         for any in std::mem::take(&mut self.any) {
@@ -278,7 +277,7 @@ impl Known {
 
     fn truth(&self, fact: &Fact) -> Attempt<Truth> {
         Ok(match fact {
-            // A statement that is not read may hold.
+            // A statement that is not understood may hold.
             Fact::Unread => Truth::True,
             Fact::AtLeastZero(value) => {
                 let value = self.substituted(value)?;
@@ -292,7 +291,7 @@ impl Known {
                     Some(_) => Truth::False,
                     None => match (bound(&value), bound(&opposite)) {
                         (Some((known, number)), _) if known <= number => Truth::True,
-                        // Both at least 0, with a sum below 0.
+                        // Both are at least 0, but their sum is below 0.
                         (_, Some((known, number))) if known < number => Truth::False,
                         _ => Truth::Open,
                     },
@@ -364,7 +363,8 @@ impl Known {
         Ok(true)
     }
 
-    /// Whether what is known is a contradiction, by sums that begin with a fact and by cases of what it is about.
+    /// Whether the known facts contradict each other. Tries sums that begin with this fact, and case splits on its
+    /// unknowns.
     pub(super) fn fails(&self, fact: &Fact, splits: usize, tried: &mut usize) -> Attempt<bool> {
         let mut begin = Vec::new();
         self.beginnings(fact, &mut begin)?;
@@ -404,7 +404,7 @@ impl Known {
         Ok(false)
     }
 
-    /// The polynomials of a fact that are at least 0.
+    /// The polynomials of a fact that are known to be at least 0.
     fn beginnings(&self, fact: &Fact, all: &mut Vec<Polynomial>) -> Attempt<()> {
         match fact {
             Fact::AtLeastZero(value) => all.push(self.substituted(value)?),
@@ -414,8 +414,7 @@ impl Known {
                 }
             }
             Fact::NotZero(value) => {
-                // The value is not 0. So if it is known to be at least 0, it is at least 1. The
-                // same holds of its negation.
+                // The value is not 0. So if it is at least 0, it is at least 1. The same holds for its negation.
                 let value = self.substituted(value)?;
                 for value in [value.clone(), Polynomial::default().plus(-1, &value)?] {
                     if self.truth(&Fact::AtLeastZero(value.clone()))? == Truth::True {
@@ -445,8 +444,8 @@ impl Known {
         Ok(false)
     }
 
-    /// Whether a polynomial that is at least 0, and multiples of others, add up to a number below
-    /// 0. In each sum, another polynomial has to cancel the greatest product.
+    /// Whether a polynomial that is at least 0, plus multiples of other such polynomials, is a number below 0. In
+    /// each step of a sum, another polynomial has to cancel the greatest product.
     fn sums(&self, value: &Polynomial, left: usize, tried: &mut usize) -> Attempt<bool> {
         if let Some(number) = value.value() {
             return Ok(number < 0);
@@ -477,7 +476,7 @@ impl Known {
     }
 }
 
-/// The remainders modulo 2 of all coefficients but that of the number, and whether the number is odd.
+/// The remainders modulo 2 of all coefficients except for the constant, and whether the constant is odd.
 fn remainder(value: &Polynomial) -> Attempt<(Polynomial, bool)> {
     let mut rest = Polynomial::default();
     let mut odd = false;
@@ -496,7 +495,7 @@ fn remainder(value: &Polynomial) -> Attempt<(Polynomial, bool)> {
     Ok((rest, odd))
 }
 
-/// A polynomial without its number, and the number.
+/// A polynomial without its constant, and the constant.
 fn parts(value: &Polynomial) -> (Rest, i128) {
     let mut number = 0;
     let mut rest = Vec::new();

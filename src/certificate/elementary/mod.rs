@@ -1,26 +1,27 @@
-//! Statements that follow by substitution and addition, which need no solver.
+//! Decides obligations that follow by substitution and addition, without a solver.
 //!
-//! For example, from `n = i`, `w = i + 1` and `0 <= i` it follows that `n < w`: put `i` for `n` and `i + 1` for `w`. Most
-//! obligations of the kernel are of this kind, and a solver takes longer to be started than they take to decide.
+//! For example, `n = i`, `w = i + 1` and `0 <= i` imply `n < w`: substitute `i` for `n` and `i + 1` for `w`. Most
+//! obligations of the trusted kernel are of this kind, and starting a solver takes longer than deciding them.
 //!
-//! The hypotheses and the contrary of the goal are assumed, and a contradiction is looked for. Every step is one of these, each
-//! of which holds for all integers:
+//! The method assumes the hypotheses and the negation of the goal, and looks for a contradiction. Every step is one
+//! of the following, and each of these is valid for all integers:
 //!
-//! - *Reading.* Terms are polynomials in the declared integers and in whole terms `(div a b)`, `(mod a b)` and `(f a b ...)` of declared functions. A comparison with
-//!   `ite` in it is one of its cases, with the conditions of that case. What is not read says nothing, and neither does its
-//!   contrary.
-//! - *Substitution.* If a polynomial is 0 and has an unknown with the coefficient 1 or -1 that occurs nowhere else in it, then
-//!   the unknown is what solves the equation for it.
-//!   A predicate that is declared is read as an integer that is at least 1 where it holds, and at most 0 elsewhere.
-//! - *Functions.* If `a` and `c` are the same polynomial after substitution, and `b` and `d`, then `(div a b)` is `(div c d)`, and so
-//!   is `mod`, and what is declared as a function. Modulo 2 only the remainders of coefficients count, and `(mod (+ a 1) 2)` is `1 - (mod a 2)`.
+//! - *Reading.* Terms are polynomials in the declared integers, and in terms `(div a b)`, `(mod a b)` and `(f a b
+//!   ...)` of declared functions, which are treated as unknowns. A declared predicate is read as an integer that is
+//!   at least 1 if the predicate holds, and at most 0 otherwise. A comparison that contains `ite` is split into
+//!   cases, each with its conditions. A statement that is not understood says nothing, and neither does its negation.
+//! - *Substitution.* Suppose that a polynomial is 0, and that one of its unknowns has the coefficient 1 or -1 and
+//!   occurs nowhere else in it. Then the solution of the equation replaces this unknown.
+//! - *Functions.* If `a` and `c` are the same polynomial after substitution, and `b` and `d` are, too, then `(div a
+//!   b)` equals `(div c d)`. The same holds for `mod` and for declared functions. Modulo 2, only the remainders of
+//!   coefficients count, and `(mod (+ a 1) 2)` is `1 - (mod a 2)`.
 //! - *Numbers.* A number below 0 is not at least 0, and no number but 0 is 0.
-//! - *Sums.* If two polynomials are at least 0, so is every sum of positive multiples of them. If both of `p` and `-p` are at
-//!   least 0, both are 0.
-//! - *Cases.* One of several statements holds. Those that contradict what is known are left out; if each of the others leads to a
-//!   contradiction, so do all together.
+//! - *Sums.* If two polynomials are at least 0, every sum of positive multiples of them is, too. If both `p` and `-p`
+//!   are at least 0, both are 0.
+//! - *Cases.* One of several statements holds. Statements that contradict known facts are dropped. If each of the
+//!   others leads to a contradiction, the whole list does.
 //!
-//! Whatever does not fit into 128 bits ends the attempt, and so does a number of steps that is too large: then a solver is asked.
+//! The attempt ends if a number does not fit into 128 bits, or after too many steps. Then a solver is asked.
 
 mod known;
 
@@ -37,13 +38,13 @@ use super::term::Term;
 use known::Known;
 use known::MAX_SPLITS;
 
-/// Cases of one comparison, at most.
+/// The most cases of one comparison.
 const MAX_CASES: usize = 8;
 
-/// Sums and cases that are tried for one obligation, at most.
+/// The most sums and cases that are tried for one obligation.
 const MAX_TRIED: usize = 600;
 
-/// What is known or claimed.
+/// A known or claimed statement.
 #[derive(Debug, Clone)]
 enum Fact {
     /// It is at least 0.
@@ -56,17 +57,17 @@ enum Fact {
     All(Vec<Fact>),
     /// One of these.
     Any(Vec<Fact>),
-    /// Something that is not read.
+    /// A statement that is not understood.
     Unread,
 }
 
-/// Whether an attempt can go on.
+/// The result of a step of an attempt, or the end of the attempt.
 type Attempt<T> = Result<T, TooLarge>;
 
 /// A value, and the conditions under which a term has it.
 type Case = (Vec<Fact>, Polynomial);
 
-/// A term that has the value of a function.
+/// An application of a function, used as a value.
 #[derive(Debug, Clone)]
 struct Application {
     function: String,
@@ -74,14 +75,14 @@ struct Application {
     value: Polynomial,
 }
 
-/// What a function that is declared gives.
+/// The result type of a declared function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Integer,
     Predicate,
 }
 
-/// Reads obligations. What it has read it does not read again: hypotheses are shared by many.
+/// Reads obligations. It caches what it has read, because many obligations share hypotheses.
 #[derive(Debug, Default)]
 pub struct Reader {
     names: HashMap<String, usize>,
@@ -92,7 +93,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Whether an obligation is seen to hold. If not, nothing follows.
+    /// Whether the method shows an obligation. If not, nothing follows.
     pub fn shows(&mut self, obligation: &Obligation) -> bool {
         let integer = |line: &&String| {
             let name = line.strip_prefix("(declare-const ");
@@ -105,7 +106,7 @@ impl Reader {
                 None => return false,
             };
         }
-        // What has been read holds where the same is declared.
+        // The cache is valid only for the same declarations.
         if declared != self.declared {
             self.read.clear();
             self.declared = declared;
@@ -124,7 +125,8 @@ impl Reader {
         facts.iter().for_each(|fact| unknowns(fact, &mut about));
         let applications = about.iter().filter_map(|at| self.applications.get(at));
         let mut known = Known::of(applications.cloned().collect());
-        // Where nothing can hold, the last hypotheses are what the obligation is about.
+        // If the negated goal contains nothing to begin with, the search begins with the last hypotheses, which are
+        // specific to this obligation.
         let begin = match &contrary {
             Fact::All(none) if none.is_empty() => facts.iter().rev().take(2).cloned().collect(),
             _ => Vec::new(),
@@ -208,7 +210,7 @@ impl Reader {
         })
     }
 
-    /// The values of a term, each with the conditions under which it has it: one of them has to hold.
+    /// The values of a term, each with its conditions. One of the cases holds.
     fn values(&mut self, term: &Sexpr) -> Attempt<Option<Vec<Case>>> {
         let parts = match term {
             Sexpr::Word(word) => {
@@ -293,7 +295,7 @@ impl Reader {
         Ok(Some(all))
     }
 
-    /// The values of the arguments of a function, each without cases.
+    /// The values of the arguments of a function, if none of them has several cases.
     fn arguments(&mut self, of: &[Sexpr]) -> Attempt<Option<Vec<Polynomial>>> {
         let mut all = Vec::new();
         for argument in of {
@@ -328,7 +330,7 @@ impl Reader {
     }
 }
 
-/// The name of a function of integers that a line declares, and what it gives.
+/// The name and the result type of a function of integers that a line declares.
 fn function(line: &str) -> Option<(String, Sort)> {
     let rest = line.strip_prefix("(declare-fun ")?.strip_suffix(')')?;
     let (name, rest) = rest.split_once(" (")?;
@@ -342,7 +344,7 @@ fn function(line: &str) -> Option<(String, Sort)> {
     integers.then(|| (name.to_owned(), sort))
 }
 
-/// What a statement is about.
+/// The unknowns in a statement.
 fn unknowns(fact: &Fact, all: &mut BTreeSet<usize>) {
     match fact {
         Fact::AtLeastZero(value) | Fact::Zero(value) | Fact::NotZero(value) => {
@@ -357,7 +359,7 @@ fn unknowns(fact: &Fact, all: &mut BTreeSet<usize>) {
     }
 }
 
-/// What holds where a statement does not. Nothing is known of what is not read.
+/// The negation of a statement. If the statement is not understood, its negation is not either.
 fn contrary(fact: &Fact) -> Attempt<Fact> {
     let all = |facts: &[Fact]| facts.iter().map(contrary).collect::<Attempt<Vec<Fact>>>();
     Ok(match fact {

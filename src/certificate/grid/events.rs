@@ -1,10 +1,10 @@
-//! Events of CTAs inside an obligation: an arbitrary one, and the one that touches an element.
+//! Events of CTAs in an obligation: an arbitrary event, and the event that touches a given element.
 //!
-//! **Reading loop variables off an element.** An index expression that is one unknown variable
-//! plus or minus something known determines the variable from the element. Where that variable
-//! holds the previous entry of a loop, the loop variable is the entry after it; the first
-//! iteration, in which the variable holds something else, is excluded by an obligation of its
-//! own (`carried`). So per statement and CTA at most one execution touches an element.
+//! **Reading loop variables off an element.** Suppose that an index expression is one unknown variable plus or minus
+//! a known term. Then the element determines the variable. If this variable contains the previous entry of a loop,
+//! the loop variable is the entry after it. In the first iteration, the variable has another value; a separate
+//! obligation excludes this iteration (`carried`). So per statement and CTA, at most one execution touches an
+//! element.
 
 use std::collections::HashSet;
 
@@ -25,15 +25,16 @@ use crate::protocol::Initial;
 use crate::protocol::ObjectKind;
 use crate::protocol::VarId;
 
-/// An obligation under construction: its terms and what may be assumed.
+/// An obligation under construction: its terms and its hypotheses.
 pub(in crate::certificate) struct Setting<'p> {
     pub(in crate::certificate) terms: Translator<'p>,
     pub(in crate::certificate) facts: Vec<Term>,
-    /// Positions of loop entries that occur: loop variable, its loop's context, entry, position.
+    /// The positions of loop entries that occur: the loop variable, the context of the loop, the entry, and its
+    /// position.
     pub(in crate::certificate) positions: Vec<(VarId, Vec<Term>, Term, Term)>,
 }
 
-/// One event of one CTA: the values of its loop variables and the element it is about.
+/// One event of one CTA: the values of its loop variables, and the element that it touches.
 pub(in crate::certificate) struct Occurrence {
     pub(in crate::certificate) env: Env,
     pub(in crate::certificate) element: Vec<Term>,
@@ -82,7 +83,7 @@ impl Frame<'_> {
         Ok(Occurrence { env, element })
     }
 
-    /// Arbitrary values for the loop variables among these names, and what follows for the others.
+    /// Arbitrary values for the loop variables among these names, and the resulting values of the other names.
     pub(in crate::certificate) fn arbitrary(
         &self,
         setting: &mut Setting<'_>,
@@ -107,8 +108,7 @@ impl Frame<'_> {
         Ok(env)
     }
 
-    /// Gives a variable that a loop carries its value, in an environment that has the earlier
-    /// names.
+    /// Assigns the value to a variable that a loop carries. The environment contains the earlier names already.
     fn bind_carried(
         &self,
         setting: &mut Setting<'_>,
@@ -132,9 +132,8 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// The one execution of an event by a CTA that touches the element: the values of its loop
-    /// variables, and the condition under which it takes place. `None` where the loop variables
-    /// cannot be read off the element.
+    /// The only execution of an event by a CTA that touches the element: the values of its loop variables, and the
+    /// condition under which it takes place. `None` if the element does not determine the loop variables.
     pub(in crate::certificate) fn located(
         &self,
         setting: &mut Setting<'_>,
@@ -166,8 +165,8 @@ impl Frame<'_> {
         Ok(Some((env, term::and(happens))))
     }
 
-    /// The execution of an event with these values of the indices and the loop variables, and the condition under which it
-    /// takes place. `None` where there are more or fewer names.
+    /// The execution of an event with these values of the indices and the loop variables, and the condition under
+    /// which it takes place. `None` if the number of values is wrong.
     pub(in crate::certificate) fn executed(
         &self,
         setting: &mut Setting<'_>,
@@ -240,7 +239,7 @@ impl Frame<'_> {
                 env.insert(var, value);
                 continue;
             }
-            // The element names a carried variable: the loop variable is the entry after it.
+            // The element names a carried variable. The loop variable is the entry after its value.
             let carried =
                 event
                     .bounds
@@ -264,7 +263,8 @@ impl Frame<'_> {
         Ok(Some(env))
     }
 
-    /// Like [`Self::located`], for an addition, where it is a side condition of the rule.
+    /// Like [`Self::located`] for an addition. For an addition, it is a side condition of the rule that the element
+    /// determines the loop variables.
     pub(in crate::certificate) fn located_add(
         &self,
         setting: &mut Setting<'_>,
@@ -280,7 +280,7 @@ impl Frame<'_> {
         })
     }
 
-    /// The value of an element before the grid starts, as a wait sees it.
+    /// The initial value of an element, as a wait sees it.
     pub(in crate::certificate) fn initial(
         &self,
         setting: &mut Setting<'_>,
@@ -302,7 +302,7 @@ impl Frame<'_> {
         }
     }
 
-    /// What a CTA adds to an element in a whole run.
+    /// The sum of all additions of a CTA to an element in a whole run.
     pub(in crate::certificate) fn additions(
         &self,
         setting: &mut Setting<'_>,

@@ -1,10 +1,12 @@
-//! What the rules for grids over semaphores share.
+//! Parts that the rules for grids over semaphores share.
 //!
-//! A *rule* derives obligations about arbitrary CTAs, loop iterations and elements. This room
-//! provides them: settings in which the parameters are in their domain (`Frame::setting`),
-//! arbitrary CTAs and executions and the one execution that touches an element (`events.rs`), the
-//! order of loops and programs (`order.rs`), and the obligations every rule has: that everything
-//! is well defined (`well_defined.rs`) and what residency comes to (`residency.rs`).
+//! A *rule* derives obligations about arbitrary CTAs, loop iterations and elements. This folder provides them:
+//!
+//! - settings in which the parameters are in their domain (`Frame::setting`);
+//! - arbitrary CTAs and executions, and the one execution that touches an element (`events.rs`);
+//! - the order of loops and programs (`order.rs`);
+//! - the obligations that every rule has: everything is well defined (`well_defined.rs`), and CTAs that are not
+//!   resident do no harm (`residency.rs`).
 
 mod events;
 mod order;
@@ -91,14 +93,14 @@ pub(super) struct Frame<'a> {
     pub(super) protocol: &'a Protocol,
     pub(super) role: &'a Role,
     pub(super) program: &'a Program,
-    /// Parameters that are treated at one value; empty, or one combination of several.
+    /// Parameters with a fixed value: none, or one combination of several.
     fixed: Vec<(ParamId, i64)>,
-    /// Which combination.
+    /// The number of this combination.
     nth: usize,
     pub(super) all: Vec<Obligation>,
 }
 
-/// An artefact of a rule, over the grid's program.
+/// An artefact of a rule, together with the grid's program.
 pub(super) struct Over<'a, A> {
     frame: Frame<'a>,
     pub(super) artefact: &'a A,
@@ -129,7 +131,7 @@ pub(super) fn lexicographic(a: &[Term], b: &[Term]) -> Term {
     term::or(alternatives)
 }
 
-/// What a rule derives from its artefact, for every combination of the parameters that are split.
+/// The obligations that a rule derives from its artefact, for every combination of the parameters that are split.
 pub(super) fn derived<A>(
     protocol: &Protocol,
     split: bool,

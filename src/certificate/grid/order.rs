@@ -1,12 +1,12 @@
 //! The order in which a CTA runs through a loop, and program order between its events.
 //!
-//! A loop's run is a bijection between its entries and the positions `0..length`. For a range it
-//! is known in closed form. For a row it is given by three uninterpreted functions of the loop's
-//! context (the CTA and the enclosing loop variables): `position(entry)`, `entry(position)` and
-//! `length`. Their defining facts are added for the terms that occur:
-//! an entry of the loop has a position in range, which leads back to it; a position in range has
-//! an entry, which leads back to it; an ascending or descending loop's positions are monotone.
-//! Such functions exist for every finite row in every order, so no real counterexample is lost.
+//! A run of a loop is a bijection between its entries and the positions `0..length`. For a range, this bijection has
+//! a closed form. For a row, three uninterpreted functions of the loop's context (the CTA and the enclosing loop
+//! variables) describe it: `position(entry)`, `entry(position)` and `length`. The following facts are added for the
+//! terms that occur. An entry of the loop has a position in range, and `entry` maps this position back to it. A
+//! position in range has an entry, and `position` maps this entry back to it. In an ascending or descending loop,
+//! positions are monotone. Such functions exist for every finite row in every order. So no real counterexample is
+//! lost.
 
 use super::Frame;
 use super::events::Setting;
@@ -23,8 +23,7 @@ use crate::protocol::Iteration;
 use crate::protocol::RowOrder;
 
 impl Frame<'_> {
-    /// What the order of a loop may depend on: the CTA and the loop variables around it. `None`
-    /// where one of them has no value yet.
+    /// The context of a loop: the CTA and the loop variables around it. `None` if one of them has no value yet.
     fn context(&self, bounds: &[Bound], of: &Binder, at: usize, env: &Env) -> Option<Vec<Term>> {
         let outer = bounds[..at].iter().filter_map(|bound| match bound {
             Bound::Loop(binder) if binder.var != of.var => Some(binder.var),
@@ -89,7 +88,7 @@ impl Frame<'_> {
         Ok(term::ite(&term::lt(&term::int(0), &length), &last, before))
     }
 
-    /// The entry after the given one. `None` where the loop's context is not known yet.
+    /// The entry after the given one. `None` if the loop's context is not known yet.
     pub(in crate::certificate) fn after(
         &self,
         setting: &mut Setting<'_>,
@@ -124,8 +123,7 @@ impl Frame<'_> {
         Ok(term::lt(&term::int(0), &here))
     }
 
-    /// Program order between two events of one CTA: implied by the term, `false` where it is not
-    /// certain.
+    /// A term that implies program order between two events of one CTA; `false` if this order is not certain.
     pub(in crate::certificate) fn precedes(
         &self,
         setting: &mut Setting<'_>,
@@ -180,7 +178,7 @@ impl Frame<'_> {
     }
 }
 
-/// The loop variable is among the values the loop runs over.
+/// The condition that the loop variable is among the values that the loop runs over.
 pub(in crate::certificate) fn in_loop(
     setting: &mut Setting<'_>,
     binder: &Binder,
@@ -217,7 +215,7 @@ fn in_loop_at(
     in_loop(setting, of, &env)
 }
 
-/// The ends of a range loop, and whether it runs downward.
+/// The bounds of a range loop, and whether it runs downward.
 fn range(
     setting: &mut Setting<'_>,
     of: &Binder,

@@ -27,7 +27,7 @@ impl Frame<'_> {
         self.role.launch.as_ref().ok_or_else(not_a_grid)
     }
 
-    /// At least one CTA may be resident.
+    /// The obligation that at least one CTA may be resident.
     pub(in crate::certificate) fn some_resident(&mut self) -> Result<(), Unsupported> {
         let Resident::AtMost(limit) = self.launch()?.resident.clone() else {
             return Ok(());
@@ -39,7 +39,7 @@ impl Frame<'_> {
         self.conclude("some_resident".to_owned(), meaning, setting, goal)
     }
 
-    /// The machine holds the whole grid.
+    /// The obligation that the machine holds the whole grid.
     pub(in crate::certificate) fn whole_grid(&mut self) -> Result<(), Unsupported> {
         let Resident::AtMost(limit) = self.launch()?.resident.clone() else {
             return Ok(());

@@ -82,7 +82,7 @@ impl Frame<'_> {
             match &object.kind {
                 ObjectKind::Semaphore(Initial::Value(value)) => exprs.push(value),
                 ObjectKind::Semaphore(Initial::Any) => {}
-                // Even where no statement uses it, its declaration has conditions of its own.
+                // The conditions on a declaration have to hold even if no statement uses the object.
                 _ => {
                     return Err(Unsupported::at(
                         object.span,
@@ -161,8 +161,8 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// An event that touches the element a carried variable names is never in the first iteration,
-    /// where that variable holds something else.
+    /// The obligation that an event which touches the element that a carried variable names is never in the first
+    /// iteration, in which this variable has another value.
     fn carried(
         &self,
         setting: &mut Setting<'_>,

@@ -1,5 +1,5 @@
 //! The artefact of the order rule: the part of a certificate that the search guesses, such as the ranks. The checker
-//! trusts none of it.
+//! does not trust any of it.
 
 use std::collections::BTreeMap;
 use std::ops::Neg;
@@ -16,31 +16,32 @@ use crate::certificate::program::Unsupported;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
-    /// How far behind the waits of a class at a ring are.
+    /// How far the waits of a class at a ring are behind the arrivals.
     pub lags: Vec<Lag>,
-    /// Why generations are kept apart.
+    /// For each condition that needs a chain: the chain.
     pub chains: Vec<Chain>,
     /// Per class, the rank of its operations.
     pub ranks: Vec<Rank>,
-    /// Per obligation, by name, the multipliers that show it.
+    /// For each obligation, by name: the multipliers that prove it.
     #[serde(with = "serde_with::rust::maps_duplicate_key_is_error")]
     pub proofs: BTreeMap<String, Proof>,
-    /// Waits that count also where a condition around them fails: class and operation.
+    /// Waits that are numbered even if a condition around them fails: class and operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unguarded: Vec<(usize, usize)>,
     /// Waits at the ends of programs that need no rank.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ends: Vec<End>,
-    /// Last arrivals whose bytes nobody delivers: class and operation.
+    /// Last arrivals whose bytes no member delivers: class and operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfilled: Vec<(usize, usize)>,
-    /// Registrations that are numbered by themselves, since their members make others in the same generations.
+    /// Registrations that are numbered separately, because their members make others in the same generations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<RepeatedRegistration>,
-    /// Who takes part in some of the generations of a named barrier only.
+    /// The classes that take part only in some of the generations of a named barrier.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seats: Vec<Seat>,
-    /// Elements of named barriers whose registrations are kept apart by their counts: see `separate_counts.rs`.
+    /// Elements of named barriers at which registrations with different counts are kept apart: see
+    /// `separate_counts.rs`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<Element>,
     /// Members that take turns at a ring: see `teams.rs`.
@@ -54,13 +55,13 @@ pub struct Order {
 pub struct Team {
     #[serde(rename = "lane")]
     pub ring: usize,
-    /// Whether they take turns at arriving, or at waiting.
+    /// Whether they take turns at arriving; otherwise at waiting.
     pub arrives: bool,
     /// The classes in the order of their turns, by position.
     pub classes: Vec<usize>,
-    /// How often each of them does so in one turn.
+    /// How often each of them arrives or waits in one turn.
     pub each: Weight,
-    /// Of each class, the wait behind which it knows that all earlier turns are over, if turns are handed over.
+    /// If turns are handed over: for each class, the wait after which it knows that all earlier turns are over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<usize>,
 }
@@ -75,7 +76,7 @@ pub struct Element {
     pub index: Vec<i64>,
 }
 
-/// Which generations of a named barrier the members of a class or shadow take part in: see `seats.rs`.
+/// The generations of a named barrier in which the members of a class or shadow take part: see `seats.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seat {
@@ -101,8 +102,8 @@ pub struct RepeatedRegistration {
     pub shadow: usize,
 }
 
-/// A wait after which its member only waits. Its index is a remainder. The number of the arrival
-/// that it is for is the dividend of this remainder, less `rounds * size`.
+/// A wait after which its member only waits. Its index is a remainder. The wait is for the arrival whose number is
+/// the dividend of this remainder minus `rounds * size`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
@@ -114,8 +115,8 @@ pub struct End {
     pub rounds: i64,
 }
 
-/// The nth wait of a class at a ring, from 0, is for arrival number `n - rounds * size - arrivals` of everybody
-/// who arrives there, where `size` is how many elements the ring has.
+/// The nth wait of a class at a ring, from 0, is for arrival number `n - rounds * size - arrivals` of everyone who
+/// arrives there. `size` is the number of elements of the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lag {
@@ -123,11 +124,11 @@ pub struct Lag {
     pub class: usize,
     #[serde(rename = "lane")]
     pub ring: usize,
-    /// How many rounds: 0 for a member that waits for what is being filled, 1 for one that waits
-    /// for a place.
+    /// The number of rounds: 0 for a member that waits until an element is filled, 1 for a member that waits until an
+    /// element is free.
     pub rounds: i64,
-    /// How many arrivals more. For example, a member may wait in each round for what was begun in
-    /// the round before.
+    /// The number of further arrivals. For example, a member may wait in each round for what was begun in the round
+    /// before.
     #[serde(default, skip_serializing_if = "is_none")]
     pub arrivals: i64,
 }
@@ -138,11 +139,11 @@ fn is_none(arrivals: &i64) -> bool {
     *arrivals == 0
 }
 
-/// How far behind the waits of a class at a ring are.
+/// How far the waits of a class at a ring are behind the arrivals.
 ///
 /// # Errors
 ///
-/// That it is not given.
+/// The artefact does not say it.
 pub fn behind(lags: &[Lag], class: usize, ring: usize) -> Result<Behind, Unsupported> {
     let mut lags = lags.iter();
     let lag = lags.find(|lag| (lag.class, lag.ring) == (class, ring));
@@ -153,7 +154,7 @@ pub fn behind(lags: &[Lag], class: usize, ring: usize) -> Result<Behind, Unsuppo
     })
 }
 
-/// How far waits are behind arrivals: so many rounds of a ring, and so many arrivals.
+/// How far waits are behind arrivals: this many rounds of a ring, plus this many arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Behind {
     /// Rounds.
@@ -163,29 +164,30 @@ pub struct Behind {
 }
 
 impl Behind {
-    /// The number of the arrival that the wait of a number is for.
+    /// The number of the arrival that a wait with this number is for.
     pub fn arrival(self, wait: &Polynomial, size: &Polynomial) -> Result<Polynomial, TooLarge> {
         let back = wait.plus(i128::from(self.rounds).neg(), size)?;
         back.plus(-1, &Polynomial::number(i128::from(self.arrivals)))
     }
 
-    /// The number of the wait that is for the arrival of a number.
+    /// The number of the wait that is for an arrival with this number.
     pub fn wait(self, arrival: &Polynomial, size: &Polynomial) -> Result<Polynomial, TooLarge> {
         let on = arrival.plus(i128::from(self.rounds), size)?;
         on.plus(1, &Polynomial::number(i128::from(self.arrivals)))
     }
 }
 
-/// Who has to have waited for whom.
+/// A chain of waits: each member knows that the next one has passed a wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
-    /// What it shows.
+    /// What the chain shows.
     pub about: About,
-    /// The members passed through. The last wait of the member before, at the link's ring, is for
-    /// arrivals of the link's class.
+    /// The members on the chain. The previous member's last wait at the link's ring is for arrivals of the link's
+    /// class.
     pub links: Vec<Link>,
-    /// Whether it shows that an arrival has been made where nothing can be in flight: see `teams.rs`.
+    /// Whether the chain shows that an arrival has been made, at a ring at which nothing can be in flight: see
+    /// `teams.rs`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub made: bool,
 }
@@ -208,11 +210,11 @@ pub enum About {
     NotLapped(usize, usize),
     /// Before an mbarrier is used, it has been initialised.
     Initialised(usize, usize),
-    /// While a registration is pending, nobody registers at the same element with another count: class and operation, and the
-    /// ring and the class of those who would.
+    /// While a registration is pending, no member registers at the same element with another count. The numbers are:
+    /// class and operation of the registration, and the ring and the class of the other members.
     Apart(usize, usize, usize, usize),
-    /// Whoever has passed the wait that hands a turn over knows that all earlier turns are over: class and operation, and the ring at
-    /// which the turns are taken.
+    /// A member that has passed the wait which hands a turn over knows that all earlier turns are over. The numbers
+    /// are: class and operation, and the ring at which the turns are taken.
     Handed(usize, usize, usize),
 }
 
@@ -220,16 +222,16 @@ pub enum About {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// At which ring the member before has waited, by position. In the first link of a chain about
-    /// lapping, it is the ring of the wait itself: its next generation needs the class's arrival.
+    /// The ring at which the previous member has waited, by position. In the first link of a chain about lapping, it
+    /// is the ring of the wait itself, because the next generation of this ring needs the class's arrival.
     #[serde(rename = "lane")]
     pub ring: usize,
-    /// For whose arrival, by position.
+    /// The class whose arrival the wait was for, by position.
     pub class: usize,
 }
 
-/// The rank of a class's operations: the sum over its loops of a coefficient times the number of
-/// iterations completed over the whole run, plus a number of the operation's own.
+/// The rank of a class's operations: a sum over its loops, plus a number of the operation itself. The term of a loop
+/// is a coefficient times the number of iterations completed over the whole run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rank {

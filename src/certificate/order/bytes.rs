@@ -1,23 +1,21 @@
-//! Bytes that mbarriers expect.
+//! The bytes that mbarriers expect.
 //!
-//! If whoever expects the bytes of a ring also delivers them, with the same arrival, nothing is
-//! left of each such arrival. Otherwise, as with a multicast copy, a class may *bring* bytes to a
-//! ring without arriving there. What one of its members delivers without waiting in between is
-//! numbered, ordered and ranked like an arrival ([`super::rings`]). So all of it lands in the
-//! generation that it is meant for. But it does not count as an arrival. In this case every member
-//! expects or delivers the same each time, all do so equally often, and the sum over all members is
-//! 0.
+//! If the class that expects the bytes of a ring also delivers them, with the same arrival, the bytes of each such
+//! arrival are balanced. Otherwise, as with a multicast copy, a class may *bring* bytes to a ring without arriving
+//! there. The deliveries that one of its members makes without a wait in between are numbered, ordered and ranked
+//! like one arrival ([`super::rings`]). So all of them land in the generation that they are meant for. But they do
+//! not count as an arrival. In this case, every member expects or delivers the same number of bytes each time, all do
+//! so equally often, and the sum over all members is 0.
 //!
-//! A class that arrives at a ring may also bring bytes to it apart from its arrivals. For example,
-//! a barrier may stand between:
+//! A class that arrives at a ring may also bring bytes to it separately from its arrivals. For example, a barrier may
+//! stand between:
 //!
 //! ```text
 //! expect full 4096; arrive full; sync bar; deliver full 4096
 //! ```
 //!
-//! These deliveries are numbered by themselves, as if another class brought them: the *shadow* of
-//! the class. It has the same members, with the same waits and ranks. Only at such rings, its
-//! arrivals are the deliveries.
+//! Such deliveries are numbered separately, as if another class brought them: the *shadow* of the class. The shadow
+//! has the same members, with the same waits and ranks. Only at such rings, its arrivals are these deliveries.
 
 use super::cases::Env;
 use super::cases::fits;
@@ -45,7 +43,7 @@ impl Rule<'_> {
                 let (Kind::Expect { bytes } | Kind::Deliver { bytes }) = &site.kind else {
                     continue;
                 };
-                // Nothing waits for a delivery of no bytes. So it might land at any later time.
+                // No wait depends on a delivery of zero bytes, so it might land at any later time.
                 let least = i128::from(matches!(site.kind, Kind::Deliver { .. }));
                 let what = format!("{} is of a number of bytes", self.words(class, at));
                 for place in self.scene.at(this, at)? {
@@ -72,7 +70,7 @@ impl Rule<'_> {
                     let run = run.iter().enumerate();
                     run.filter(move |(_, s)| test(&s.kind)).map(|(at, _)| at)
                 };
-                // Others expect them: see `balance`.
+                // Other classes expect these bytes: see `balance`.
                 let brought = |ring: &Ring| {
                     let mut deliveries = ring.deliveries.iter();
                     deliveries.any(|(by, site)| {
@@ -129,8 +127,8 @@ impl Rule<'_> {
         Ok(())
     }
 
-    /// As many bytes are brought for a generation as are expected. Every member of a class expects
-    /// or brings the same each time, and nothing is left of the sum over all.
+    /// For each generation, as many bytes are brought as are expected. Every member of a class expects or brings the
+    /// same number each time, and the sum over all members is 0.
     fn balance(&self, nth: usize, ring: &Ring, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
         let object = &self.protocol.objects[ring.object];
         let name = format!("balance_l{nth}");
@@ -164,8 +162,8 @@ impl Rule<'_> {
         self.totals(nth, ring, all)
     }
 
-    /// Whoever expects or brings bytes does so equally often over the whole run. So none are left
-    /// in the end.
+    /// All classes that expect or bring bytes do so equally often over the whole run. So no bytes are left over at
+    /// the end.
     fn totals(&self, nth: usize, ring: &Ring, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
         let object = &self.protocol.objects[ring.object];
         let name = format!("totals_l{nth}");
@@ -175,7 +173,7 @@ impl Rule<'_> {
         );
         let total =
             |class: usize| scene::before(self.class(class), Place::End, ring.filled_of(class));
-        // All pairs are compared, since any class between two may have no members.
+        // All pairs are compared, because any class between two others may have no members.
         let arriving = ring.arriving();
         let rest = |nth| arriving.iter().skip(exact::next(nth));
         let pairs = arriving.iter().enumerate();
@@ -193,7 +191,7 @@ impl Rule<'_> {
     }
 }
 
-/// How many bytes more are expected than delivered.
+/// How many more bytes are expected than delivered.
 fn open(run: &[&Site]) -> Expr {
     let mut open = Expr::Int(0);
     for site in run {

@@ -15,16 +15,16 @@ use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
 
-/// What names stand for.
+/// The meanings of names.
 pub type Env = HashMap<VarId, Polynomial>;
 
 /// Facts: each is at least 0.
 pub type Facts = Vec<Polynomial>;
 
-/// Something in each of several cases, one of which is the case.
+/// A value in each of several cases. One of the cases applies.
 pub type Cases<T> = Vec<(Facts, T)>;
 
-/// More cases than these are not worth telling apart.
+/// With more cases than this, an expression is not supported.
 const MAX_CASES: usize = 32;
 
 /// A number that does not fit is a construct that is not covered.
@@ -40,7 +40,7 @@ fn refused<T>(what: &str) -> Result<T, Unsupported> {
 ///
 /// # Errors
 ///
-/// Names what is no polynomial.
+/// A part that is not a polynomial.
 pub fn value(expr: &Expr, env: &Env) -> Result<Cases<Polynomial>, Unsupported> {
     match expr {
         Expr::Int(value) => Ok(certainly(Polynomial::number(i128::from(*value)))),
@@ -65,7 +65,7 @@ pub fn value(expr: &Expr, env: &Env) -> Result<Cases<Polynomial>, Unsupported> {
         Expr::Binary(op, a, b) => match (op, &**b) {
             (BinaryOp::Div, Expr::Int(1)) => value(a, env),
             (BinaryOp::Mod, Expr::Int(1)) => Ok(certainly(Polynomial::default())),
-            // By whatever is positive.
+            // The quotient and the remainder of 0 by a positive divisor are 0.
             (BinaryOp::Div | BinaryOp::Mod, _) if **a == Expr::Int(0) => {
                 Ok(certainly(Polynomial::default()))
             }
@@ -87,7 +87,7 @@ fn binary(
         for (more, b) in &right {
             let facts = [facts.clone(), more.clone()].concat();
             let difference = fits(a.plus(-1, b))?;
-            // If both are equal, the value is the one that says more: not the number.
+            // If both are equal, the value that is not a number is taken, because it says more.
             let (ties, less_ties) = match b.value() {
                 Some(_) => (0, -1),
                 None => (-1, 0),
@@ -125,7 +125,7 @@ fn each(
     cases.into_iter().map(map).collect()
 }
 
-/// Without the cases that cannot occur.
+/// The cases without those that cannot occur.
 fn few<T>(mut all: Cases<T>) -> Result<Cases<T>, Unsupported> {
     all.retain(|(facts, _)| possible(facts));
     match all.len() {
@@ -134,13 +134,13 @@ fn few<T>(mut all: Cases<T>) -> Result<Cases<T>, Unsupported> {
     }
 }
 
-/// Whether facts may hold together. They do not if one of them, or two together, say that a number
-/// below 0 is at least 0. For example, `p + a >= 0` and `b - p >= 0` say so if `a + b` is below 0.
-/// Facts are reduced before: `3 - 8 * i >= 0` becomes `-i >= 0`.
+/// Whether facts may hold at the same time. They cannot if one of them, or the sum of two, says that a negative
+/// number is at least 0. For example, `p + a >= 0` and `b - p >= 0` say this if `a + b` is below 0. Facts are reduced
+/// first: `3 - 8 * i >= 0` becomes `-i >= 0`.
 pub(super) fn possible(facts: &[Polynomial]) -> bool {
     let mut least: HashMap<Polynomial, i128> = HashMap::new();
     for fact in facts {
-        // What cannot be reduced says nothing here.
+        // A fact that cannot be reduced is ignored here.
         let Some((part, number)) = fact.reduced() else {
             continue;
         };
@@ -159,11 +159,11 @@ pub(super) fn possible(facts: &[Polynomial]) -> bool {
     !least.iter().any(contrary)
 }
 
-/// The cases in which a condition is true, or false: it is so in one of these.
+/// The cases in which a condition is true (or false, if `truth` is false): then at least one of them applies.
 ///
 /// # Errors
 ///
-/// Names what is no comparison of polynomials.
+/// A part that is not a comparison of polynomials.
 pub fn holds(condition: &Expr, env: &Env, truth: bool) -> Result<Vec<Facts>, Unsupported> {
     use BinaryOp as B;
     let all = match condition {
@@ -181,7 +181,7 @@ pub fn holds(condition: &Expr, env: &Env, truth: bool) -> Result<Vec<Facts>, Uns
             let mut all = Vec::new();
             for (facts, difference) in binary(B::Sub, value(a, env)?, value(b, env)?)? {
                 let op = if truth { *op } else { negated(*op)? };
-                // `a - b` times the sign, plus the number, is at least 0.
+                // For each way: the sign times `a - b`, plus the number, is at least 0.
                 let ways: &[&[(i128, i128)]] = match op {
                     B::Lt => &[&[(-1, -1)]],
                     B::Le => &[&[(-1, 0)]],
@@ -237,7 +237,7 @@ fn negated(op: BinaryOp) -> Result<BinaryOp, Unsupported> {
     })
 }
 
-/// A number that is 0 or 1: the remainder by 2 of a sum.
+/// A number that is 0 or 1: the remainder of a sum modulo 2.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bit {
     /// A summand.
@@ -247,7 +247,7 @@ pub struct Bit {
 }
 
 impl Bit {
-    /// The bit that an expression is, by cases. `None` if its form shows no bit.
+    /// The bit that an expression is, by cases. `None` if the form of the expression does not show that it is a bit.
     pub fn of(expr: &Expr, env: &Env) -> Option<Cases<Bit>> {
         match expr {
             Expr::Int(0 | 1) => Bit::sum(expr, env),
@@ -296,7 +296,7 @@ impl Bit {
     fn plus(&self, times: i128, other: &Bit) -> Option<Bit> {
         Some(Bit {
             sum: self.sum.plus(times, &other.sum).ok()?,
-            // The sign of an integer does not change its remainder by 2.
+            // The remainder of an integer modulo 2 does not depend on its sign.
             quotient: match (&self.quotient, &other.quotient) {
                 (Some(_), Some(_)) => return None,
                 (a, b) => a.clone().or(b.clone()),

@@ -1,5 +1,5 @@
-//! Chains: a member knows that another member has passed a wait. Each link is a wait for an arrival, and that arrival
-//! followed another wait.
+//! Chains: a member knows that another member has passed a wait. Each link of a chain is a wait for an arrival, and
+//! the member that arrives has passed another wait before.
 
 use super::artefact::About;
 use super::artefact::Lag;
@@ -19,7 +19,7 @@ use crate::certificate::cut::flow::Kind;
 use crate::certificate::program::Unsupported;
 
 impl Rule<'_> {
-    /// Everything that needs a chain.
+    /// Everything that has to be shown by a chain.
     pub fn ordered(&self) -> Result<Vec<About>, Unsupported> {
         let mut all = self.ordered_apart()?;
         for ring in &self.rings {
@@ -28,7 +28,7 @@ impl Rule<'_> {
             for &(class, site) in &ring.waits {
                 if matches!(self.site(class, site).kind, Kind::WaitParity { .. }) {
                     all.push(About::NotBehind(class, site));
-                    // Where nobody arrives no generation completes.
+                    // If no class arrives, no generation completes.
                     if !ring.arrivals.is_empty() {
                         all.push(About::NotLapped(class, site));
                     }
@@ -53,7 +53,7 @@ impl Rule<'_> {
             .ok_or_else(|| Unsupported::whole("an operation at no lane"))
     }
 
-    /// Where a chain begins: the class that is at the end of what is to be shown.
+    /// The beginning of a chain: the class at the end of what has to be shown.
     pub fn begins(&self, about: About) -> Result<(usize, usize), Unsupported> {
         let (class, site) = about.place();
         let there = self.classes.get(self.member(class));
@@ -64,9 +64,8 @@ impl Rule<'_> {
         }
     }
 
-    /// What has to hold for the links of a chain, whatever it is to show in the end. It has to hold
-    /// for every beginning of the chain, too. So a search need not go on after a link for which it
-    /// does not.
+    /// The obligations for the links of a chain, whatever the chain shows in the end. They have to hold for every
+    /// prefix of the chain, too. So a search need not continue after a link for which they fail.
     pub fn linked(
         &self,
         about: About,
@@ -76,7 +75,7 @@ impl Rule<'_> {
         Ok(self.walked(about, links, lags)?.claims)
     }
 
-    /// Goes along the links of a chain.
+    /// Follows the links of a chain.
     fn walked(
         &self,
         about: About,
@@ -170,7 +169,7 @@ impl Rule<'_> {
                 };
                 let mut walk = Walk::new(self, name, what, Vec::new());
                 for at in self.scene.at(this, site)? {
-                    // The number of its wait, and that of its next registration at the other ring.
+                    // The number of its wait, and the number of its next registration at the other ring.
                     for (at, target) in at.done(ring.waits_of(class))? {
                         for (at, arrival) in at.done(there.arrivals_of(class))? {
                             let step = Step {
@@ -199,7 +198,7 @@ impl Rule<'_> {
                 let mut walk = Walk::new(self, name, what, Vec::new());
                 let lag = behind(lags, class, ring_at)?;
                 for mut at in self.scene.at(this, site)? {
-                    // Before the first turn there is none.
+                    // There is no turn before the first one.
                     let target = fits(self.turns_before(of, class, &at)?.less(1))?;
                     at.scene.know(target.clone());
                     for (at, arrival) in self.awaited(ring, &at, class, lag)? {
@@ -221,7 +220,7 @@ impl Rule<'_> {
             };
             for (at, of, target) in std::mem::take(&mut walk.places) {
                 if next.waits_of(of).next().is_none() {
-                    // Another one of a team may not wait there.
+                    // Another member of a team may not wait there.
                     walk.claim(&at.scene, Polynomial::number(-1));
                     continue;
                 }
@@ -248,8 +247,8 @@ impl Rule<'_> {
         Ok(walk)
     }
 
-    /// That a chain shows what it is about. `lags` says how far behind the waits of a class at a
-    /// ring are.
+    /// The obligations that a chain shows what it is about. `lags` says how far the waits of a class at a ring are
+    /// behind the arrivals.
     pub fn chain(
         &self,
         about: About,
@@ -281,7 +280,7 @@ impl Rule<'_> {
                 if of != by {
                     return Err(Unsupported::whole("a chain that ends elsewhere"));
                 }
-                // Each is done once at most.
+                // Each of them is executed at most once.
                 for site in &inits {
                     for (at, done) in at.done(std::iter::once(*site))? {
                         walk.claim(&at.scene, fits(done.less(1))?);
@@ -299,8 +298,8 @@ impl Rule<'_> {
             return Ok(walk.claims);
         }
         for (at, of, target) in std::mem::take(&mut walk.places) {
-            // For a wait that is not lapped the target is the wait itself, by its number; otherwise
-            // an arrival that somebody has waited for.
+            // For a wait that must not be lapped, the target is the wait itself, by its number. Otherwise it is an
+            // arrival that some member has waited for.
             let number = match about {
                 About::NotLapped(..) | About::Apart(..)
                     if of == class || self.in_team(ring, of, class) =>
@@ -328,7 +327,7 @@ impl Rule<'_> {
                     for goal in self.has_passed(ring, of, &last, &nth)? {
                         walk.claim(&last.at.scene, goal);
                     }
-                    // Of a wait of another member it is not known whether it is the one in question.
+                    // For a wait of another member, it is not known whether it is the wait in question.
                     if of != class && matches!(about, About::NotLapped(..)) && !last.all {
                         walk.claim(&last.at.scene, Polynomial::number(-1));
                     }
@@ -338,8 +337,8 @@ impl Rule<'_> {
         Ok(walk.claims)
     }
 
-    /// Whether an operation makes that arrival in no iteration, whatever else is known. This is
-    /// soon seen. Most operations at a barrier of many make another arrival.
+    /// Whether an operation makes this arrival in no iteration, regardless of other facts. This is quick to see, and
+    /// at a barrier with many operations most of them make another arrival.
     fn never(
         &self,
         ring: &Ring,
@@ -366,7 +365,7 @@ impl Rule<'_> {
         team.is_some_and(|(squad, _)| squad.classes.contains(&other))
     }
 
-    /// A place with the arrival one round before a number as its target, if there is one.
+    /// A place whose target is the arrival one round before a number, if there is such an arrival.
     fn previous<'c>(
         &self,
         ring: &Ring,
@@ -384,7 +383,7 @@ impl Rule<'_> {
     }
 }
 
-/// An arrival that has been made, and what is to be shown by it.
+/// An arrival that has been made, and what it has to show.
 #[derive(Clone)]
 pub(super) struct Step {
     pub scene: Scene,
@@ -393,12 +392,12 @@ pub(super) struct Step {
     pub target: Polynomial,
 }
 
-/// Going from arrivals to what must have happened before them.
+/// Goes from arrivals to events that must have happened before them.
 pub(super) struct Walk<'r, 'p> {
     rule: &'r Rule<'p>,
     name: String,
     what: String,
-    /// Where members have been: the place, their class, and the target.
+    /// The places that members have passed: the place, the class, and the target.
     pub places: Vec<(At<'r>, usize, Polynomial)>,
     claims: Vec<Claim>,
 }
@@ -423,8 +422,8 @@ impl<'r, 'p> Walk<'r, 'p> {
         push(&mut self.claims, &self.name, self.what.clone(), scene, goal);
     }
 
-    /// The members of a class, of which there are some and which have a seat at this number, have made an arrival with it; or one of
-    /// its team has.
+    /// All members of a class have made an arrival with this number; or, for a team, the member of one of its classes
+    /// has. It has to be shown that the class has members, and that it has a seat at this number.
     fn arrive(&mut self, step: Step, ring: &Ring, class: usize) -> Result<(), Unsupported> {
         match ring.team(class, true) {
             Some((squad, _)) => {
@@ -456,7 +455,7 @@ impl<'r, 'p> Walk<'r, 'p> {
         Ok(())
     }
 
-    /// The same, if it is made by this operation.
+    /// The same, if the arrival is made by this operation.
     pub fn arrive_at(
         &mut self,
         step: Step,
@@ -469,7 +468,7 @@ impl<'r, 'p> Walk<'r, 'p> {
         }
         for at in step.scene.at(self.rule.class(class), site)? {
             for (mut at, number) in self.rule.next(ring, class, &at)? {
-                // In no iteration does this operation make that arrival.
+                // This operation makes that arrival in no iteration.
                 if fits(number.plus(-1, &step.arrival))?.is_never_0() {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Whether two expressions are the same number, as far as that can be read off them.
+//! Decides whether two expressions are the same number, as far as their forms show it.
 //!
 //! An index that drops by its modulus when it has grown to it is a remainder by it. Let `m >= 1` and `c` be in `0..=m`,
 //! and `r = x mod m`. Since `r` is in `0..m`, `r + c` is in `0..2 * m`. Where `r + c >= m`, `(x + c) mod m = r + c - m` and
@@ -22,14 +22,14 @@ use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
 
-/// In one expression, the wraps of at most so many indices are told apart.
+/// The most indices of one expression whose wraps are distinguished.
 const MAX_WRAPS: usize = 4;
 
-/// What has to hold for two expressions to be equal. Divisors in them have to be positive.
+/// The conditions under which two expressions are equal. Their divisors have to be positive.
 ///
 /// # Errors
 ///
-/// Names what is no polynomial.
+/// A part that is not a polynomial.
 pub fn equal(scene: &Scene, env: &Env, a: &Expr, b: &Expr) -> Result<Vec<Sequent>, Unsupported> {
     equal_by(scene, env, a, b, MAX_WRAPS)
 }
@@ -234,7 +234,7 @@ impl Wrap {
     }
 }
 
-/// Whether two bits are the same by their form.
+/// Whether the forms of two bits show that they are the same.
 fn same_bit(a: &Bit, b: &Bit) -> Result<bool, Unsupported> {
     let (a, b) = (whole(a)?, whole(b)?);
     let mut sum = fits(a.sum.plus(-1, &b.sum))?;
@@ -251,9 +251,9 @@ fn same_bit(a: &Bit, b: &Bit) -> Result<bool, Unsupported> {
     Ok(sum.is_even())
 }
 
-/// By how much two quotients, rounded down, differ, if their form shows it. More or less is the
-/// same for a bit. The difference is `q` for `(a + q * m) div m` and `a div m`. It is also `q` for
-/// `(c * a + r + q * c * m) div (c * m)` and `a div m`, where `r` is in `0..c`.
+/// The difference of two quotients, rounded down, if their forms show it. For a bit, the sign of the difference does
+/// not matter. The difference is `q` for `(a + q * m) div m` and `a div m`. It is also `q` for `(c * a + r + q * c *
+/// m) div (c * m)` and `a div m`, where `r` is in `0..c`.
 fn quotients_apart(
     left: &(Polynomial, Polynomial),
     right: &(Polynomial, Polynomial),
@@ -279,9 +279,8 @@ fn quotients_apart(
     Ok(None)
 }
 
-/// The dividend, if the form of an index shows that it is a remainder by an extent: `x` for
-/// `x mod extent`, and `c * x + b` for `c * (x mod m) + b` with `c * m = extent` and `b` in `0..c`.
-/// Extents are positive.
+/// The dividend, if the form of an index shows that the index is a remainder by an extent: `x` for `x mod extent`,
+/// and `c * x + b` for `c * (x mod m) + b` with `c * m = extent` and `b` in `0..c`. Extents are positive.
 pub fn dividend(index: &Expr, extent: &Expr) -> Option<Expr> {
     use BinaryOp as B;
     if let Expr::Binary(B::Mod, x, modulus) = index
@@ -312,8 +311,8 @@ pub fn dividend(index: &Expr, extent: &Expr) -> Option<Expr> {
     (whole && (0..times).contains(&plus)).then(|| Expr::binary(B::Add, scale(x), Expr::Int(plus)))
 }
 
-/// The same bit with the whole part of its quotient in the sum. For `m >= 1`,
-/// `(q * m + r) div m = q + r div m`. This is `q` for a number `r` in `0..m`.
+/// The same bit, in which the whole part of the quotient is moved to the sum. For `m >= 1`, `(q * m + r) div m = q +
+/// r div m`. If `r` is a number in `0..m`, this is `q`.
 fn whole(bit: &Bit) -> Result<Bit, Unsupported> {
     let split =
         |(over, under): &(Polynomial, Polynomial)| Some((over.split(under)?, under.clone()));
@@ -331,18 +330,18 @@ fn whole(bit: &Bit) -> Result<Bit, Unsupported> {
     })
 }
 
-/// How many rounds apart an index and the number it stands for may be.
+/// The most rounds between an index and the number that it stands for.
 const MAX_ROUNDS: i128 = 4;
 
-/// How many times the size of a ring a number is, if its form shows that: an integer, whatever the
-/// unknowns are.
+/// The quotient of a number by the size of a ring, if the form of the number shows that it is an integer for all
+/// values of the unknowns.
 pub fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<Polynomial>, Unsupported> {
     if let Some((rounds, rest)) = apart.split(size)
         && rest == Polynomial::default()
     {
         return Ok(Some(rounds));
     }
-    // A sum is divided only by itself, a few times.
+    // If the size is a sum, only small multiples of it are recognised.
     for (rounds, back) in (-MAX_ROUNDS..=MAX_ROUNDS).zip((-MAX_ROUNDS..=MAX_ROUNDS).rev()) {
         if fits(apart.plus(back, size))? == Polynomial::default() {
             return Ok(Some(Polynomial::number(rounds)));
@@ -351,9 +350,8 @@ pub fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<Polynomial
     Ok(None)
 }
 
-/// A multiple of the size of a ring, and the rest. Where the rest is 0, the number is so many times
-/// the size. The form of the rest need not show that it is 0: for example, it may be `K * i - i`
-/// where `K` is 1.
+/// A multiple of the size of a ring, and the rest. If the rest is 0, the number is that multiple of the size. The
+/// form of the rest need not show that it is 0: for example, it may be `K * i - i` where `K` is 1.
 pub fn left(apart: &Polynomial, size: &Polynomial) -> Result<(i128, Polynomial), Unsupported> {
     let number = apart.number_in();
     let rounds = match size.value() {
@@ -365,8 +363,8 @@ pub fn left(apart: &Polynomial, size: &Polynomial) -> Result<(i128, Polynomial),
     Ok((rounds, fits(apart.plus(-1, &back))?))
 }
 
-/// That bits are the same in every case. If their form does not show it, what they are remainders
-/// of has to be the same number, or the case must not occur.
+/// The obligations that bits are the same in every case. If their forms do not show it, either their sums have to be
+/// the same number, or the case must not occur.
 fn same_bits(
     scene: &Scene,
     left: &Cases<Bit>,
@@ -395,8 +393,8 @@ fn same_bits(
     Ok(all)
 }
 
-/// A number such that two bits are the same where it is 0. For example, `x div m` and `y div m` are
-/// `c` apart where `x - y = c * m`.
+/// A number such that two bits are the same if it is 0. For example, `x div m` and `y div m` are `c` apart if `x - y
+/// = c * m`.
 fn same_if_0(a: &Bit, b: &Bit) -> Result<Option<Polynomial>, Unsupported> {
     let sums = fits(a.sum.plus(-1, &b.sum))?;
     Ok(match (&a.quotient, &b.quotient) {

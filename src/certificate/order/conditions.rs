@@ -1,16 +1,16 @@
-//! Conditions on parameters that are no comparisons of polynomials. For example,
-//! `K == (n - 1) % K + 1` may stand around what ends a tile.
+//! Conditions on parameters that are not comparisons of polynomials. For example, `K == (n - 1) % K + 1` may stand
+//! around the statements that end a tile.
 //!
-//! The rule counts operations by cases of the conditions around them, and polynomials tell the
-//! cases apart. So a parameter `b` in `0..=1` takes the place of such a comparison: `b >= 1` says
-//! that it holds. It does so everywhere where the comparison stands in the condition of an `if`.
+//! The rule counts operations by cases of the conditions around them, and polynomials distinguish the cases. So a new
+//! parameter `b` in `0..=1` takes the place of such a comparison. `b >= 1` means that the comparison holds. The
+//! replacement is made at every place where the comparison occurs in the condition of an `if`.
 //!
-//! *Why this is sound.* Take any values of the parameters, and let `b` be 1 if the comparison holds
-//! and 0 otherwise. The comparison is about parameters alone, so it is the same wherever it stands.
-//! Each run of the protocol is one of the protocol with this `b`. What is shown of all values of
-//! `b` is shown of this one. A comparison may have no value, if a divisor is 0. That this does not
-//! happen is still shown of the protocol as it was, wherever the comparison is evaluated
-//! ([`super::claims`]). What the comparison says is lost. So the rule shows more than it has to.
+//! *Why this is sound.* Take any values of the parameters, and let `b` be 1 if the comparison holds and 0 otherwise.
+//! The comparison depends only on parameters, so it has the same value everywhere. Each run of the protocol is a run
+//! of the new protocol with this `b`. The proof covers all values of `b`, so it covers this one. A comparison may be
+//! undefined, if a divisor is 0. The obligations that this does not happen are about the original protocol, at each
+//! place where the comparison is evaluated ([`super::claims`]). The meaning of the comparison is lost, so the rule
+//! shows more than necessary.
 
 use super::cases;
 use super::cases::Env;
@@ -55,7 +55,7 @@ pub fn named(protocol: &Protocol) -> Option<Protocol> {
 struct Names {
     /// The position of the first new parameter.
     first: usize,
-    /// What they stand for, in turn.
+    /// The comparisons that they stand for, in order.
     comparisons: Vec<Expr>,
 }
 
@@ -87,7 +87,7 @@ impl Names {
                 self.condition(b);
             }
             Expr::Binary(op, a, b) if of_parameters(a) && of_parameters(b) => {
-                // One name for a comparison and its contrary.
+                // A comparison and its negation share one parameter.
                 let (positive, holds) = match op {
                     B::Eq | B::Le | B::Ge => (*op, true),
                     B::Ne => (B::Eq, false),

@@ -1,4 +1,4 @@
-//! The condition that the arrivals of all members at an element are as many as a generation takes.
+//! The condition that the arrivals of all members at an element are as many as a generation needs.
 
 use std::ops::Neg;
 
@@ -16,11 +16,11 @@ use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
 
-/// How many threads a registration at a named barrier stands for.
+/// How many threads a registration at a named barrier counts for.
 const WARP: i64 = 32;
 
 impl Rule<'_> {
-    /// As many members arrive at a ring's elements as a generation takes.
+    /// The members that arrive at a ring's elements are as many as a generation needs.
     pub fn counts(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for ring in 0..self.rings.len() {
@@ -42,8 +42,8 @@ impl Rule<'_> {
                 continue;
             }
             let each = self.counted_each(ring, class)?;
-            // This also covers a class that does not come to its arrivals: what others count must
-            // not be more than is expected.
+            // This also covers classes whose members do not come to their arrivals: the arrivals of the other classes
+            // must not exceed the expected count.
             for scene in self.scene.inhabited(self.class(class))? {
                 for (scene, each) in scene.value(&each, &Env::new())? {
                     push(&mut all, &name, what.clone(), &scene, fits(each.less(1))?);
@@ -52,7 +52,7 @@ impl Rule<'_> {
             if let Some((squad, turn)) = ring.team(class, true)
                 && turn > 0
             {
-                // One of them arrives in each generation, and each counts the same.
+                // One of them arrives in each generation, and the arrivals of all of them count the same.
                 let first = self.counted_each(ring, squad.classes[0])?;
                 let apart = Expr::binary(BinaryOp::Sub, each, first);
                 for (scene, apart) in self.scene.value(&apart, &Env::new())? {
@@ -65,7 +65,7 @@ impl Rule<'_> {
         }
         match &object.kind {
             ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
-                // If nobody arrives, no generation completes: see `Rule::waits`.
+                // If no class arrives, no generation completes: see `Rule::waits`.
                 if ring.arrivals.is_empty() {
                     return Ok(all);
                 }
@@ -96,10 +96,10 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// How much each arrival of a class at a ring counts: the same each time. At an mbarrier a warp
-    /// may count as its 32 lanes at once, `arrive b 32`. In a generation there is one arrival of
-    /// each member (in turn). So the pending count is 0 when everybody has arrived and not before,
-    /// and no arrival counts more than is pending.
+    /// How much each arrival of a class at a ring counts: the same amount each time. At an mbarrier, a warp may count
+    /// for its 32 lanes at once: `arrive b 32`. In a generation, there is one arrival of each member (*in turn*). So
+    /// the pending count is 0 when all members have arrived and not before, and no arrival counts more than is
+    /// pending.
     fn counted_each(&self, ring: &Ring, class: usize) -> Result<Expr, Unsupported> {
         let mut each: Option<&Expr> = None;
         for site in ring.arrivals_of(class) {
@@ -119,7 +119,7 @@ impl Rule<'_> {
         Ok(each.cloned().unwrap_or(Expr::Int(1)))
     }
 
-    /// Each registration gives the threads of those who have a seat at its number.
+    /// Each registration names the number of threads of all members that have a seat at its number.
     fn counted_by_seats(
         &self,
         ring: &Ring,

@@ -1,11 +1,10 @@
 //! Waits that are skipped because there is nothing to wait for.
 //!
-//! For example, `if n >= S { wait empty[n % S] (n / S + 1) % 2 }` skips the waits for arrivals
-//! below 0. They would pass at once. In nested loops, there is no closed form for how often the
-//! wait has been done, but there is one for how often its member has come to it. So such a wait may
-//! be numbered as if its condition always held. Where the condition fails, the number of the
-//! arrival has to be below 0. No point of the rule says anything about an arrival below 0, and a
-//! wait that is left out blocks nobody. So only numbers change.
+//! For example, `if n >= S { wait empty[n % S] (n / S + 1) % 2 }` skips the waits for arrivals below 0. These waits
+//! would pass at once. In nested loops, there is no closed form for how often the wait has been executed. But there
+//! is one for how often its member has come to the `if`. So such a wait may be numbered as if its condition always
+//! held. If the condition fails, the number of the arrival has to be below 0. No condition of the rule says anything
+//! about an arrival below 0, and a wait that is skipped blocks no member. So only numbers change.
 
 use std::collections::BTreeMap;
 
@@ -25,10 +24,10 @@ use crate::certificate::cut::flow::Node;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Expr;
 
-/// The conditions that are left out, by class and operation.
+/// The conditions that are ignored, by class and operation.
 pub type Guards = BTreeMap<(usize, usize), Vec<Expr>>;
 
-/// The waits that a condition on the iteration skips, and nothing else with them: class and operation.
+/// The waits for which a condition on the iteration skips the wait and nothing else: class and operation.
 pub fn guarded(classes: &[Class]) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
     for (class, this) in classes.iter().enumerate() {
@@ -43,11 +42,11 @@ pub fn guarded(classes: &[Class]) -> Vec<(usize, usize)> {
     all
 }
 
-/// Leaves out the conditions around these waits.
+/// Ignores the conditions around these waits.
 ///
 /// # Errors
 ///
-/// Names a wait that has no condition which skips it.
+/// A wait without a condition that skips it.
 pub fn unguard(classes: &mut [Class], wanted: &[(usize, usize)]) -> Result<Guards, Unsupported> {
     let mut all = Guards::new();
     for (class, this) in classes.iter_mut().enumerate() {
@@ -129,7 +128,7 @@ fn opened(
 }
 
 impl Rule<'_> {
-    /// Where its condition fails, a wait would be for an arrival below 0.
+    /// If its condition fails, the wait would be for an arrival below 0.
     pub fn skipped(
         &self,
         ring: usize,
@@ -146,7 +145,7 @@ impl Rule<'_> {
             );
             for guard in self.guards.get(&(class, site)).into_iter().flatten() {
                 for at in self.scene.at(&self.classes[class], site)? {
-                    // A condition that is not understood says nothing.
+                    // A condition that is not understood gives no facts.
                     let ways = cases::holds(guard, &at.env, false);
                     for facts in ways.unwrap_or(vec![Facts::new()]) {
                         let mut there = at.clone();

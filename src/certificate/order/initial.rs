@@ -1,23 +1,22 @@
 //! Explicit initialisation: every mbarrier is initialised once, and every use comes after it.
 //!
-//! An mbarrier with `init: explicit` is read as one that is there from the beginning, if
+//! An mbarrier with `init: explicit` is treated as one that exists from the beginning, if
 //!
-//! 1. *(once)* each of its elements has one operation that initialises it, in no loop, of a class
-//!    with at most one member; all elements of a ring are initialised by the same class;
-//! 2. *(before)* a member that comes to a use of an element knows that all elements of its ring
-//!    have been initialised ([`super::artefact::About::Initialised`]): a chain, like those of the
-//!    rule, leads to the member that initialises them, at a place after all of these operations.
-//!    (Without links it is the member itself.)
+//! 1. *(once)* each of its elements is initialised by one operation, outside of all loops, of a class with at most
+//!    one member; and all elements of a ring are initialised by the same class;
+//! 2. *(before)* a member that comes to a use of an element knows that all elements of its ring have been initialised
+//!    ([`super::artefact::About::Initialised`]): a chain, like those of the rule, leads to the member that
+//!    initialises them, at a place after all of these operations. (A chain without links means that it is the same
+//!    member.)
 //!
-//! *Why this is sound.* Leave out the operations that initialise, and let every mbarrier be there
-//! from the beginning. This protocol is free of deadlock by the rule, and its states are tidy. Take
-//! a run of the protocol as it is, and the first step in it that uses an element before that is
-//! initialised. What comes before is a run of the protocol without these operations: an element is
-//! first used when it has been initialised, once (1), so it is found as the declaration would leave
-//! it. The last state before the step is tidy: what has been awaited is complete. So what chains
-//! show is true there. By 2 the element has been initialised: a contradiction. So no run comes to
-//! such a step. To initialise blocks nobody. So a stuck state would be one of the protocol without
-//! these operations, too.
+//! *Why this is sound.* Remove the operations that initialise, and let every mbarrier exist from the beginning. By
+//! the rule, the new protocol is free of deadlock, and its states are tidy. Take a run of the original protocol, and
+//! the first step in it that uses an element before the element is initialised. The steps before it form a run of the
+//! new protocol: an element is used only after it has been initialised, which happens once (1), so its state is that
+//! of the declaration. The last state before the step is tidy: awaited generations are complete. So the facts that
+//! chains show are true there. By 2, the element has been initialised. This is a contradiction. So no run comes to
+//! such a step. Initialisation blocks no member. So a stuck state of the original protocol would be one of the new
+//! protocol, too.
 
 use super::cases::Env;
 use super::cases::fits;
@@ -31,8 +30,8 @@ use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
 
 impl Rule<'_> {
-    /// Elements that have to be initialised are initialised at most once, and all of them by one
-    /// member.
+    /// Each element that has to be initialised is initialised at most once, and one member initialises all elements
+    /// of a ring.
     pub fn initialised(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (nth, ring) in self.rings.iter().enumerate() {
@@ -48,7 +47,7 @@ impl Rule<'_> {
             }
             let object = &self.protocol.objects[ring.object];
             if ring.uses.is_empty() {
-                // Nothing else shows that its element exists and is initialised once.
+                // No other obligation shows that its element exists and is initialised once.
                 if !ring.inits.is_empty() {
                     let what = "an mbarrier that is initialised and not used";
                     return Err(Unsupported::at(object.span, what));
@@ -66,7 +65,7 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// The class that initialises the elements of a ring, each by one operation in no loop.
+    /// The class that initialises the elements of a ring, each by one operation outside of all loops.
     pub(super) fn initialising(&self, ring: &Ring) -> Result<usize, Unsupported> {
         let object = &self.protocol.objects[ring.object];
         let refuse = |what| Err(Unsupported::at(object.span, what));

@@ -1,11 +1,9 @@
-//! Remembers what has been counted of a class: at every pair of operations the same sums are asked
-//! for.
+//! A cache of the operation counts of classes. The same sums are needed for every pair of operations.
 //!
-//! A sum is a function of the class, the place, the operations that are counted, and what the
-//! variables of the loops around the place stand for. Each class has a memory of its own, and all
-//! but the class stand in the key. The memory has to be emptied if a class is changed.
-//! [`super::rule::Rule::new`] does so at its end, and nothing changes the classes of a rule later.
-//! A copy of a class begins with an empty memory.
+//! A sum depends on the class, the place, the operations that are counted, and the values of the variables of the
+//! loops around the place. Each class has its own cache, and the key contains all of these except the class.
+//! Invariant: the cache of a class has to be emptied if the class is changed. [`super::rule::Rule::new`] does so at
+//! its end, and nothing changes the classes of a rule later. A copy of a class begins with an empty cache.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,7 +39,8 @@ impl Clone for Memory {
 }
 
 impl Memory {
-    /// The sum of these operations at a place as an expression, counted if it is not known.
+    /// The number of executions of these operations before a place, as an expression. It is computed if it is not in
+    /// the cache.
     pub(super) fn expr(
         &self,
         of: &Operations,
@@ -57,7 +56,7 @@ impl Memory {
         Ok(sum)
     }
 
-    /// The same by cases, where variables stand for these.
+    /// The same by cases, for these values of variables.
     pub(super) fn sum(
         &self,
         of: Operations,

@@ -1,90 +1,88 @@
-//! The order rule: nobody waits in a circle, since whoever waits has a greater rank than whoever is
-//! waited for. Its certificates are checked by exact integer arithmetic, without a solver.
+//! The order rule: members never wait in a cycle, because each wait has a greater rank than the arrivals that it
+//! waits for. Exact integer arithmetic checks its certificates, without a solver.
 //!
 //! # The rule
 //!
-//! Members of a role that run the same program form a class; the elements of an object that are
-//! used in turn form a *ring* of some *size* ([`rings`]). Everybody who arrives at a ring
-//! numbers the arrivals from 0. The protocol is free of deadlock, and every generation is completed
-//! by the arrivals that are meant for it, if
+//! Members of a role that run the same program form a class. The elements of an object that are used in turn form a
+//! *ring* of some *size* ([`rings`]). Each member that arrives at a ring numbers its arrivals from 0. The conditions
+//! below imply that the protocol is free of deadlock, and that every generation is completed by the arrivals that are
+//! meant for it.
 //!
-//! 1. *(well defined)* every divisor is positive, every amount is in range, the whole grid is
-//!    resident, and local variables have their closed forms ([`Rule::declarations`],
-//!    [`Rule::programs`](rule::Rule::programs));
-//! 2. *(count)* as many members arrive at a ring as a generation takes, one arrival each, which may count more than
-//!    one at an mbarrier, the same each time ([`Rule::counts`](rule::Rule::counts)); a member that counts several times in each generation of a named
-//!    barrier is taken for as many members (`repeated_registrations.rs`), and who takes part may differ from generation to generation ([`seats`]);
-//!    members that take turns at arriving are taken for one ([`teams`]);
-//! 3. *(turn)* arrival `v` of a member is at element `v mod size`, so that it belongs to generation
-//!    `v div size + 1` of that element; a member expects bytes before its arrival and then delivers
-//!    them, without waiting in between, at least one by each delivery; or others bring them
-//!    (`bytes.rs`) ([`Rule::arrivals`](rule::Rule::arrivals));
-//! 4. *(wait)* a class's `n`th wait at a ring, from 0, is at element `j mod size` and has the parity
-//!    of generation `j div size + 1`, for `j = n - rounds * size - arrivals` with two numbers
-//!    ([`artefact::Lag`]); `j >= -size`; whoever arrives at the ring makes arrival `j` if `j >= 0`
-//!    ([`Rule::waits`](rule::Rule::waits)). Waits for arrivals below 0 may be skipped ([`guards`]), and waits that
-//!    end programs may be looked at alone ([`trailing_waits`]), and last arrivals may lack bytes (`unfilled.rs`);
-//! 5. *(not behind)* a member that comes to such a wait by parity with `j >= size` knows that
-//!    arrival `j - size` has been awaited;
-//! 6. *(in turn)* a member that makes arrival `v >= size` knows that arrival `v - size` has been
-//!    awaited;
-//! 7. *(not lapped)* whoever makes arrival `j + size` knows that the member has passed its wait for
-//!    `j` ([`Rule::chain`](rule::Rule::chain) for 5 to 7);
-//! 8. *(rank)* operations have ranks that do not fall along a program, and a wait for arrival
-//!    `j >= 0` has a greater rank than everybody's arrival `j` ([`Rule::ranks`](rule::Rule::ranks)).
+//! 1. *(well defined)* Every divisor is positive, every amount is in range, the whole grid is resident, and local
+//!    variables have their closed forms ([`Rule::declarations`], [`Rule::programs`](rule::Rule::programs)).
+//! 2. *(count)* As many members arrive at a ring as a generation needs, with one arrival each. At an mbarrier, an
+//!    arrival may count more than one, the same each time ([`Rule::counts`](rule::Rule::counts)). A member that
+//!    counts several times in each generation of a named barrier is treated as several members
+//!    (`repeated_registrations.rs`). Different members may take part in different generations ([`seats`]). Members
+//!    that take turns at arriving are treated as one ([`teams`]).
+//! 3. *(turn)* Arrival `v` of a member is at element `v mod size`, so it belongs to generation `v div size + 1` of
+//!    that element. A member expects bytes before its arrival and then delivers them, without a wait in between, and
+//!    at least one byte in each delivery; or others bring them (`bytes.rs`)
+//!    ([`Rule::arrivals`](rule::Rule::arrivals)).
+//! 4. *(wait)* A class's `n`th wait at a ring, from 0, is at element `j mod size` and has the parity of generation `j
+//!    div size + 1`, where `j = n - rounds * size - arrivals` for two numbers ([`artefact::Lag`]). `j >= -size`. If
+//!    `j >= 0`, each member that arrives at the ring makes arrival `j` ([`Rule::waits`](rule::Rule::waits)). Waits
+//!    for arrivals below 0 may be skipped ([`guards`]). Waits that end programs may be checked separately
+//!    ([`trailing_waits`]), and last arrivals may lack bytes (`unfilled.rs`).
+//! 5. *(not behind)* A member that comes to such a wait by parity with `j >= size` knows that arrival `j - size` has
+//!    been awaited.
+//! 6. *(in turn)* A member that makes arrival `v >= size` knows that arrival `v - size` has been awaited.
+//! 7. *(not lapped)* A member that makes arrival `j + size` knows that the waiting member has passed its wait for `j`
+//!    ([`Rule::chain`](rule::Rule::chain) for 5 to 7).
+//! 8. *(rank)* The ranks of operations do not decrease along a program. A wait for arrival `j >= 0` has a greater
+//!    rank than arrival `j` of every member ([`Rule::ranks`](rule::Rule::ranks)).
 //!
-//! *Knows* is a chain ([`artefact::Chain`]): the member's own last wait at some ring was for some
-//! arrival of another class that has members; each of these made it after its own last wait at
-//! another ring, and so on, until a member has passed the wait in question.
+//! *Knows* means that there is a chain ([`artefact::Chain`]): the member's own last wait at some ring was for some
+//! arrival of another class that has members. Each of these members made this arrival after its own last wait at
+//! another ring. The chain continues in this way until a member has passed the wait in question.
 //!
-//! A rank is a sum over the loops of a class of a weight times the number of iterations completed
-//! over the whole run, plus a number of the operation; weights are polynomials over parameters.
-//! It cannot fall along a program if no weight is below 0, and if on each way from an operation to
-//! the next one numbers do not fall by more than the weights of the loops of which an iteration
-//! ends on the way ([`ranks`]).
+//! A rank is a sum over the loops of a class, plus a number of the operation. The term of a loop is a weight times
+//! the number of iterations completed over the whole run. Weights are polynomials over parameters. A rank cannot
+//! decrease along a program under two conditions ([`ranks`]). No weight is below 0. On each path from an operation to
+//! the next one, the number of the operation decreases by at most the weights of the loops of which an iteration ends
+//! on the path.
 //!
 //! # Why it is sound
 //!
-//! Call a state *tidy* if at every element with `c` generations complete every member that arrives
-//! at the ring has made `c` or `c + 1` arrivals at this element (some may not have landed yet), and
-//! if every wait by parity or registration that a member has passed was for a completed generation.
-//! The beginning is tidy. Take the first step of a run after which things are not tidy.
+//! Call a state *tidy* if two conditions hold. First, at every element with `c` complete generations, every member
+//! that arrives at the ring has made `c` or `c + 1` arrivals (some may not have landed yet). Second, every wait by
+//! parity or registration that a member has passed was for a completed generation. The initial state is tidy. Take
+//! the first step of a run after which the state is not tidy.
 //!
-//! It is not an arrival. Before the member makes its arrival for `g`, it has waited for generation
-//! `g - 1` of its element, or somebody has, by 6. In a tidy state what has been awaited is
-//! complete. Hence all arrivals that land while `g - 1` generations are complete are for `g`, at
-//! most one of each member. (This is what *in turn* shows, and nothing else in the rule says it: at
-//! a named barrier every registration counts, also a second one of a member.) By 2 the generation
-//! completes when everybody has made one. So nothing arrives that is not expected. By 3 bytes are
-//! expected before the own arrival, and the same number is delivered. So the count of bytes is
-//! never below 0. While everybody has arrived, it is 0 exactly when every delivery has landed. So
-//! it is not a completion either.
+//! It is not an arrival. Before the member makes its arrival for `g`, this member or another one has waited for
+//! generation `g - 1` of its element, by 6. In a tidy state, an awaited generation is complete. Hence all arrivals
+//! that land while `g - 1` generations are complete are for `g`, at most one of each member. (This follows from *in
+//! turn* and from no other condition: at a named barrier every registration counts, even a second one of a member.)
+//! By 2, the generation completes when every member has made one. So no unexpected arrival happens. By 3, bytes are
+//! expected before the member's own arrival, and the same number is delivered. So the byte count is never negative.
+//! When all members have arrived, it is 0 exactly when every delivery has landed. So the step is not a completion
+//! either.
 //!
-//! It is not a wait: by 5, generation `g - 1` is complete when a member comes to its wait for `g`.
-//! Generation `g + 1` is not, for it needs arrival `j + size` of the class at the end of the chain
-//! of 7, each of whose members knows that the member has passed. So `g - 1` or `g` are complete, and
-//! by its parity (4) the wait passes iff `g` are. (Where nobody arrives at a ring none completes: its
-//! waits are for arrivals below 0, and none can be lapped.)
+//! It is not a wait. By 5, generation `g - 1` is complete when a member comes to its wait for `g`. Generation `g + 1`
+//! is not complete: it needs arrival `j + size` of the class at the end of the chain of 7, and each member of this
+//! class knows that the waiting member has passed. So `g - 1` or `g` generations are complete, and by its parity (4)
+//! the wait passes iff `g` are. (If no class arrives at a ring, no generation of it completes. Then its waits are for
+//! arrivals below 0, and none can be lapped.)
 //!
-//! Now suppose that a run gets stuck. All that was in flight has landed. Take a member blocked at a
-//! wait with the least rank. Its generation is not complete, although nothing is in flight, so
-//! somebody has not made arrival `j`, and would (4). That member is not done, hence blocked before
-//! that arrival, at a wait whose rank is at most the arrival's (8), which is below the least rank.
+//! Now suppose that a run gets stuck. Everything that was in flight has landed. Take a member that is blocked at a
+//! wait with the least rank. Its generation is not complete although nothing is in flight. So some member has not
+//! made arrival `j`, although its program makes it (4). That member has not finished, so it is blocked before this
+//! arrival, at a wait whose rank is at most that of the arrival (8). This is below the least rank, which is a
+//! contradiction.
 //!
 //! # Other properties
 //!
-//! In a tidy state no wait passes on a stale phase (`early_pass`), none is lapped (`lapped_wait`),
-//! no generation completes without an arrival meant for it (`early_completion`) or takes more than
-//! it expects (`over_arrival`), and bytes agree (`tx_mismatch`).
+//! In a tidy state no wait passes on a stale phase (`early_pass`), none is lapped (`lapped_wait`), no generation
+//! completes without an arrival that is meant for it (`early_completion`) or takes more than it expects
+//! (`over_arrival`), and bytes agree (`tx_mismatch`).
 //!
 //! # Side conditions
 //!
-//! Refused with the construct named: semaphores, pools that may run short, patterns, grids
-//! that need not fit, arrivals of a member that count differently, two indices that move.
-//! Explicit initialisation is left out where it comes before every use (`initial.rs`), and operations
-//! on a pool where it never keeps anybody waiting (`pools.rs`).
-//! Everything is stated as inequalities between polynomials ([`polynomial`]) over parameters and
-//! iteration numbers, and shown by multipliers ([`positivity`]).
+//! These constructs are refused, by name: semaphores, pools that may run short, patterns, grids that need not fit,
+//! arrivals of one member that count differently, and objects with two indices that move. Explicit initialisation is
+//! removed if it comes before every use (`initial.rs`), and operations on a pool are removed if the pool never makes
+//! a member wait (`pools.rs`). Everything is stated as inequalities between polynomials ([`polynomial`]) over
+//! parameters and iteration numbers, and proved by multipliers ([`positivity`]).
 
 pub mod artefact;
 mod bytes;
@@ -158,8 +156,8 @@ pub fn proves(protocol: &Protocol, property: Property) -> bool {
         | Property::LappedWait
         | Property::OverArrival
         | Property::TxMismatch => true,
-        // Nothing that is initialised explicitly or runs out is covered. What remains is about
-        // data.
+        // Protocols with explicit initialisation or with pools that may run short are not covered. All other
+        // violations of these properties are about data.
         Property::Uninitialized | Property::Resources => {
             let covered = |object: &Object| {
                 let kind = &object.kind;
@@ -177,29 +175,29 @@ pub fn proves(protocol: &Protocol, property: Property) -> bool {
     }
 }
 
-/// Everything that has to hold, under names of its own.
+/// All obligations, each with a name of its own.
 ///
 /// # Errors
 ///
-/// Names the first construct that the rule does not cover, or what does not fit in the artefact.
+/// The first construct that the rule does not cover, or the part of the artefact that does not fit.
 pub fn claims(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsupported> {
     claims_of_named(&names(protocol), order)
 }
 
-/// The protocol that the rule is about: with parameters for quotients and for conditions.
+/// The protocol that the rule is about: parameters replace quotients and conditions.
 pub fn named(protocol: &Protocol) -> Protocol {
     names(protocol).named
 }
 
-/// A protocol with names, and how it comes about.
+/// A protocol in which parameters replace quotients and conditions, and the steps to it.
 struct Names {
-    /// With parameters for bounds alone.
+    /// The protocol with parameters for loop bounds alone.
     bounds: Protocol,
-    /// The quotients whose parameters stand elsewhere as well.
+    /// The quotients whose parameters occur elsewhere as well.
     elsewhere: Vec<quotients::Quotient>,
-    /// With all parameters.
+    /// The protocol with all parameters.
     named: Protocol,
-    /// Whether some take the place of conditions.
+    /// Whether some parameters replace conditions.
     conditions: bool,
 }
 
@@ -216,14 +214,14 @@ fn names(protocol: &Protocol) -> Names {
     }
 }
 
-/// The same, of a protocol with names.
+/// The obligations of a protocol in which parameters replace quotients and conditions.
 fn claims_of_named(names: &Names, order: &Order) -> Result<Vec<Claim>, Unsupported> {
     let protocol = &names.named;
     let rule = Rule::new(protocol, order)?;
     let mut all = rule.declarations()?;
     all.extend(rule.programs()?);
     if names.conditions || !names.elsewhere.is_empty() {
-        // What is evaluated has to be defined also where a parameter takes its place.
+        // An expression has to be defined even if a parameter replaces it.
         let unnamed = Rule::new(&names.bounds, &Order::default())?;
         all.extend(unnamed.evaluated()?);
         all.extend(unnamed.dividends(&names.elsewhere)?);
@@ -293,7 +291,7 @@ pub fn weight_of(weight: &Weight, protocol: &Protocol) -> Result<Polynomial, Uns
     Ok(sum)
 }
 
-/// The obligations as SMT-LIB, for those who would rather ask a solver.
+/// The obligations as SMT-LIB, for users who prefer a solver.
 ///
 /// # Errors
 ///
@@ -323,8 +321,8 @@ fn obligation(protocol: &Protocol, claim: &Claim) -> Obligation {
     }
 }
 
-/// Checks the multipliers of every obligation. `None` if all are right; otherwise the first
-/// obligation that is not shown, and why.
+/// Checks the multipliers of every obligation. `None` if all are right; otherwise the first obligation that is not
+/// proved, and the reason.
 ///
 /// # Errors
 ///
@@ -345,7 +343,7 @@ pub fn unproved(
     Ok(None)
 }
 
-/// What a chain is about: its class and operation.
+/// The class and the operation that a chain is about.
 impl About {
     /// The class and the operation, by position.
     pub fn place(self) -> (usize, usize) {

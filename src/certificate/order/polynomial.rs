@@ -17,18 +17,19 @@ pub enum Unknown {
     Param(usize),
     /// The number of an iteration, by the order in which it was introduced.
     Iteration(usize),
-    /// A coefficient of a rank that is still looked for.
+    /// A coefficient of a rank that the search has not determined yet.
     Coefficient(usize),
 }
 
-/// A product of unknowns, in order; no unknown for the number 1.
+/// A product of unknowns, in order. The empty product is the number 1.
 pub type Monomial = Vec<Unknown>;
 
 /// A number that does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge;
 
-/// A sum of integers times products of unknowns. No coefficient is 0. Copies share it, since facts are copied very often.
+/// A sum of integers times products of unknowns. No coefficient is 0. Copies share their storage, because facts are
+/// copied very often.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Polynomial(Arc<BTreeMap<Monomial, i128>>);
 
@@ -61,9 +62,9 @@ impl Polynomial {
         }
     }
 
-    /// The part with unknowns, divided by the greatest common divisor of its coefficients, and the
-    /// number, divided by the same and rounded down. The sum of both is at least 0 wherever this
-    /// polynomial is, since the divided part is an integer.
+    /// The part with unknowns, divided by the greatest common divisor of its coefficients; and the constant, divided
+    /// by the same number and rounded down. Wherever this polynomial is at least 0, the sum of the two is, too,
+    /// because the divided part is an integer.
     pub fn reduced(&self) -> Option<(Polynomial, i128)> {
         let (mut number, mut divisor) = (0, 0);
         for (monomial, times) in self.terms() {
@@ -94,8 +95,8 @@ impl Polynomial {
         self.0.values().all(|times| times % 2 == 0)
     }
 
-    /// Whether it is 0 nowhere, because its number is no multiple of the common divisor of all
-    /// other coefficients. The rest of it is such a multiple, whatever integers the unknowns are.
+    /// Whether it is 0 nowhere, because its constant is not a multiple of the greatest common divisor of all other
+    /// coefficients. The rest of it is such a multiple for all integer values of the unknowns.
     pub fn is_never_0(&self) -> bool {
         let (mut number, mut divisor) = (0, Some(0));
         for (monomial, times) in self.terms() {
@@ -116,7 +117,7 @@ impl Polynomial {
         self.0.keys().flatten().copied().collect()
     }
 
-    /// The sum with so many times another.
+    /// The sum of this polynomial and a multiple of another one.
     ///
     /// # Errors
     ///
@@ -130,7 +131,7 @@ impl Polynomial {
         Ok(sum)
     }
 
-    /// The difference with a number. It is at least 0 where this is at least the number.
+    /// This polynomial minus a number. The result is at least 0 iff this polynomial is at least the number.
     ///
     /// # Errors
     ///
@@ -157,9 +158,9 @@ impl Polynomial {
         Ok(product)
     }
 
-    /// `q` and `r` with this `= q * by + r`. Here `by` is one product with a positive coefficient.
-    /// From every term that the product divides, `q` takes what it can. So the coefficients of
-    /// these terms in `r` are at least 0 and less than that of `by`.
+    /// `q` and `r` such that this polynomial is `q * by + r`. Here `by` is one product with a positive coefficient.
+    /// For every term that the product divides, `q` takes the largest possible part. So the coefficients of these
+    /// terms in `r` are at least 0 and less than that of `by`.
     pub fn split(&self, by: &Polynomial) -> Option<(Polynomial, Polynomial)> {
         let mut only = by.terms();
         let (Some((divisor, number @ 1..)), None) = (only.next(), only.next()) else {
@@ -227,7 +228,7 @@ fn common(mut a: i128, mut b: i128) -> Option<i128> {
     Some(a)
 }
 
-/// A product without the factors of another, if it has them all.
+/// A product without the factors of another one, if it contains them all.
 fn without(monomial: &Monomial, divisor: &Monomial) -> Option<Monomial> {
     let mut left = monomial.clone();
     for unknown in divisor {

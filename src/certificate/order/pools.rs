@@ -1,10 +1,12 @@
-//! Pools that never keep anybody waiting, such as the registers of an SM that warps give back and take again.
+//! Pools that never make a member wait, such as the registers of an SM that warps give back and take again.
 //!
-//! What a member holds of a pool at a place of its program is a number where amounts are numbers, both branches of a condition leave
-//! it holding the same, and an iteration of a loop leaves it as it was. So the most that it ever holds is a number, and it
-//! never gives back more than it holds. If the pool has that much for all members together, whoever takes from it finds what
-//! it asks for: all others hold no more than their most, and it holds no more than its own afterwards. So no operation on such a pool blocks, and
-//! nothing else looks at it. They are left out.
+//! The amount that a member holds of a pool at a place of its program is a fixed number under these conditions:
+//! amounts are numbers; both branches of a condition leave it with the same amount; and an iteration of a loop leaves
+//! the amount unchanged. So the most that a member ever holds is a number, and it is checked that a member never
+//! gives back more than it holds. Suppose that the pool has the sum of these maxima over all members. Then a member
+//! that takes from it always finds enough: the others hold at most their maxima, and the member itself then holds at
+//! most its own. So no operation on such a pool blocks, and no other operation depends on the pool. So these
+//! operations are left out.
 
 use super::cases::Env;
 use super::rule::Claim;
@@ -20,7 +22,7 @@ use crate::protocol::ObjectId;
 use crate::protocol::ObjectKind;
 
 impl Rule<'_> {
-    /// Every pool has what all members hold at most.
+    /// Every pool has at least the sum of what the members hold at most.
     pub fn pools(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (at, object) in self.protocol.objects.iter().enumerate() {
@@ -51,7 +53,7 @@ impl Rule<'_> {
     }
 }
 
-/// What a member holds of a pool.
+/// The amount of a pool that a member holds.
 struct Held<'f> {
     flow: &'f Flow,
     pool: ObjectId,
@@ -60,7 +62,7 @@ struct Held<'f> {
 }
 
 impl Held<'_> {
-    /// What it holds after a piece of its program, from what it holds before.
+    /// The amount that it holds after a piece of its program, given the amount before.
     fn through(&mut self, nodes: &[Node], before: i64) -> Result<i64, Unsupported> {
         let mut now = before;
         for node in nodes {

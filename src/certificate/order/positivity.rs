@@ -1,11 +1,11 @@
-//! Proofs of inequalities between polynomials over the integers, checked exactly and without a solver.
+//! Proofs of inequalities between polynomials over the integers. They are checked exactly and without a solver.
 //!
-//! A proof shows that hypotheses `h >= 0` imply a goal `g >= 0`. It is by contradiction. Assume the
-//! negated goal, `-g - 1 >= 0`. Multiply hypotheses and the negated goal with each other, and add the
-//! products with positive multipliers. The sum is at least 0. If it is a negative number, the
-//! assumption was false. So a proof consists of the multipliers. Where the products have one factor,
-//! this is Farkas' lemma. Where they have two, it is Handelman's representation. A proof may have
-//! several steps, and a step may use the results of earlier steps as hypotheses.
+//! A proof shows that hypotheses `h >= 0` imply a goal `g >= 0`, by contradiction. Assume the negated goal,
+//! `-g - 1 >= 0`. Multiply hypotheses and the negated goal with each other, and add the products with positive multipliers.
+//! The sum is at least 0. If it is a negative number, the assumption was false. So a proof consists of the
+//! multipliers. If each product has one factor, this is Farkas' lemma. If products have two factors, it is
+//! Handelman's representation. A proof may have several steps, and a step may use the results of earlier steps as
+//! hypotheses.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -18,7 +18,7 @@ use super::polynomial::TooLarge;
 pub struct Sequent {
     /// Polynomials that are assumed to be at least 0.
     pub hypotheses: Vec<Polynomial>,
-    /// The polynomial that has to be at least 0 then.
+    /// The polynomial that is then at least 0.
     pub goal: Polynomial,
 }
 

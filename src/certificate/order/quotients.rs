@@ -1,26 +1,25 @@
-//! Trip counts that are quotients of parameters, for example `(tiles - cta + 131) / 132` of a
-//! persistent kernel.
+//! Trip counts that are quotients of parameters, for example `(tiles - cta + 131) / 132` of a persistent kernel.
 //!
-//! The rule is about polynomials, and a quotient is none. So a parameter takes the place of a
-//! loop's bound in `for i in 0..e / d`, if `e` is a polynomial over parameters and `d` is a number
-//! above 1. All loops with this bound have the same parameter.
+//! The rule is about polynomials, and a quotient is not a polynomial. So a new parameter replaces the bound of a loop
+//! `for i in 0..e / d`, if `e` is a polynomial over parameters and `d` is a number above 1. All loops with the same
+//! bound share the parameter.
 //!
-//! *Why this is sound.* Take any values of the parameters, and let the new parameter be `q = max(e, 0) / d`. It lies in its
-//! domain, `0..`, and the two assumptions about it hold, `q * d <= max(e, 0)` and `e < q * d + d`. Every loop goes through the
-//! same iterations as before: none if `e < 0`, since a quotient is rounded down. So each run of the protocol is one of the
-//! protocol with these values, and what is shown of all values of the new parameter is shown of this one. Nothing that may be
-//! undefined is left out, since `e` has a value everywhere.
+//! *Why this is sound.* Take any values of the parameters, and let the new parameter be `q = max(e, 0) / d`. It lies
+//! in its domain, `0..`, and the two assumptions about it hold: `q * d <= max(e, 0)` and `e < q * d + d`. Every loop
+//! has the same iterations as before: none if `e < 0`, because a quotient is rounded down. So each run of the
+//! protocol is a run of the new protocol with these values. The proof covers all values of the new parameter, so it
+//! covers this one. The replacement drops nothing that may be undefined, because `e` has a value everywhere.
 //!
-//! The polynomial may also be over an index with a known number of values, as `(N - w + 1) / 2` for members that take turns. Then there is a parameter for each
-//! value, and the bound is the one that belongs to the member's index. The same argument holds for each of them.
+//! The polynomial may also contain an index with a known number of values, as in `(N - w + 1) / 2` for members that
+//! take turns. Then there is one parameter for each value, and the bound is the parameter for the member's index. The
+//! same argument holds for each of them.
 //!
 //! # Elsewhere
 //!
-//! The same quotient may also stand elsewhere, for example in `wait full[e / d % 2] e / d / 2 % 2`
-//! after the loop. The parameter takes its place there as well. The parameter is the quotient where
-//! `e` is not negative. This has to be shown wherever an expression with such a quotient is
-//! evaluated ([`Rule::dividends`](super::rule::Rule)), of the protocol in which only bounds have
-//! their parameters.
+//! The same quotient may also occur elsewhere, for example in `wait full[e / d % 2] e / d / 2 % 2` after the loop.
+//! The parameter replaces it there, too. The parameter equals the quotient if `e` is not negative. So this has to be
+//! shown wherever an expression with such a quotient is evaluated ([`Rule::dividends`](super::rule::Rule)), for the
+//! protocol in which parameters replace only bounds.
 
 use crate::certificate::cut::algebra;
 use crate::certificate::cut::break_elimination;
@@ -41,7 +40,7 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 
-/// An index of more values is left in a bound.
+/// A bound with an index of more values is not replaced.
 const MAX_VALUES: i64 = 8;
 
 /// The same protocol, with a parameter for each such bound.
@@ -84,7 +83,7 @@ pub fn named(protocol: &Protocol) -> Protocol {
     named
 }
 
-/// The quotients that have a parameter, in turn.
+/// The quotients that have a parameter, in order.
 fn known(protocol: &Protocol) -> Vec<Quotient> {
     let mut quotients = Vec::new();
     for role in &protocol.roles {
@@ -95,8 +94,8 @@ fn known(protocol: &Protocol) -> Vec<Quotient> {
     quotients
 }
 
-/// The protocol in which parameters stand for quotients elsewhere, too, and these quotients. In
-/// `bounds`, only bounds have their parameters.
+/// The protocol in which parameters also replace quotients elsewhere, and these quotients. In `bounds`, parameters
+/// replace only bounds.
 pub fn elsewhere(protocol: &Protocol, bounds: &Protocol) -> (Protocol, Vec<Quotient>) {
     let mut named = bounds.clone();
     let mut found = Vec::new();
@@ -152,8 +151,7 @@ fn put(expr: &mut Expr, quotient: &Quotient, id: ParamId, used: &mut bool) {
     }
 }
 
-/// Whether the quotient of these stands in an expression. If an expression is not looked into, it
-/// may.
+/// Whether the quotient of these occurs in an expression. The result is true for an expression that is not examined.
 pub(super) fn stands_in(expr: &Expr, over: &Expr, under: i64) -> bool {
     let inside = |e: &Expr| stands_in(e, over, under);
     is(expr, over, under)
@@ -171,7 +169,7 @@ fn is(expr: &Expr, over: &Expr, under: i64) -> bool {
     matches!(expr, Expr::Binary(BinaryOp::Div, a, b) if **a == *over && **b == Expr::Int(under))
 }
 
-/// What is divided, and by what.
+/// The dividend and the divisor of a quotient.
 pub type Quotient = (Expr, i64);
 
 /// The indices of a role that have a small number of values, and never another one.
@@ -213,7 +211,7 @@ fn block(
     }
 }
 
-/// The parameter that takes the place of a bound, or those of all values of the index in it.
+/// The parameter that replaces a bound, or the parameters for all values of the index in it.
 fn bound(
     hi: &Expr,
     quotients: &mut Vec<(Expr, i64)>,
@@ -253,7 +251,7 @@ fn bound(
     )
 }
 
-/// What is divided by which number.
+/// The dividend and the number that it is divided by.
 fn quotient(expr: &Expr) -> Option<(Expr, i64)> {
     match expr {
         Expr::Binary(BinaryOp::Div, over, under) => match **under {

@@ -1,21 +1,21 @@
-//! Ranks: they do not fall along a program, and a wait has a greater one than what it is for.
+//! Ranks: they do not decrease along a program, and a wait has a greater rank than the arrival that it is for.
 //!
 //! ```text
 //! a  for i in 0..N { b  c }  d
 //! ```
 //!
-//! A member takes the paths from `a` to `b`, from `b` to `c`, and from `c` around the loop to `b`, or on to `d`. If the loop has no
-//! iteration, it goes from `a` to `d`. A path across the end of an iteration adds the weight of the loop. So `d` may have a lower
-//! number than `c`, if the weight makes up for it.
+//! A member takes the paths from `a` to `b`, from `b` to `c`, and from `c` around the loop to `b`, or on to `d`. If
+//! the loop has no iteration, it goes from `a` to `d`. A path across the end of an iteration adds the weight of the
+//! loop. So `d` may have a lower number than `c`, if the weight makes up for it.
 //!
-//! The path from `a` to `d` past the loop is taken only where the loop has no iteration. If its bound is over parameters, `N <= 0` may be
-//! assumed of the path. Where the domain excludes that, there is no such path. Of a loop in a branch nothing is assumed: where the
-//! branch is not taken, a member goes past the loop, whatever its bound is.
+//! The path from `a` to `d` past the loop is taken only if the loop has no iteration. If its bound is over
+//! parameters, the path may assume `N <= 0`. If the domain excludes this, there is no such path. For a loop inside a
+//! branch, nothing is assumed: if the branch is not taken, a member goes past the loop whatever its bound is.
 //!
-//! Conditions are ignored: a member is taken to execute the operations of both branches, one after the other. Its real operations
-//! are a subsequence of these. So if ranks never decrease on any of these paths, they never decrease along the real operations.
-//! A path around a loop several times, or around more loops, adds more weights, and no weight is below 0. So only the paths
-//! with the fewest ends of iterations have to be checked.
+//! Conditions are ignored: a member is taken to execute the operations of both branches, one after the other. Its
+//! real operations are a subsequence of these. So if ranks never decrease on any of these paths, they never decrease
+//! along the real operations. A path around a loop several times, or around more loops, adds more weights, and no
+//! weight is below 0. So only the paths with the fewest ends of iterations have to be checked.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ pub enum Part {
     Site(usize),
 }
 
-/// From one operation to the next one.
+/// A path from one operation to the next one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Way {
     from: usize,
@@ -64,7 +64,8 @@ struct Ways<'f> {
     in_branch: bool,
 }
 
-/// Where a member may have come from: the last operation, the loops of which an iteration has ended since, and those that it has gone past.
+/// Where a member may have come from: the last operation, the loops of which an iteration has ended since, and the
+/// loops that it has gone past.
 type Behind = BTreeSet<(usize, BTreeSet<usize>, BTreeSet<usize>)>;
 
 impl<'f> Ways<'f> {
@@ -78,7 +79,7 @@ impl<'f> Ways<'f> {
         ways
     }
 
-    /// Goes through a piece of the program.
+    /// Walks a piece of the program.
     fn through(&mut self, nodes: &[Node], mut behind: Behind) -> Behind {
         for node in nodes {
             match node {
@@ -110,7 +111,8 @@ impl<'f> Ways<'f> {
                             (from, around, past)
                         })
                     };
-                    // The first iteration, and any later one. After two that had no operation nothing is new.
+                    // The first iteration, and any later one. After two iterations without an operation, the result
+                    // does not change any more.
                     let first: Behind = ended(self.through(body, behind.clone())).collect();
                     let mut begins = behind.clone();
                     begins.extend(first.clone());
@@ -133,7 +135,7 @@ impl<'f> Ways<'f> {
     }
 }
 
-/// Without those that go around more loops, or past more, than others from the same operation.
+/// Removes paths that go around more loops, or past more, than another path from the same operation.
 fn fewest(behind: Behind) -> Behind {
     let more = |way: &(usize, BTreeSet<usize>, BTreeSet<usize>)| {
         let (from, around, past) = way;
@@ -146,7 +148,8 @@ fn fewest(behind: Behind) -> Behind {
     behind.iter().filter(|way| !more(way)).cloned().collect()
 }
 
-/// Where these loops have no iteration, if their bounds are over parameters. Nothing is assumed of others.
+/// The facts that these loops have no iteration, if their bounds are over parameters. For other loops there are no
+/// facts.
 fn gone_past(
     scene: &Scene,
     flow: &Flow,
@@ -155,7 +158,7 @@ fn gone_past(
     let mut all = vec![scene.clone()];
     for at in past {
         let trips = &flow.loops[*at].trips;
-        // Inside another loop it may have another bound each time.
+        // Inside another loop, it may have another bound each time.
         if cases::value(trips, &Env::new()).is_err() {
             continue;
         }
@@ -173,11 +176,11 @@ fn gone_past(
     Ok(all)
 }
 
-/// Weights, known or looked for.
+/// Weights, either known or still to be determined.
 pub type Weights<'w> = &'w dyn Fn(usize, Part) -> Result<Polynomial, Unsupported>;
 
 impl Rule<'_> {
-    /// Ranks grow along programs, and from arrivals to the waits that are for them.
+    /// Ranks do not decrease along programs, and increase from arrivals to the waits that are for them.
     pub fn ranks(&self, weights: Weights<'_>, lags: &[Lag]) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (class, this) in self.classes.iter().enumerate() {

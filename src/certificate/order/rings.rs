@@ -1,6 +1,6 @@
 //! Rings: the elements of one object that are used in turn, such as `full[0]` to `full[S - 1]`.
 //!
-//! An index that is a constant in every use of an object distinguishes its rings. At most one index
+//! The rings of an object are distinguished by those of its indices that are constant in every use. At most one index
 //! moves. A ring without a moving index has one element.
 
 use std::collections::BTreeMap;
@@ -23,12 +23,11 @@ use crate::protocol::Protocol;
 pub struct Ring {
     /// The object, by position.
     pub object: usize,
-    /// Which count, if the registrations of a named barrier are apart by their counts: see
-    /// `separate_counts.rs`.
+    /// The count, if the registrations of a named barrier are kept apart by their counts: see `separate_counts.rs`.
     pub count: Option<i64>,
-    /// Which index moves.
+    /// The index that moves, if one does.
     pub moving: Option<usize>,
-    /// How many elements.
+    /// The number of elements.
     pub size: Expr,
     /// The arrivals: class and operation, in order.
     pub arrivals: Vec<(usize, usize)>,
@@ -36,17 +35,17 @@ pub struct Ring {
     pub waits: Vec<(usize, usize)>,
     /// The deliveries of bytes.
     pub deliveries: Vec<(usize, usize)>,
-    /// The classes that deliver bytes and do not arrive. What such a member delivers without
-    /// waiting in between is listed as one arrival, by the last of these deliveries.
+    /// The classes that deliver bytes and do not arrive. The deliveries that such a member makes without a wait in
+    /// between are listed as one arrival, by the last of these deliveries.
     pub bringing: Vec<usize>,
-    /// The arrivals whose bytes nobody delivers: see `unfilled.rs`.
+    /// The arrivals whose bytes no member delivers: see `unfilled.rs`.
     pub unfilled: Vec<(usize, usize)>,
-    /// Who takes part in some generations only: see `seats.rs`.
+    /// The classes that take part only in some generations: see `seats.rs`.
     pub seats: Vec<Seat>,
-    /// Who takes turns: see `teams.rs`.
+    /// The teams that take turns here: see `teams.rs`.
     pub squads: Vec<Squad>,
-    /// The operations that initialise its elements, and all others there, where it is initialised explicitly: see
-    /// `initial.rs`.
+    /// If the object is initialised explicitly: the operations that initialise its elements; `uses` contains all
+    /// other operations on them. See `initial.rs`.
     pub inits: Vec<(usize, usize)>,
     /// See `inits`.
     pub uses: Vec<(usize, usize)>,
@@ -55,20 +54,20 @@ pub struct Ring {
 /// A team at a ring: see `teams.rs`.
 #[derive(Debug, Clone)]
 pub struct Squad {
-    /// Whether it takes turns at arriving, or at waiting.
+    /// Whether it takes turns at arriving; otherwise at waiting.
     pub arrives: bool,
     /// The classes in the order of their turns.
     pub classes: Vec<usize>,
-    /// How often each does it in one turn.
+    /// How often each class arrives or waits in one turn.
     pub(super) each: Polynomial,
-    /// Of each class, the loop whose iterations are its turns.
+    /// For each class: the loop whose iterations are its turns.
     pub(super) tops: Vec<usize>,
-    /// Of each class, the wait that hands a turn over; none if nothing does.
+    /// For each class: the wait that hands a turn over; empty if turns are not handed over.
     pub after: Vec<usize>,
 }
 
 impl Ring {
-    /// The team as one of which a class arrives here, or waits here, and its turn.
+    /// The team to which a class belongs at arriving here (or at waiting here), and the position of the class in it.
     pub fn team(&self, class: usize, arrives: bool) -> Option<(&Squad, usize)> {
         let mut all = self.squads.iter().filter(|squad| squad.arrives == arrives);
         all.find_map(|squad| {
@@ -82,13 +81,13 @@ impl Ring {
         of(&self.arrivals, class)
     }
 
-    /// The arrivals of a class that are not unfilled.
+    /// The arrivals of a class that are filled.
     pub fn filled_of(&self, class: usize) -> impl Iterator<Item = usize> {
         let filled = move |site: &usize| !self.unfilled.contains(&(class, *site));
         self.arrivals_of(class).filter(filled)
     }
 
-    /// Its waits.
+    /// The waits of a class.
     pub fn waits_of(&self, class: usize) -> impl Iterator<Item = usize> {
         of(&self.waits, class)
     }
@@ -98,7 +97,7 @@ impl Ring {
         self.bringing.contains(&class)
     }
 
-    /// Whether some classes do.
+    /// Whether some classes deliver bytes without arriving.
     pub fn mixed(&self) -> bool {
         !self.bringing.is_empty()
     }
@@ -116,13 +115,13 @@ fn of(uses: &[(usize, usize)], class: usize) -> impl Iterator<Item = usize> {
     own.map(|(_, site)| *site)
 }
 
-/// The rings of a protocol, and the classes that have a shadow (see `bytes.rs`). Shadows are
-/// numbered in this order, after the last class. Here registrations belong to classes.
-/// `repeated_registrations.rs` moves some of them to shadows.
+/// The rings of a protocol, and for each shadow the class that it belongs to (see `bytes.rs`). Shadows are numbered
+/// in this order, after the last class. Here registrations belong to classes; `repeated_registrations.rs` moves some
+/// of them to shadows.
 ///
 /// # Errors
 ///
-/// Names an operation that is none on a ring.
+/// An operation that is not on a ring.
 pub fn rings(
     protocol: &Protocol,
     classes: &[Class],
@@ -146,22 +145,22 @@ pub fn rings(
     Ok((rings, shadows))
 }
 
-/// The class to which the members of a class or shadow belong, if there are so many classes. A
-/// shadow has the members of its class.
+/// The class to which the members of a class or shadow belong, if there are this many classes. A shadow has the
+/// members of its class.
 pub fn member(class: usize, classes: usize, shadows: &[usize]) -> usize {
     let shadow = class.checked_sub(classes).and_then(|nth| shadows.get(nth));
     shadow.copied().unwrap_or(class)
 }
 
-/// Gives deliveries that are apart from their class's arrivals to shadows of the class: the first
-/// ones to its first shadow, what is delivered after a barrier to its second one, and so on. If the
-/// class does not arrive, the first ones are its own. Any other way to share them out would be as
-/// sound.
+/// Assigns the deliveries that are separate from the arrivals of their class to shadows of the class: the first ones
+/// to its first shadow, those after a barrier to its second shadow, and so on. If the class does not arrive, the
+/// first ones belong to the class itself. Every other way to distribute them would be equally sound.
 fn shadows(rings: &mut [Ring], classes: &[Class]) -> Vec<usize> {
     let mut shadows: Vec<usize> = Vec::new();
     for ring in rings {
         let arriving = ring.arriving();
-        // What each class has delivered apart from its arrivals: the last of what it delivers at once.
+        // The deliveries of each class that are separate from its arrivals. Deliveries without a wait in between are
+        // listed by the last of them.
         let mut apart: BTreeSet<(usize, usize)> = BTreeSet::new();
         for (class, site) in &mut ring.deliveries {
             let sites = &classes[*class].flow.sites;
@@ -172,7 +171,7 @@ fn shadows(rings: &mut [Ring], classes: &[Class]) -> Vec<usize> {
                 continue;
             }
             let last = at_once.last().copied().unwrap_or(*site);
-            // After an arrival or a wait by parity, another turn may have begun.
+            // After an arrival or a wait by parity, another turn may begin.
             let begins = |at: &usize| {
                 let waits = matches!(sites[*at].kind, Kind::WaitParity { .. });
                 waits || ring.arrivals.contains(&(*class, *at))
@@ -205,10 +204,11 @@ pub(super) fn shadow(shadows: &mut Vec<usize>, class: usize, number: usize) -> u
     })
 }
 
-/// What tells rings apart: the object, the indices that are numbers, and the count of registrations that are apart.
+/// What distinguishes rings: the object, the indices that are numbers, and the count of registrations that are kept
+/// apart.
 type Key = (usize, Vec<Option<i64>>, Option<i64>);
 
-/// The rings. Their deliveries are not among the arrivals yet.
+/// The rings, before deliveries are added to the arrivals.
 fn of_uses(
     protocol: &Protocol,
     classes: &[Class],
@@ -297,8 +297,8 @@ fn of_uses(
     Ok(rings.into_values().collect())
 }
 
-/// The count of an operation at an element whose registrations are apart by their counts (`separate_counts.rs`): that
-/// of its registration.
+/// The count of an operation at an element whose registrations are kept apart by their counts (`separate_counts.rs`):
+/// the count of its registration.
 fn count(this: &Class, site: usize, apart: &[Element]) -> Result<Option<i64>, Unsupported> {
     let sites = &this.flow.sites;
     let of = &sites[site];
@@ -307,7 +307,7 @@ fn count(this: &Class, site: usize, apart: &[Element]) -> Result<Option<i64>, Un
         element.object == of.object.0 && index.eq(of.index.iter().cloned())
     };
     if !apart.iter().any(named) {
-        // An index that is no number may be that of any element.
+        // An index that is not a number may be that of any element.
         let moves = apart.iter().any(|element| element.object == of.object.0)
             && of.index.iter().any(|at| !matches!(at, Expr::Int(_)));
         return match moves {

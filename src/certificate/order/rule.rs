@@ -33,14 +33,14 @@ use crate::protocol::Protocol;
 use crate::protocol::Resident;
 use crate::protocol::Span;
 
-/// A statement that has to hold.
+/// An obligation.
 #[derive(Debug, Clone)]
 pub struct Claim {
     /// Its name.
     pub name: String,
-    /// What it says.
+    /// Its meaning.
     pub meaning: String,
-    /// As inequalities.
+    /// The obligation as inequalities.
     pub sequent: Sequent,
 }
 
@@ -49,27 +49,27 @@ pub struct Rule<'p> {
     pub(super) protocol: &'p Protocol,
     /// Members that run the same program.
     pub classes: Vec<Class>,
-    /// What they meet at.
+    /// The rings that members use.
     pub rings: Vec<Ring>,
-    /// Which classes have a shadow: see [`super::bytes`] and [`super::repeated_registrations`].
+    /// For each shadow, the class that it belongs to: see [`super::bytes`] and [`super::repeated_registrations`].
     shadows: Vec<usize>,
-    /// What is known of the parameters.
+    /// The facts about the parameters.
     pub(super) scene: Scene,
-    /// Conditions that are left out: see [`guards`].
+    /// Conditions that are ignored: see [`guards`].
     pub(super) guards: Guards,
     /// Waits that end programs, with their rings: see [`super::trailing_waits`].
     pub ends: Vec<(usize, End)>,
 }
 
 impl<'p> Rule<'p> {
-    /// Splits a protocol into classes and rings. The artefact says which waits are counted under
-    /// any condition, which waits at the ends of programs are looked at alone, which arrivals are
-    /// unfilled, which registrations are numbered by themselves, who has which seats, and which
-    /// registrations are apart by their counts.
+    /// Splits a protocol into classes and rings. The artefact says which waits are numbered regardless of conditions,
+    /// which waits at the ends of programs are checked separately, which arrivals are unfilled, which registrations
+    /// are numbered separately, which classes have which seats, and which registrations are kept apart by their
+    /// counts.
     ///
     /// # Errors
     ///
-    /// Names the first construct that the rule does not cover.
+    /// The first construct that the rule does not cover.
     pub fn new(protocol: &'p Protocol, order: &Order) -> Result<Rule<'p>, Unsupported> {
         if let Some(pattern) = protocol.patterns.first() {
             return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
@@ -97,7 +97,7 @@ impl<'p> Rule<'p> {
         )?;
         let mut scene = Scene::new(protocol)?;
         if let Some(extent) = copies.extent {
-            // Without a copy there is nobody, and nothing has to be shown.
+            // If there is no copy, there are no members, and nothing has to be shown.
             scene.assume(&Expr::binary(BinaryOp::Ge, extent, Expr::Int(1)));
         }
         let mut rule = Rule {
@@ -113,19 +113,19 @@ impl<'p> Rule<'p> {
         rule.leave_unfilled(&order.unfilled)?;
         rule.leave_out(&order.ends)?;
         rule.gather(&order.teams)?;
-        // What has been counted may have been of classes before they were changed.
+        // The cache may contain counts of classes from before they were changed.
         for class in &mut rule.classes {
             class.memory = Memory::default();
         }
         Ok(rule)
     }
 
-    /// The class of which the members of a class or a shadow are.
+    /// The class that the members of a class or shadow belong to.
     pub fn member(&self, class: usize) -> usize {
         rings::member(class, self.classes.len(), &self.shadows)
     }
 
-    /// The class, or that of which it is the shadow.
+    /// The class; for a shadow, the class that it belongs to.
     pub(super) fn class(&self, class: usize) -> &Class {
         &self.classes[self.member(class)]
     }
@@ -140,7 +140,7 @@ impl<'p> Rule<'p> {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// The operation in its role's words.
+    /// The operation, described in the terms of its role.
     pub fn words(&self, class: usize, site: usize) -> String {
         let quote = self.quote(self.site(class, site).span);
         format!("`{quote}` of {}", self.class(class).name)
@@ -150,7 +150,7 @@ impl<'p> Rule<'p> {
     pub fn declarations(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (nth, assumption) in self.protocol.assumptions.iter().enumerate() {
-            // An assumption has to be defined only where those before it hold.
+            // An assumption has to be defined only if the assumptions before it hold.
             let mut earlier = self.protocol.clone();
             earlier.assumptions.truncate(nth);
             let scene = Scene::new(&earlier)?;
@@ -160,7 +160,7 @@ impl<'p> Rule<'p> {
             self.defined(&scene, condition, &Env::new(), &name, what, &mut all)?;
         }
         let none = Env::new();
-        // Declarations have to be defined even where there is no copy.
+        // Declarations have to be defined even if there is no copy.
         let anywhere = Scene::new(self.protocol)?;
         for object in &self.protocol.objects {
             let name = format!("declares_{}", object.name);
@@ -226,7 +226,7 @@ impl<'p> Rule<'p> {
         Ok(all)
     }
 
-    /// Every copy has elements of its own.
+    /// The elements of different copies are different.
     fn copies(&self, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
         let copies = copies::copies(self.protocol);
         let Some(extent) = copies.extent else {
@@ -247,7 +247,7 @@ impl<'p> Rule<'p> {
         Ok(())
     }
 
-    /// What programs evaluate is well defined.
+    /// Every expression that programs evaluate is well defined.
     pub fn evaluated(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (class, this) in self.classes.iter().enumerate() {
@@ -262,12 +262,12 @@ impl<'p> Rule<'p> {
         Ok(all)
     }
 
-    /// What is divided in these quotients is not negative where it is evaluated.
+    /// The dividends of these quotients are not negative wherever they are evaluated.
     pub(super) fn dividends(&self, quotients: &[Quotient]) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (class, this) in self.classes.iter().enumerate() {
-            // Before anything of theirs is evaluated, members are told apart by what they compare
-            // their index with.
+            // Before any expression of theirs is evaluated, members are distinguished by the comparisons of their
+            // index.
             for (comparison, _) in &this.compared {
                 for (over, under) in quotients {
                     if !quotients::stands_in(comparison, over, *under) {
@@ -304,7 +304,7 @@ impl<'p> Rule<'p> {
         Ok(all)
     }
 
-    /// What programs evaluate is well defined, and variables have their closed forms.
+    /// Every expression that programs evaluate is well defined, and variables have their closed forms.
     pub fn programs(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = self.evaluated()?;
         for (class, this) in self.classes.iter().enumerate() {
@@ -322,7 +322,7 @@ impl<'p> Rule<'p> {
                             sequent,
                         });
                     }
-                    // What holds of remainders and quotients holds of positive divisors.
+                    // Facts about remainders and quotients need positive divisors.
                     self.defined(&scene, &claim.expr, &env, &name, &what, &mut all)?;
                 }
             }
@@ -330,7 +330,7 @@ impl<'p> Rule<'p> {
         Ok(all)
     }
 
-    /// Divisors are positive, and whatever is combined bit by bit is a bit.
+    /// Divisors are positive, and operands of bitwise operations are bits.
     fn defined(
         &self,
         scene: &Scene,
@@ -382,7 +382,7 @@ impl<'p> Rule<'p> {
         Ok(all)
     }
 
-    /// The same for one ring, without what is said of bytes.
+    /// The same for one ring, without the obligations about bytes.
     pub fn arrivals_at(&self, ring: &Ring) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for &(class, site) in &ring.arrivals {
@@ -420,7 +420,7 @@ impl<'p> Rule<'p> {
         Ok(all)
     }
 
-    /// An operation is at the element with this number, counted modulo the ring's size.
+    /// An operation is at the element with this number modulo the size of the ring.
     pub(super) fn element(
         &self,
         ring: &Ring,
@@ -478,7 +478,7 @@ impl<'p> Rule<'p> {
         Ok(all)
     }
 
-    /// A class's waits at a ring are for the arrivals that the lag says.
+    /// The waits of a class at a ring are for the arrivals that the lag determines.
     pub fn waits(&self, ring: usize, class: usize, lag: Behind) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         let this = &self.rings[ring];
@@ -516,7 +516,7 @@ impl<'p> Rule<'p> {
                     };
                     self.element(this, &at, &number, &name, &what, &mut all)?;
                     for (at, size) in at.value(&this.size)? {
-                        // At the beginning, generation 0 has completed, and no earlier one.
+                        // At the beginning, generation 0 counts as complete, and no earlier one does.
                         let least = fits(number.plus(1, &size))?;
                         push(&mut all, &name, what.clone(), &at.scene, least);
                         let sequents = closed::parity(&at.scene, parity, &at.env, &number, &size)?;
@@ -528,7 +528,7 @@ impl<'p> Rule<'p> {
                     }
                 }
             }
-            // Where nobody arrives there is nothing to wait for.
+            // If no class arrives there, there is nothing to wait for.
             if this.arrivals.is_empty() {
                 let name = format!("exists_c{class}_s{site}");
                 let what = format!("{words} is for no arrival, since nobody makes one");
@@ -539,7 +539,7 @@ impl<'p> Rule<'p> {
                     }
                 }
             }
-            // Everybody who arrives there at all arrives that often.
+            // All classes that arrive there arrive that often.
             for by in this.arriving() {
                 let name = format!("exists_c{class}_s{site}_by{by}");
                 let what = format!("{words} is for arrivals that {} make", self.class(by).name);
@@ -548,7 +548,7 @@ impl<'p> Rule<'p> {
                 if ends {
                     continue;
                 }
-                // Before its first number, a class has no seat.
+                // A class has no seat at numbers below its first one.
                 let total = Expr::binary(BinaryOp::Add, total, Expr::Int(first));
                 for at in self.scene.at(&self.classes[class], site)? {
                     for (mut at, number) in self.awaited(this, &at, class, lag)? {
@@ -569,7 +569,7 @@ impl<'p> Rule<'p> {
     }
 }
 
-/// That something is 0.
+/// The obligation that a polynomial is 0.
 pub(super) fn equal(
     all: &mut Vec<Claim>,
     name: &str,
@@ -583,7 +583,7 @@ pub(super) fn equal(
     Ok(())
 }
 
-/// That something is at least 0, unless it is by its form.
+/// The obligation that a polynomial is at least 0, unless its form shows this.
 pub(super) fn push(
     all: &mut Vec<Claim>,
     name: &str,

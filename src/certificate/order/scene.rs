@@ -18,7 +18,7 @@ use crate::protocol::Domain;
 use crate::protocol::Expr;
 use crate::protocol::Protocol;
 
-/// Facts about parameters and the iterations that members are in.
+/// Facts about parameters, and about the iterations that members are in.
 #[derive(Debug, Clone)]
 pub struct Scene {
     facts: Facts,
@@ -26,21 +26,21 @@ pub struct Scene {
     iterations: usize,
 }
 
-/// A member before an operation, in one of the cases.
+/// A member before an operation, in one of several cases.
 #[derive(Debug, Clone)]
 pub struct At<'c> {
-    /// What is known.
+    /// The known facts.
     pub scene: Scene,
     /// Its class.
     pub class: &'c Class,
     /// The operation, by position.
     pub site: usize,
-    /// In which iterations.
+    /// The iterations.
     pub env: Env,
 }
 
 impl Scene {
-    /// What is known of the parameters. What an assumption says that is no comparison is left out.
+    /// The facts about the parameters. Parts of assumptions that are not comparisons are ignored.
     pub fn new(protocol: &Protocol) -> Result<Scene, Unsupported> {
         let mut scene = Scene {
             facts: Vec::new(),
@@ -76,7 +76,7 @@ impl Scene {
         }
     }
 
-    /// Assumes that something is at least 0.
+    /// Assumes that a polynomial is at least 0.
     pub fn know(&mut self, fact: Polynomial) {
         if fact.value().is_none_or(|value| value < 0) && !self.facts.contains(&fact) {
             self.facts.push(fact);
@@ -97,7 +97,7 @@ impl Scene {
         Ok(())
     }
 
-    /// The statement that something is at least 0 here.
+    /// The statement that a polynomial is at least 0 here.
     pub fn shows(&self, goal: Polynomial) -> Sequent {
         Sequent {
             hypotheses: self.facts.clone(),
@@ -105,14 +105,14 @@ impl Scene {
         }
     }
 
-    /// The same where all of these hold as well.
+    /// The same scene with these further facts.
     pub(super) fn with(&self, facts: Facts) -> Scene {
         let mut scene = self.clone();
         facts.into_iter().for_each(|fact| scene.know(fact));
         scene
     }
 
-    /// Whether the facts may hold together. They do not if two of them say that a number below 0 is
+    /// Whether the facts may hold at the same time. They cannot if two of them say that a negative number is
     /// at least 0. Then nothing has to be shown here.
     pub(super) fn possible(&self) -> bool {
         cases::possible(&self.facts)
@@ -123,7 +123,7 @@ impl Scene {
         Ok(self.cases(cases::value(expr, env)?))
     }
 
-    /// The cases of a value that may be here.
+    /// The cases of a value that may occur here.
     fn cases(
         &self,
         all: impl IntoIterator<Item = (Facts, Polynomial)>,
@@ -132,12 +132,12 @@ impl Scene {
             let same = facts.is_empty();
             (self.with(facts), x, same)
         });
-        // A case that contradicts what is known does not occur.
+        // A case that contradicts the known facts does not occur.
         let all = all.filter(|(scene, _, same)| *same || scene.possible());
         all.map(|(scene, x, _)| (scene, x)).collect()
     }
 
-    /// The same where a class has members.
+    /// The same scene, in which a class has members.
     pub fn inhabited(&self, class: &Class) -> Result<Vec<Scene>, Unsupported> {
         let sizes = self.value(&class.size, &Env::new())?.into_iter();
         sizes
@@ -148,7 +148,7 @@ impl Scene {
             .collect()
     }
 
-    /// Arbitrary iterations in which a member of a class gets to a place, by cases.
+    /// Arbitrary iterations in which a member of a class comes to a place, by cases.
     pub fn inside(&self, class: &Class, path: &Path) -> Result<Vec<(Scene, Env)>, Unsupported> {
         let mut all: Vec<(Scene, Env)> = self
             .inhabited(class)?
@@ -178,7 +178,7 @@ impl Scene {
         for condition in &path.conditions {
             let mut inner = Vec::new();
             for (scene, env) in all {
-                // A condition that is not understood says nothing.
+                // A condition that is not understood gives no facts.
                 let ways = cases::holds(condition, &env, true).unwrap_or(vec![Facts::new()]);
                 for facts in ways {
                     let scene = scene.with(facts);
@@ -192,7 +192,8 @@ impl Scene {
         Ok(all)
     }
 
-    /// What the variables of the loops around an operation stand for in [`Scene::at`], in every case.
+    /// The values of the variables of the loops around an operation in [`Scene::at`]. They are the same in every
+    /// case.
     pub(super) fn iterations(&self, class: &Class, site: usize) -> Env {
         let loops = class.flow.sites[site].path.loops.iter().enumerate();
         let nth = |nth: usize| exact::together(self.iterations, nth);
@@ -219,7 +220,7 @@ impl Scene {
 }
 
 impl<'c> At<'c> {
-    /// How often the member has done any of these operations, by cases.
+    /// How often the member has executed any of these operations, by cases.
     pub fn done(
         &self,
         sites: impl Iterator<Item = usize>,
@@ -234,7 +235,7 @@ impl<'c> At<'c> {
         Ok(all.map(|(scene, x)| (at(scene), x)).collect())
     }
 
-    /// How many iterations of a loop it has completed.
+    /// The number of completed iterations of a loop.
     pub fn clock(&self, at: usize) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
         let place = Place::Site(self.site);
         let clock = self.class.flow.before(place, Counted::Iteration(at));
@@ -252,7 +253,7 @@ impl<'c> At<'c> {
     }
 }
 
-/// How often a member at a place has done any of these operations.
+/// How often a member at a place has executed any of these operations.
 pub fn before(
     class: &Class,
     place: Place,
@@ -277,7 +278,7 @@ fn before_all(class: &Class, of: &(Place, Vec<usize>)) -> Result<Expr, Unsupport
     })
 }
 
-/// The same at an operation, by cases, where variables stand for these.
+/// The same at an operation, by cases, for these values of variables.
 pub(super) fn sum(
     class: &Class,
     site: usize,

@@ -1,42 +1,41 @@
-//! Generations of a named barrier in which not everybody takes part.
+//! Generations of a named barrier in which not all members take part.
 //!
 //! ```text
 //! arrive bar 64  for i in 0..N { sync bar 64  .. }      // one warp
 //! for i in 0..N { ..  arrive bar 64 }                   // another one
 //! ```
 //!
-//! The other warp registers for the second generation first. So the first generation has two
-//! registrations of the first warp: the one in front of its loop stands for the other warp. Such a
-//! protocol may also change the count: eight warps meet with 256 threads, and next these and one
-//! more with 288.
+//! The other warp registers for the second generation first. So the first generation has two registrations of the
+//! first warp: the one before its loop stands for the other warp. Such a protocol may also change the count: for
+//! example, eight warps meet with 256 threads, and then these eight and one more meet with 288.
 //!
 //! So a class or shadow (`repeated_registrations.rs`) has a *seat* at a ring ([`Seat`]). Its registrations are
-//! numbered from the seat's first number on. It takes part in the generations of all numbers from
-//! this one on. If the seat ends, it takes part only up to its last registration. In the example,
-//! the first warp's first registration is a shadow with a seat for number 0 alone, and the other
-//! warp's seat begins with number 1. Without a seat in the certificate, it begins with 0 and does
-//! not end, as at mbarriers.
+//! numbered from the first number of the seat on. It takes part in the generations of all numbers from this one on.
+//! If the seat ends, it takes part only up to its last registration. In the example, the first registration of the
+//! first warp belongs to a shadow that has a seat for number 0 alone, and the seat of the other warp begins with
+//! number 1. A class without a seat in the certificate has one that begins with 0 and does not end, as at mbarriers.
 //!
-//! The rule reads as before with "whoever has a seat at number `v`" for "whoever arrives at the ring":
+//! The rule is the same as before, with "each member that has a seat at number `v`" in place of "each member that
+//! arrives at the ring":
 //!
-//! - count (2): whoever registers with number `v` gives the number of threads of all who have a seat at `v`;
-//! - turn (3), in turn (6), rank (8): registrations have the numbers that the seat says;
-//! - wait (4): whoever has a seat at `j` makes registration `j`. Where the seat ends, it does so by definition;
+//! - count (2): a registration with number `v` names the number of threads of all members that have a seat at `v`;
+//! - turn (3), in turn (6), rank (8): the seat determines the numbers of registrations;
+//! - wait (4): each member with a seat at `j` makes registration `j`. If the seat ends, this holds by definition;
 //! - a link of a chain is to a class that has a seat at the number.
 //!
-//! A state is tidy if, at each element with `c` generations complete, everybody has made all
-//! registrations there that are for these, and none for a generation beyond the next one.
+//! A state is tidy if the following holds at each element with `c` complete generations: each member has made all of
+//! its registrations for these generations, and none for a generation beyond the next one.
 //!
-//! It stays so. Let a member make registration `v`, for generation `g` of its element. By 6
-//! generation `g - 1` is complete. All registrations that have been made since then are for `g`,
-//! and different ones. By 2 each gives the same count, which depends on `v` alone: as many as have
-//! a seat at `v`. So `g` is complete when all of these have registered, and not before. The member
-//! is one of them, and makes registration `v` once. So `g` is not complete before it. In a stuck
-//! state, a generation that is awaited lacks a registration of somebody with a seat there, who
-//! would make it (4). The rest is as before.
+//! States stay tidy. Let a member make registration `v`, for generation `g` of its element. By 6, generation `g - 1`
+//! is complete. All registrations that have been made since then are for `g`, and they are different ones. By 2, each
+//! names the same count, which depends only on `v`: that of all members that have a seat at `v`. So `g` is complete
+//! when all of these have registered, and not before. The member is one of them, and makes registration `v` once. So
+//! `g` is not complete before this registration. In a stuck state, an awaited generation lacks the registration of
+//! some member that has a seat there and whose program makes this registration (4). The rest of the argument is as
+//! before.
 //!
-//! A generation for which nobody waits may lack registrations for ever, for example the last one
-//! above. By 6 nobody registers for the one after it.
+//! A generation for which no member waits may lack registrations for ever. The last one in the example above is such
+//! a generation. By 6, no member registers for the generation after it.
 
 use super::artefact::Seat;
 use super::cases::Env;
@@ -56,7 +55,7 @@ use crate::protocol::ObjectKind;
 const MAX_FIRST: i64 = 1 << 20;
 
 impl Ring {
-    /// The number of a class's first arrival, and whether its seat ends with its last one.
+    /// The number of a class's first arrival, and whether its seat ends with its last arrival.
     pub fn seat(&self, class: usize) -> (i64, bool) {
         let seat = self.seats.iter().find(|seat| seat.class == class);
         seat.map_or((0, false), |seat| (seat.first, seat.ends))
@@ -64,11 +63,11 @@ impl Ring {
 }
 
 impl Rule<'_> {
-    /// Gives seats to classes and shadows.
+    /// Assigns seats to classes and shadows.
     ///
     /// # Errors
     ///
-    /// Refuses a seat for nobody, at no named barrier, and a second one.
+    /// A seat without members, one that is not at a named barrier, or a second one.
     pub(super) fn seat(&mut self, seats: &[Seat]) -> Result<(), Unsupported> {
         let none = || Unsupported::whole("a seat that is none");
         for seat in seats {
@@ -105,8 +104,8 @@ impl Rule<'_> {
         .collect()
     }
 
-    /// What has to be at least 0 for a class to have a seat at a number, by cases. If all of it is,
-    /// the class has a seat there. The number is not below 0.
+    /// The polynomials that have to be at least 0 for a class to have a seat at a number, by cases. If all of them
+    /// are, the class has a seat there. The number is not below 0.
     pub(super) fn taken(
         &self,
         ring: &Ring,
@@ -150,12 +149,12 @@ impl Rule<'_> {
                 for (scene, size) in scene.value(size, &Env::new())? {
                     let more = fits(sum.plus(1, &size))?;
                     if other == class {
-                        // It is at its own arrival.
+                        // The class is at its own arrival.
                         next.push((scene, more));
                         continue;
                     }
                     for (scene, conditions) in self.taken(ring, other, &scene, number)? {
-                        // The first condition that fails, or none does.
+                        // The cases: the first condition that fails, or none fails.
                         let mut inside = scene;
                         for condition in conditions {
                             let fails = fits(Polynomial::number(-1).plus(-1, &condition))?;
@@ -179,5 +178,5 @@ impl Rule<'_> {
     }
 }
 
-/// More cases than these are not worth telling apart.
+/// With more cases than this, a protocol is not supported.
 const MAX_CASES: usize = 64;

@@ -1,37 +1,36 @@
-//! Named barriers that different members meet at by turns, with different counts.
+//! Named barriers at which different groups of members meet alternately, with different counts.
 //!
 //! ```text
 //! sync bar[0] 256  for i in 0..N { sync bar[0] 128 }  sync bar[1] 256  sync bar[0] 256    // four warps
 //! sync bar[0] 256                                     sync bar[1] 256  sync bar[0] 256    // four others
 //! ```
 //!
-//! Registrations for 128 threads are never pending together with those for 256. So each count may
-//! as well have a barrier of its own. The rule does this for the elements that the certificate
-//! names ([`super::artefact::Element`]): the registrations at such an element make one ring for
-//! each count. The count is a number, and each registration is one half of a `sync`.
+//! Registrations for 128 threads are never pending together with registrations for 256. So each count may as well
+//! have a barrier of its own. The rule does this for the elements that the certificate names
+//! ([`super::artefact::Element`]): the registrations at such an element form one ring for each count. The count is a
+//! number, and each registration is one half of a `sync`.
 //!
-//! The rule proves this protocol, in which the counts are apart. In any two rings of an element,
-//! everybody who registers at one of them, the *lesser*, has to register at the other one, the
-//! *greater*, as well. For each registration at the lesser ring, by a member `x` that has made `a`
-//! registrations at the greater ring, it has to be shown that
+//! The rule proves the protocol in which the counts are separate. For any two rings of an element, one is the
+//! *lesser* and the other one the *greater*, such that every member that registers at the lesser one also registers
+//! at the greater one. Take a registration at the lesser ring, by a member `x` that has made `a` registrations at the
+//! greater ring. It has to be shown that
 //!
 //! 1. `x` has waited at the greater ring as often as it has registered there;
-//! 2. whoever makes registration `a` at the greater ring, of every class that registers there,
-//!    knows that a member of the class of `x` has passed its wait for the generation of this
-//!    registration of `x`, so that this generation is complete ([`super::artefact::About::Apart`]).
+//! 2. each member that makes registration `a` at the greater ring, of every class that registers there, knows that a
+//!    member of the class of `x` has passed its wait for the generation of this registration of `x`, so that this
+//!    generation is complete ([`super::artefact::About::Apart`]).
 //!
-//! *Why this is sound.* Take a run, and the first step that makes a registration at an element
-//! where one of another count is pending. Up to there the run is one of the protocol with the
-//! counts apart, so its states are tidy. One of the two members is pending, and the other one
-//! registers now. Let `x` be the one at the lesser ring, and `y` the one at the greater ring, with
-//! number `v` there. At the greater ring, generations below `a` are complete: `x` has awaited them,
-//! by 1. Generation `a` is not, since it lacks the registration of `x`: `x` does not go on before
-//! its wait has passed. If `y` is pending, generation `v` is not complete. If `y` registers now,
-//! generation `v` is not complete by *in turn*. So `v = a` in either case, since `y` makes no
-//! registration for a generation beyond that. But then, by 2, the generation of the registration of
-//! `x` at the lesser ring is complete. So `x` has made this registration, and it is not pending: a
-//! contradiction. So registrations of different counts are never pending together, and each run is
-//! one of the protocol with the counts apart.
+//! *Why this is sound.* Take a run, and the first step that makes a registration at an element at which a
+//! registration of another count is pending. Up to there, the run is one of the protocol with separate counts, so its
+//! states are tidy. One of the two members is pending, and the other one registers now. Let `x` be the one at the
+//! lesser ring, and `y` the one at the greater ring, with number `v` there. At the greater ring, generations below
+//! `a` are complete: `x` has awaited them, by 1. Generation `a` is not complete, because it lacks the registration of
+//! `x`: `x` does not go on before its wait has passed. If `y` is pending, generation `v` is not complete. If `y`
+//! registers now, generation `v` is not complete by *in turn*. So `v = a` in either case, because `y` makes no
+//! registration for a generation beyond that. But then, by 2, the generation of the registration of `x` at the lesser
+//! ring is complete. So `x` has made this registration, and it is not pending. This is a contradiction. So
+//! registrations of different counts are never pending together, and each run is one of the protocol with separate
+//! counts.
 
 use super::artefact::About;
 use super::cases::fits;
@@ -45,7 +44,7 @@ use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
 
 impl Rule<'_> {
-    /// The pairs of rings of one element with different counts: the lesser and the greater one, by position.
+    /// The pairs of rings of one element with different counts: the lesser ring and the greater one, by position.
     pub(super) fn pairs_apart(&self) -> Result<Vec<(usize, usize)>, Unsupported> {
         let mut all = Vec::new();
         for (one, this) in self.rings.iter().enumerate() {
@@ -72,7 +71,7 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// The indices of a ring whose registrations are apart.
+    /// The indices of a ring whose registrations are kept apart.
     fn element_of(&self, ring: &Ring) -> Result<&[Expr], Unsupported> {
         let first = ring.arrivals.first();
         let (class, site) =
@@ -80,7 +79,7 @@ impl Rule<'_> {
         Ok(&self.site(*class, *site).index)
     }
 
-    /// What needs a chain because counts are apart.
+    /// Everything that needs a chain because counts are kept apart.
     pub(super) fn ordered_apart(&self) -> Result<Vec<About>, Unsupported> {
         let mut all = Vec::new();
         for (lesser, greater) in self.pairs_apart()? {
@@ -92,7 +91,7 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// Whoever registers at the lesser ring has waited at the greater one.
+    /// A member that registers at the lesser ring has waited at the greater one.
     pub fn apart(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (lesser, greater) in self.pairs_apart()? {

@@ -1,52 +1,62 @@
-//! Members that take turns at one ring, as two consumers of which each has every other tile.
+//! Teams: members that take turns at one ring. For example, each of two consumers processes every other tile.
 //!
 //! ```text
 //! for t in 0..T { for k in 0..K { wait empty[..] ..  arrive full[..] } }                          // load, one member
 //! for u in 0..(T + 1 - w) / 2 { for k in 0..K { wait full[..] ..  arrive empty[..] } }            // math[w], two members
 //! ```
 //!
-//! A generation of `empty` takes one arrival, of one of both. So neither makes the arrivals 0, 1, 2, ... in turn: `math[w]` makes those
-//! of the tiles `2 * u + w`. The certificate names such a *team* ([`Team`]): a ring, the classes in the order of their turns, and how
-//! often each of them arrives there, or waits there, in one turn.
+//! A generation of `empty` needs one arrival, by either member of `math`. So neither of the two makes the arrivals 0,
+//! 1, 2, ... in order: `math[w]` makes those of the tiles `2 * u + w`. The certificate names such a *team*
+//! ([`Team`]): a ring, the classes in the order of their turns, and how often each of them arrives there, or waits
+//! there, in one turn.
 //!
 //! # Numbers
 //!
-//! Let the team have `W` classes, of one member each, and let class `w` have all its arrivals at the ring in one outermost loop.
-//! An arrival in iteration `u` of it, after `d` others of the same iteration, has the number `each * (W * u + w) + d`. To be shown:
+//! Let the team have `W` classes of one member each, and let class `w` make all its arrivals at the ring in one
+//! outermost loop. An arrival in iteration `u` of this loop, after `d` others of the same iteration, has the number
+//! `each * (W * u + w) + d`. It has to be shown that
 //!
-//! - `0 <= d < each`, where `d` is how many the member has made before, less `each * u`;
+//! - `0 <= d < each`, where `d` is the number of arrivals that the member has made before, minus `each * u`;
 //! - over its whole run, the member makes `each` arrivals for every iteration;
-//! - *(wait)* for arrival `j >= 0` that somebody waits for: `j < W * a + each * w`, for every `w`, where `a` is how many arrivals the
-//!   member of class `w` makes.
+//! - *(wait)* for each arrival `j >= 0` that some member waits for: `j < W * a + each * w` for every `w`, where `a`
+//!   is the number of arrivals that the member of class `w` makes.
 //!
-//! So no two arrivals of the team have one number: by `d < each` the number gives `W * u + w` and `d`, and so `w` and `u`. And the arrival `j` of
-//! the last point is made: let `j = each * (W * u + w) + d`. If class `w` had no iteration `u`, then `a <= each * u`, and `j >= W * a + each * w`.
-//! The waits of a team are numbered in the same way, without the last two points. All classes have the same lag.
+//! So no two arrivals of the team have the same number: by `d < each`, the number determines `W * u + w` and `d`, and
+//! so `w` and `u`. And the arrival `j` of the last condition is made: let `j = each * (W * u + w) + d`. If class `w`
+//! had no iteration `u`, then `a <= each * u`, and `j >= W * a + each * w`. The waits of a team are numbered in the
+//! same way, without the last two conditions. All classes have the same lag.
 //!
-//! The rule reads as before, with the team in place of one member that arrives at the ring. In count (2) it is one. *Tidy* is: at an element with
-//! `c` generations complete, all arrivals that are meant for these have been made, and none that is meant for a generation after the next. It stays so for the
-//! reason that the rule gives, since a team makes one arrival of each number. In a stuck state, the arrival that is missing is one
-//! that some member of the team would make, and that member is blocked in front of it.
+//! The rule is the same as before, with the team in place of one member that arrives at the ring. In count (2), it
+//! counts as one. *Tidy* means: at an element with `c` complete generations, all arrivals that are meant for these
+//! have been made, and none that is meant for a generation after the next one. States stay tidy for the reason that
+//! the rule gives, because a team makes one arrival of each number. In a stuck state, some member of the team would
+//! make the missing arrival, and that member is blocked before it.
 //!
 //! # What a member knows
 //!
-//! A chain goes from an arrival to what its member has done before. If a team makes an arrival, any of its classes may have: the chain
-//! has to hold for each. From there it goes on with the last wait of that *member*, not of the team. This is the last one of the same iteration
-//! if it has done one there, and the last one of the iteration `u - 1` otherwise. That the member has passed it says
-//! nothing of waits of the others. So a chain about a wait of a team has to end at that very wait, or at a later one of the same member, which is a multiple
-//! of `each * W` further on.
+//! A chain goes from an arrival to events that its member has passed before. If a team makes an arrival, any of its
+//! classes may have made it. So the chain has to hold for each of them. From there it continues with the last wait of
+//! that *member*, not of the team. This is the last wait of the same iteration if the member has done one there, and
+//! otherwise the last one of iteration `u - 1`. That the member has passed this wait says nothing about waits of the
+//! others. So a chain about a wait of a team has to end at exactly this wait, or at a later one of the same member.
+//! The number of a later one differs by a multiple of `each * W`.
 //!
-//! *Handed over.* A team may pass its turns on, as ping-pong kernels do. Then the certificate names a wait `h` of each class, outside conditions and inner
-//! loops. Chains ([`About::Handed`]) show, for every turn `t >= 1` in which a member has passed its `h`, that the member of turn `t - 1` has passed its
-//! own and has done all waits of that turn at the ring. By induction over `t`, all waits of turns before `t` have been passed. So
-//! behind `h` a member knows this of the whole team. (A wait `h` that is skipped where there is nothing to wait for is not skipped where `t >= 1`,
-//! since it is shown there that it is for an arrival.)
+//! *Handed over.* A team may pass its turns on, as ping-pong kernels do. Then the certificate names a wait `h` of
+//! each class, outside of conditions and inner loops. Chains ([`About::Handed`]) show the following for every turn
+//! `t >= 1` in which a member has passed its `h`: the member of turn `t - 1` has passed its own `h`, and has done all
+//! waits of that turn at the ring. By induction over `t`, all waits of turns before `t` have been passed. So after
+//! `h`, a member knows this about the whole team. (A wait `h` may be skipped if there is nothing to wait for. It is
+//! not skipped for `t >= 1`, because it is shown there that the wait is for an arrival.)
 //!
-//! *Made.* A chain may show that an arrival has been made, where it cannot show that somebody has waited for it. That is as good if the class of the chain's last link
-//! alone arrives at the ring and is no team, and if nothing that counts there can be in flight: no bytes are expected or delivered at this object, and no arrival is a commit.
-//! Each of its members has then made the arrival with the number of the link, and all before it. An arrival is complete at once. So generations that all of these were meant for are.
+//! *Made.* A chain may show that an arrival has been made, even if it cannot show that some member has waited for it.
+//! This is sufficient under two conditions. The class of the chain's last link is the only one that arrives at the
+//! ring, and it is not a team. Nothing that counts there can be in flight: no bytes are expected or delivered at this
+//! object, and no arrival is a commit. Then each member of the class has made the arrival with the number of the
+//! link, and all before it. An arrival is complete at once. So the generations that all of these were meant for are
+//! complete.
 //!
-//! Teams are refused at named and split-phase barriers, with seats, unfilled arrivals, and bytes that others bring.
+//! Teams are refused at named and split-phase barriers, with seats, with unfilled arrivals, and with bytes that
+//! others bring.
 
 use super::artefact::About;
 use super::artefact::Lag;
@@ -72,22 +82,22 @@ use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
 
-/// A team of more classes is refused.
+/// The most classes of a team.
 const MAX_TURNS: usize = 64;
 
-/// What is known of a member's waits at a ring: the number of the last one.
+/// The known facts about a member's waits at a ring: the number of the last one.
 pub(super) struct Last<'c> {
-    /// In this case.
+    /// The case.
     pub at: At<'c>,
     pub nth: Polynomial,
-    /// Whether all waits before it have been passed, of whomever.
+    /// Whether all waits before it have been passed, by all members of the team.
     pub all: bool,
-    /// What has to be shown for this: each is at least 0.
+    /// The polynomials that have to be at least 0 for this.
     pub claims: Vec<Polynomial>,
 }
 
 impl Squad {
-    /// How many classes it has.
+    /// The number of its classes.
     fn width(&self) -> Result<i128, Unsupported> {
         exact::number(self.classes.len()).map(i128::from)
     }
@@ -104,7 +114,8 @@ impl Squad {
         fits(all.plus(1, &own))
     }
 
-    /// How much more the number of something is than how often its member has done the like.
+    /// The difference between the number of an arrival (or wait) of the team and how often its member has arrived (or
+    /// waited) before.
     fn others(&self, turn: usize, iteration: &Polynomial) -> Result<Polynomial, Unsupported> {
         let turns = fits(self.before(turn, iteration)?.plus(-1, iteration))?;
         fits(self.each.times(&turns))
@@ -122,7 +133,7 @@ impl Rule<'_> {
     ///
     /// # Errors
     ///
-    /// Refuses a team that is none.
+    /// A team that is not valid.
     pub(super) fn gather(&mut self, teams: &[Team]) -> Result<(), Unsupported> {
         for team in teams {
             let squad = self.squad(team)?;
@@ -196,7 +207,8 @@ impl Rule<'_> {
         })
     }
 
-    /// The number of a member's arrival or wait at a ring that comes next at its place, which is one of these, where it has done the like so often.
+    /// The number of a member's next arrival or wait at a ring. The member is before the operation, and it has
+    /// arrived or waited there this often.
     pub(super) fn number(
         &self,
         (ring, class, arrives): (&Ring, usize, bool),
@@ -212,7 +224,7 @@ impl Rule<'_> {
         fits(done.plus(1, &squad.others(turn, iteration)?))
     }
 
-    /// The number of a wait, by cases: the member stands in front of it.
+    /// The number of a wait, by cases. The member stands before it.
     pub(super) fn waiting<'c>(
         &self,
         ring: &Ring,
@@ -247,7 +259,7 @@ impl Rule<'_> {
                 continue;
             };
             let Some(iteration) = squad.iteration(turn, at.class, &at.env).cloned() else {
-                // Nothing is known of it: there is no such wait.
+                // Nothing is known about the wait: there is none.
                 all.push(Last {
                     at,
                     nth: Polynomial::number(-1),
@@ -288,7 +300,8 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// What has to be at least 0 for a wait of this number to have been passed, by what is known of a member of a class.
+    /// The polynomials that have to be at least 0 for a wait with this number to have been passed, given what is
+    /// known about a member of a class.
     pub(super) fn has_passed(
         &self,
         ring: &Ring,
@@ -311,7 +324,8 @@ impl Rule<'_> {
         Ok(claims)
     }
 
-    /// How many arrivals a team would make if each of its classes made as many as this one, or the same of one class.
+    /// How many arrivals a team would make if each of its classes made as many as this one. For a class without a
+    /// team, the number of its arrivals.
     pub(super) fn total(
         &self,
         ring: &Ring,
@@ -361,7 +375,7 @@ impl Rule<'_> {
         Ok(sum)
     }
 
-    /// What teams have to be.
+    /// The obligations about teams.
     pub fn teams(&self, lags: &[Lag]) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (nth, ring) in self.rings.iter().enumerate() {
@@ -382,7 +396,7 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// What one team at a ring has to be.
+    /// The obligations about one team at a ring.
     pub fn team(&self, nth: usize, ring: &Ring, squad: &Squad) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         let object = &self.protocol.objects[ring.object];
@@ -443,7 +457,8 @@ impl Rule<'_> {
         all
     }
 
-    /// How many turns of its team a member has had others before its own, in front of the wait that hands it over.
+    /// How many turns the team of a member has had before the member's current turn. The member stands before the
+    /// wait that hands the turn over.
     pub(super) fn turns_before(
         &self,
         ring: usize,
@@ -457,8 +472,8 @@ impl Rule<'_> {
         squad.before(turn, iteration)
     }
 
-    /// What has to be at least 0 for a member to be in so many turns after its team's first one, behind the wait that has handed it over,
-    /// and with all its waits of this turn done.
+    /// The polynomials that have to be at least 0 for the following: a member is in the turn with this number of its
+    /// team, it has passed the wait that hands the turn over, and it has done all its waits of this turn.
     pub(super) fn has_had(
         &self,
         ring: usize,
@@ -487,7 +502,8 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// Whether an arrival that is known to have been made is complete, by all who arrive at a ring.
+    /// Whether an arrival is complete as soon as it is known to have been made, given all classes that arrive at a
+    /// ring.
     pub fn at_once(&self, ring: &Ring, class: usize) -> bool {
         let alone = ring.arriving() == [class] && class < self.classes.len();
         let mbarrier = matches!(

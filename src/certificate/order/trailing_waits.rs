@@ -1,24 +1,20 @@
-//! Waits at the end of a program. For example, a producer waits until its ring is empty before it
-//! exits.
+//! Waits at the end of a program. For example, a producer waits until its ring is empty before it exits.
 //!
-//! Suppose that a member only waits from some operation on. Leave these waits out, for all members.
-//! No other member notices, since a wait changes nothing. So each run of the protocol is a run of
-//! the protocol that is left. Let the rule show that the latter is free of deadlock.
+//! Suppose that a member only waits from some operation on. Leave these waits out, for all members. No other member
+//! notices this, because a wait changes nothing. So each run of the protocol is a run of the remaining protocol. Let
+//! the rule show that the remaining protocol is free of deadlock.
 //!
-//! Take a state in which nobody can go on. There everybody has come to the waits that were left
-//! out, and everything in flight has landed. So everybody has made all arrivals. Take a wait for
-//! arrival `j` of its ring, and suppose that
+//! Take a state in which nobody can go on. There, all members have come to the waits that were left out, and
+//! everything in flight has landed. So all members have made all of their arrivals. Take a wait for arrival `j` of
+//! its ring, and suppose that
 //!
-//! - `total - size <= j < total`, for the total number of arrivals of each member that arrives at
-//!   the ring;
-//! - arrival `j` is not one that lacks the bytes that are expected with it (`unfilled.rs`).
+//! - `total - size <= j < total`, for the total number of arrivals of each member that arrives at the ring;
+//! - arrival `j` does not lack the bytes that are expected with it (`unfilled.rs`).
 //!
-//! Then each of these members has made exactly `j div size + 1` arrivals at the element of `j`, and
-//! exactly as many generations are complete there. The wait has the parity of the last of them, so
-//! it passes.
+//! Then each of these members has made exactly `j div size + 1` arrivals at the element of `j`, and exactly as many
+//! generations are complete there. The wait has the parity of the last of them, so it passes.
 //!
-//! This does not say when the wait passes in other states. So `early_pass` and `lapped_wait` are
-//! not proved.
+//! This does not say when the wait passes in other states. So `early_pass` and `lapped_wait` are not proved.
 
 use std::collections::BTreeSet;
 
@@ -40,8 +36,8 @@ use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 
-/// The operations that end a program: waits by parity after which there is nothing else, not even in the
-/// next iteration of a loop.
+/// The operations that end a program: waits by parity after which there is no other operation, not even in the next
+/// iteration of a loop.
 pub fn trailing(flow: &Flow) -> BTreeSet<usize> {
     let waits = |site: &usize| matches!(flow.sites[*site].kind, Kind::WaitParity { .. });
     let mut all: BTreeSet<usize> = (0..flow.sites.len()).rev().take_while(waits).collect();
@@ -58,7 +54,7 @@ pub fn trailing(flow: &Flow) -> BTreeSet<usize> {
 }
 
 impl Rule<'_> {
-    /// Takes waits that end programs out of their rings.
+    /// Removes waits that end programs from their rings.
     pub(super) fn leave_out(&mut self, ends: &[End]) -> Result<(), Unsupported> {
         let refuse = || Err(Unsupported::whole("a wait that does not end its program"));
         for (class, this) in self.classes.iter().enumerate() {
@@ -90,7 +86,7 @@ impl Rule<'_> {
         Ok(())
     }
 
-    /// That all waits that end programs pass when everybody has made all arrivals.
+    /// The obligations that all waits at the ends of programs pass when all members have made all of their arrivals.
     pub fn last(&self) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         for (ring, end) in &self.ends {
@@ -99,7 +95,7 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// That this wait passes when everybody has made all arrivals.
+    /// The obligations that this wait passes when all members have made all of their arrivals.
     pub fn passes(&self, ring: usize, end: End) -> Result<Vec<Claim>, Unsupported> {
         let mut all = Vec::new();
         let this = &self.rings[ring];
@@ -147,8 +143,8 @@ impl Rule<'_> {
         Ok(all)
     }
 
-    /// The number of the arrival that the index of such a wait stands for, by cases. If there is
-    /// only one element, it is the last arrival.
+    /// The number of the arrival that the index of such a wait stands for, by cases. If there is only one element, it
+    /// is the last arrival.
     fn numbered<'c>(
         &self,
         ring: usize,

@@ -1,24 +1,21 @@
-//! Arrivals whose bytes nobody delivers. For example, a producer asks for the next free slot before
-//! it ends.
+//! Arrivals whose bytes no member delivers. For example, a producer acquires the next free slot before it ends.
 //!
 //! ```text
 //! for k in 0..N { wait empty 1 - k % 2  expect full 64  arrive full  deliver full 64 }
 //! wait empty 1 - N % 2  expect full 64  arrive full
 //! ```
 //!
-//! The last arrivals of a class at a ring may be *unfilled*: bytes are expected with them and none
-//! are delivered. So their generation is not completed, and it need not be. The rule changes only
-//! in these points:
+//! The last arrivals of a class at a ring may be *unfilled*: bytes are expected with them, and none are delivered. So
+//! their generation is not completed, and it need not be. The rule changes only in these points:
 //!
-//! - in front of an unfilled arrival, its member has made all arrivals that are *filled*;
-//! - waits are for filled arrivals alone, of all who arrive (condition 4 of the rule);
+//! - before an unfilled arrival, its member has made all arrivals that are *filled*;
+//! - waits are for filled arrivals alone, of all members that arrive (condition 4 of the rule);
 //! - bytes are compared for filled arrivals alone, and brought as often as these are made.
 //!
-//! Then states stay tidy. An unfilled arrival is made in turn (6) like any other. Nothing is
-//! delivered to its generation. By 6 nobody arrives for the generation after it, since the unfilled
-//! one would have been awaited. A generation that is awaited has only filled arrivals, so it
-//! completes as before. Hence the argument about ranks holds without a change. Bytes are left over
-//! in the end. So `tx_mismatch` is not proved.
+//! Then states stay tidy. An unfilled arrival is made in turn (6) like any other. Nothing is delivered to its
+//! generation. By 6, no member arrives for the generation after it, because then the unfilled generation would have
+//! been awaited. An awaited generation has only filled arrivals, so it completes as before. Hence the argument about
+//! ranks is unchanged. Bytes are left over at the end, so `tx_mismatch` is not proved.
 
 use super::cases::fits;
 use super::polynomial::Polynomial;
@@ -30,7 +27,7 @@ use crate::certificate::cut::count::Place;
 use crate::certificate::program::Unsupported;
 
 impl Rule<'_> {
-    /// Takes arrivals to be unfilled.
+    /// Marks arrivals as unfilled.
     pub(super) fn leave_unfilled(
         &mut self,
         unfilled: &[(usize, usize)],

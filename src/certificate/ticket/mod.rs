@@ -2,62 +2,57 @@
 //!
 //! # The rule
 //!
-//! Fix a total order `<` on the CTAs of the grid: lexicographic over its indices in some order of
-//! significance, each index ascending or descending. For a CTA `c` and a semaphore element `s` let
-//! `inc(c, s)` be the sum of the amounts `c` adds to `s` in a whole run. The protocol is free of
-//! deadlock if
+//! Fix a total order `<` on the CTAs of the grid: lexicographic over its indices in some order of significance, each
+//! index ascending or descending. For a CTA `c` and a semaphore element `s`, let `inc(c, s)` be the sum of the
+//! amounts that `c` adds to `s` in a whole run. The protocol is free of deadlock if the following holds.
 //!
-//! 1. *(well defined)* every expression the program evaluates means what the interpreter
-//!    computes, every index is in range, every amount is at least 1;
-//! 2. *(one fibre)* CTAs that wait on and add to the same `s` differ in the *counted* indices of
-//!    the family of `s` only, so that `<` compares just those;
-//! 3. *(settled)* where a CTA both waits on and adds to `s`, program order decides which comes
-//!    first;
-//! 4. *(ticket)* a CTA `c` waits on `s` only for the value
-//!    `initial(s) + sum of inc(k, s) over all k < c + what c itself added to s before`;
-//! 5. *(guarded)* if `k` adds to `s` and some `c <= k` waits on `s`, then in `k` a wait on `s`
-//!    comes before that addition;
-//! 6. *(followed)* if `c` waits with `==` on `s` and some `k > c` adds to `s`, then in `c` an
-//!    addition to `s` comes after that wait;
-//! 7. *(residency)* either CTAs start in the order `<`, or all of them are resident at once; and
-//!    at least one is.
+//! 1. *(well defined)* Every expression that the program evaluates has the value that the interpreter computes, every
+//!    index is in range, and every amount is at least 1.
+//! 2. *(one fibre)* A CTA that waits on `s` and a CTA that adds to the same `s` differ only in the *counted* indices of
+//!    the family of `s`. So `<` compares just these indices.
+//! 3. *(settled)* If a CTA both waits on and adds to `s`, program order decides which comes first.
+//! 4. *(ticket)* A CTA `c` waits on `s` only for the value `initial(s) + sum of inc(k, s) over all k < c + the amount
+//!    that c itself added to s before`.
+//! 5. *(guarded)* If `k` adds to `s` and some `c <= k` waits on `s`, then in `k` a wait on `s` comes before that
+//!    addition.
+//! 6. *(followed)* If `c` waits with `==` on `s` and some `k > c` adds to `s`, then in `c` an addition to `s` comes
+//!    after that wait.
+//! 7. *(residency)* Either CTAs start in the order `<`, or all of them are resident at once; and at least one is
+//!    resident.
 //!
 //! # Why it is sound
 //!
-//! *Invariant:* when a CTA `w` has passed a wait on `s`, every `j < w` has done all its additions
-//! to `s`. Take the first moment it fails: `w` passes, the value is at least the one of 4, and `w`
-//! itself has added exactly its part (3), so the others have added at least the sum over all
-//! `k < w`. If some `j < w` is not done, some `j' > w` must have added to `s`. By 5, `j'` had passed
-//! a wait on `s` earlier, and as the invariant held then, all below `j'` were done, `j` among
-//! them: a contradiction.
+//! *Invariant:* when a CTA `w` has passed a wait on `s`, every `j < w` has done all its additions to `s`. Take the
+//! first moment at which the invariant fails. Then `w` passes, the value is at least the one of 4, and `w` itself has
+//! added exactly its part (3). So the other CTAs have added at least the sum over all `k < w`. If some `j < w` is not
+//! done, some `j' > w` must have added to `s`. By 5, `j'` had passed a wait on `s` earlier. The invariant held then,
+//! so all CTAs below `j'` were done, and `j` is among them. This is a contradiction.
 //!
-//! *Progress:* suppose a stuck state, and let `c` be the `<`-least CTA that is not finished. It
-//! has started: if CTAs start in the order `<`, all that started before it are finished, so a
-//! slot is free for it; if all are resident, everyone has started. So `c` is blocked at a wait
-//! on some `s`. All `k < c` are finished, so the value is at least the one of 4; a `>=` wait
-//! passes. For `==` it must be greater, so some `k > c` has added to `s`; it had passed a wait
-//! on `s` (5), so by the invariant `c` had done all its additions to `s`; but by 6 one of them
-//! comes after the wait at which `c` is blocked. A contradiction.
+//! *Progress:* suppose that a state is stuck, and let `c` be the `<`-least CTA that is not finished. It has started:
+//! if CTAs start in the order `<`, all CTAs that started before it are finished, so a slot is free for it; if all are
+//! resident, everyone has started. So `c` is blocked at a wait on some `s`. All `k < c` are finished, so the value is
+//! at least the one of 4. A `>=` wait passes. For `==`, the value must be greater, so some `k > c` has added to `s`.
+//! It had passed a wait on `s` (5), so by the invariant `c` had done all its additions to `s`. But by 6, one of them
+//! comes after the wait at which `c` is blocked. This is a contradiction.
 //!
 //! # How a sum over all smaller CTAs is proved equal to an expression
 //!
-//! The CTAs of a fibre are the points of the box spanned by the counted indices, which run in one
-//! direction; let `next` be the successor in ascending lexicographic order. With
-//! `f(k) = inc(k, s)`, each wait names one of two arguments ([`Tally`]):
+//! The CTAs of a fibre are the points of the box that the counted indices span. These indices run in one direction.
+//! Let `next` be the successor in ascending lexicographic order. With `f(k) = inc(k, s)`, each wait names one of two
+//! arguments ([`Tally`]):
 //!
-//! - *telescope*: let `g(k)` be the wait's value at `k`, also just past the end of an index, or one
-//!   of the variants in [`Potential`]. If `f(k) = g(k with its last index + 1) - g(k)` for every
-//!   smaller `k` (*step*), and `g` does not change from just past the end of an index to the start
-//!   of the next round (*carry*), then the sum is `g(c) - g(0)`; for descending indices
-//!   `f(k) = g(k) - g(k with its last index + 1)` and the sum is
-//!   `g(c with its last index + 1) - g(end)`. Nothing is required of `g` but that;
-//! - *block*: the CTAs that add to `s` below `c` are exactly the nearest `q` ones and each adds
-//!   the same amount `a`, where `a * q` is the wanted sum.
+//! - *telescope*: let `g(k)` be the wait's value at `k`, also just past the end of an index; or let it be one of the
+//!   variants in [`Potential`]. Suppose that `f(k) = g(k with its last index + 1) - g(k)` for every smaller `k`
+//!   (*step*), and that `g` does not change from just past the end of an index to the start of the next round
+//!   (*carry*). Then the sum is `g(c) - g(0)`. For descending indices, `f(k) = g(k) - g(k with its last index + 1)`,
+//!   and the sum is `g(c with its last index + 1) - g(end)`. Nothing else is required of `g`;
+//! - *block*: the CTAs that add to `s` below `c` are exactly the nearest `q` ones, and each adds the same amount `a`,
+//!   where `a * q` is the wanted sum.
 //!
-//! Both are induction along the order, whose step is the obligation. Side conditions: those of
-//! [`super::program`] and [`super::translate`]; exactly one grid and nothing else runs; semaphores
-//! only; each loop variable around an addition can be read off the element's index, so that an
-//! element is touched at most once per statement and CTA (`grid/events.rs` says how).
+//! Both are inductions along the order, and the obligation is the induction step. Side conditions: those of
+//! [`super::program`] and [`super::translate`]; exactly one grid runs, and nothing else; there are only semaphores;
+//! each loop variable around an addition can be read off the element's index, so that each statement and CTA touches
+//! an element at most once (`grid/events.rs` says how).
 
 mod conditions;
 mod tally;
@@ -80,7 +75,7 @@ use super::term;
 use super::term::Term;
 use crate::protocol::Protocol;
 
-/// What the search has found. This module derives the obligations from it.
+/// The artefact, which the search has found. This module derives the obligations from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ticket {
@@ -88,19 +83,19 @@ pub struct Ticket {
     pub order: Vec<Key>,
     /// Why a CTA that has not started yet does no harm.
     pub residency: Residency,
-    /// Per semaphore family (by position in the protocol's objects): the indices of the grid in
-    /// which the CTAs of one element may differ, the most significant first.
+    /// For each semaphore family (by position among the protocol's objects): the indices of the grid in which the
+    /// CTAs that use one element may differ, the most significant first.
     #[serde(deserialize_with = "numbered")]
     pub counted: BTreeMap<usize, Vec<usize>>,
-    /// Per wait (by statement number): why its value is the wanted sum.
+    /// For each wait (by statement number): why its value is the wanted sum.
     #[serde(deserialize_with = "numbered")]
     pub tallies: BTreeMap<usize, Tally>,
     /// Whether parameters with a listed set of values are treated one combination at a time.
     pub split: bool,
 }
 
-/// Reads a map by number. JSON has texts for keys. It also does not say in which order the parts of
-/// an argument come: if the rule's name comes last, nobody knows yet that numbers are meant.
+/// Reads a map whose keys are numbers. JSON has texts for keys. The parts of an argument may come in any order, so
+/// the name of the rule may come last. Then it is not known yet that the keys are numbers.
 fn numbered<'de, D, T>(from: D) -> Result<BTreeMap<usize, T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -108,7 +103,7 @@ where
 {
     let texts: BTreeMap<String, T> = maps_duplicate_key_is_error::deserialize(from)?;
     let number = |text: String| match text.parse::<usize>() {
-        // A number has only one text. So no number is there twice.
+        // A number has only one text. So no number occurs twice.
         Ok(number) if number.to_string() == text => Ok(number),
         _ => Err(D::Error::custom(format!("`{text}` is not a number"))),
     };
@@ -127,13 +122,13 @@ pub struct Key {
     pub descending: bool,
 }
 
-/// Why the sum of the smaller CTAs' additions is what a wait waits for.
+/// Why the sum of the additions of the smaller CTAs is the value that a wait waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tally {
-    /// This potential grows by each CTA's addition.
+    /// This potential grows by the additions of each CTA.
     Telescope(Potential),
-    /// The nearest smaller CTAs add this much each and all others nothing.
+    /// The nearest smaller CTAs add this amount each, and all others add nothing.
     Block(i64),
 }
 
@@ -162,7 +157,7 @@ struct Fibre {
     descending: bool,
 }
 
-/// A function of the CTA, the element being fixed, whose growth is each CTA's addition.
+/// A function of the CTA, for a fixed element. It grows by the additions of each CTA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Potential {
@@ -170,7 +165,7 @@ pub enum Potential {
     Value,
     /// The wait's value at the CTA one below in the last counted index.
     ValueBelow,
-    /// The wait's value less what the CTA itself added to the element before.
+    /// The wait's value minus what the CTA itself added to the element before.
     ValueLessOwn,
 }
 

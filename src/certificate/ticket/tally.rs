@@ -25,7 +25,7 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// An arbitrary CTA `c` at the wait, and the number it wants the smaller CTAs to add.
+    /// An arbitrary CTA `c` at the wait, and the sum that the smaller CTAs have to add.
     fn at_wait(
         &self,
         wait: &Event,
@@ -41,7 +41,7 @@ impl<'a> Rule<'a> {
         Ok((setting, c, occurrence, wanted))
     }
 
-    /// What a CTA itself adds to an element before it waits on it.
+    /// What a CTA itself adds to an element before it waits on the element.
     fn added_before(
         &self,
         setting: &mut Setting<'_>,
@@ -124,7 +124,8 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// From just past the end of the counted index at `level` to the next value of the one before, at `round`.
+    /// The carry from just past the end of the counted index at `level` to the next value of the previous index, at
+    /// `round`.
     fn telescope_carry(
         &mut self,
         wait: &Event,
@@ -137,8 +138,8 @@ impl<'a> Rule<'a> {
         for at in &fibre.counted[level..] {
             k[*at] = term::int(0);
         }
-        // Of the rounds, only those that the sum runs through: the ones before `c`'s for an
-        // ascending order, `c`'s and those after it for a descending one.
+        // Only the rounds that the sum runs through count: for an ascending order, those before the round of `c`; for
+        // a descending one, the round of `c` and those after it.
         let prefix = Fibre {
             counted: fibre.counted[..level].to_vec(),
             descending: false,
@@ -209,7 +210,7 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// The potential at a CTA, the element being fixed.
+    /// The potential at a CTA, for a fixed element.
     fn potential(
         &self,
         setting: &mut Setting<'_>,
@@ -253,7 +254,7 @@ impl<'a> Rule<'a> {
         Ok(number)
     }
 
-    /// How many CTAs lie between `k` and `c`, `k` included.
+    /// How many CTAs lie between `k` and `c`, including `k`.
     fn distance(
         &self,
         setting: &mut Setting<'_>,

@@ -1,5 +1,6 @@
-//! The cases that are encoded separately: combinations of values of the enumerated parameters. Each combination has one
-//! or more systems, groups of members that share objects directly or through other groups.
+//! Splits a protocol into cases that are encoded separately. A case is a combination of values of the enumerated
+//! parameters. Each case has one or more systems. A system consists of groups of members that share objects, directly
+//! or through other groups.
 
 use super::fold::Known;
 use super::shape;
@@ -15,10 +16,10 @@ use crate::protocol::ParamId;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
 
-/// The largest window.
+/// The largest window that is supported.
 const MAX_WINDOW: usize = 64;
 
-/// More combinations of parameter values than this are not treated one by one.
+/// The most combinations of parameter values that are encoded one by one.
 const MAX_CASES: usize = 64;
 
 /// Groups that share mbarriers, at fixed values of some parameters.
@@ -48,8 +49,9 @@ impl Component {
         System::new(protocol, &self.fixed, groups, families, window)
     }
 
-    /// A window that is often wide enough: a member gets ahead by as many rounds as the rings
-    /// between it and others have elements, and a ring that is filled is one that is emptied.
+    /// A window that is often wide enough. A member can get ahead by as many rounds as the rings between it and other
+    /// members have elements. Each ring that is filled by a member is emptied by another, so half of the elements
+    /// count.
     pub fn usual_window(&self) -> usize {
         let sizes = || self.families.iter().map(|family| family.size as usize);
         let half = sizes().sum::<usize>().div_ceil(2);
@@ -59,7 +61,7 @@ impl Component {
     }
 }
 
-/// One combination of values: its groups, all of them, and the systems they form.
+/// One combination of values: all of its groups, and the systems that they form.
 pub(super) struct Case {
     pub(super) fixed: Vec<(ParamId, i64)>,
     pub(super) groups: Vec<Group>,
@@ -67,7 +69,7 @@ pub(super) struct Case {
     pub(super) components: Vec<Component>,
 }
 
-/// The systems of a protocol, for one combination of values after the other.
+/// The systems of a protocol, one combination of values after the other.
 ///
 /// # Errors
 ///
@@ -163,7 +165,8 @@ fn case(protocol: &Protocol, fixed: Vec<(ParamId, i64)>) -> Result<Case, Unsuppo
     })
 }
 
-/// The groups that share families, directly or through others; groups that use none are left out.
+/// The groups, joined if they share families directly or through other groups. Groups that use no family are left
+/// out.
 fn connected(groups: &[Group], families: &[Family]) -> Vec<Vec<usize>> {
     let mut label: Vec<usize> = (0..families.len()).collect();
     let used = |group: &Group| -> Vec<usize> {

@@ -22,7 +22,7 @@ use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 
-/// A place in a program: what holds there and what its names mean.
+/// A place in a program: the facts that hold there, and the meaning of its names.
 struct Setting {
     facts: Vec<Term>,
     env: Env,
@@ -55,14 +55,14 @@ impl<'p> Rule<'p> {
         Ok(())
     }
 
-    /// All groups of the case, without regard to who shares what: for its translator only.
+    /// All groups of the case as one system, even if they share nothing. Only its translator is used.
     fn whole(&self, case: &Case) -> Result<System<'p>, Unsupported> {
         System::new(self.protocol, &case.fixed, Vec::new(), Vec::new(), 1)
     }
 
     fn declarations(&mut self, case: &Case) -> Result<(), Unsupported> {
         let protocol = self.protocol;
-        // An assumption is evaluated only where the ones before it hold.
+        // An assumption is evaluated only if the ones before it hold.
         for nth in 0..protocol.assumptions.len() {
             let mut system = self.whole(case)?;
             let mut hypotheses = system.terms.domain();
@@ -104,7 +104,7 @@ impl<'p> Rule<'p> {
             self.conclude("well_defined", meaning, &mut system, hypotheses, goal)?;
         }
         for object in &protocol.objects {
-            // What no statement uses has to have a meaning, too.
+            // An expression that no statement uses has to be well defined, too.
             let (least, number, what) = match &object.kind {
                 ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
                     (1, arrivals, "expects at least one arrival")
@@ -126,7 +126,8 @@ impl<'p> Rule<'p> {
         Ok(())
     }
 
-    /// The bounds that a group's index is compared with ascend, and the group is between two.
+    /// Obligations that the bounds with which a group's index is compared ascend, and that the group lies between two
+    /// of them.
     fn bounds(&mut self, case: &Case, group: &Group) -> Result<(), Unsupported> {
         let Some(open) = &group.part.open else {
             return Ok(());
@@ -155,7 +156,7 @@ impl<'p> Rule<'p> {
         self.conclude("bounds", meaning, &mut system, hypotheses, goal)
     }
 
-    /// What holds in a phase of a group's program.
+    /// The facts that hold in a phase of a group's program.
     fn at(
         &self,
         system: &mut System<'p>,

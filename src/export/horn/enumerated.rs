@@ -1,7 +1,8 @@
-//! The parameters that get concrete values. Each choice of values becomes a separate set of clauses.
+//! Chooses the parameters that get concrete values. Each combination of their values becomes a separate set of
+//! clauses.
 //!
-//! Horn solvers are weak with a symbolic number of objects, and with division by a symbol. So parameters in such places
-//! are enumerated if they have few values.
+//! Horn solvers are weak if the number of objects is symbolic, or if something is divided by a symbol. So a parameter
+//! in such a place is enumerated if it has few values.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +15,8 @@ use crate::protocol::Protocol;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 
-/// Ways to choose them: none, those that shape the synchronization
-/// objects, all that have few values.
+/// The choices that are tried: no parameter, those that determine the synchronization objects, and all that have few
+/// values.
 pub fn choices(protocol: &Protocol) -> Vec<Vec<usize>> {
     let mut shaping = BTreeSet::new();
     for object in &protocol.objects {

@@ -1,9 +1,9 @@
-//! Constant folding: what an expression is once some names have values.
+//! Constant folding: simplifies an expression in which some names have known values.
 //!
-//! Folding computes what the interpreter computes and nothing more: an operation is replaced by
-//! its result only if both operands are literals and the interpreter would accept them, and a
-//! branch is dropped only if the interpreter would not evaluate it. So an expression that is
-//! ill defined stays so, and is noticed where well-definedness is proved.
+//! Folding computes what the interpreter computes and nothing more. An operation is replaced by its result only if
+//! both operands are literals and the interpreter would accept them. A branch is dropped only if the interpreter
+//! would not evaluate it. So an expression that is ill defined stays ill defined, and the proof of well-definedness
+//! will notice it.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::protocol::Expr;
 use crate::protocol::ParamId;
 use crate::protocol::VarId;
 
-/// What names stand for.
+/// The known values of names.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     /// Parameters with a value.
@@ -21,7 +21,7 @@ pub struct Known {
     pub vars: HashMap<VarId, Expr>,
 }
 
-/// Replaces what is known and computes what can be computed.
+/// Replaces known names, and computes what can be computed.
 pub fn fold(expr: &Expr, known: &Known) -> Expr {
     let go = |e: &Expr| fold(e, known);
     match expr {
@@ -65,7 +65,7 @@ fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
         (BinaryOp::Or, Expr::Bool(false), _) => return b,
         (BinaryOp::Or, Expr::Bool(true), _) => return Expr::Bool(true),
         (_, Expr::Int(x), Expr::Int(y)) => integers(op, *x, *y),
-        // Adding or subtracting 0 changes nothing and evaluates the same.
+        // Adding or subtracting 0 changes neither the value nor the evaluation.
         (BinaryOp::Add, Expr::Int(0), _) => return b,
         (BinaryOp::Add | BinaryOp::Sub, _, Expr::Int(0)) => return a,
         _ => None,

@@ -1,13 +1,15 @@
-//! A protocol with all its values as constrained Horn clauses in SMT-LIB 2.
+//! Exports a protocol, for all values of its parameters, as constrained Horn clauses in SMT-LIB 2.
 //!
-//! Members that run one program are counted by place and round, rounds from the slowest member on, so that thread
-//! counts and trip counts stay unknowns (`system`). What is outside that system is refused.
+//! Members that run the same program are counted by location and round. Rounds are counted from the slowest member
+//! on. So thread counts and trip counts remain unknowns (`system`). A protocol that does not fit into such a system
+//! is refused.
 //!
-//! For each system of groups that share barriers a predicate says which states can be reached, for which parameters.
-//! The start is in it, and so is whatever follows a state in it. Three things may not be: a stuck state; more arrivals
-//! than are expected; and a member further ahead than the window, since the system says nothing of that. What has to
-//! hold for the system to be that of the protocol (`side_conditions`) are clauses without a predicate. `sat` then means
-//! that nothing hangs. `unsat` means that one of these is broken, and leaves open which: it is no counterexample.
+//! A system consists of groups that share barriers. For each system, a predicate describes the reachable states and
+//! their parameters. It contains the start, and it is closed under the steps. Three things must not be in it: a stuck
+//! state; more arrivals than expected; and a member that is further ahead than the window, because the system does
+//! not describe such states. The conditions under which the system is that of the protocol (`side_conditions`) are
+//! clauses without a predicate. Then `sat` means that nothing hangs. `unsat` means that one of these conditions is
+//! violated, or that one of the three things can be reached; it does not say which. So it is no counterexample.
 
 mod cases;
 mod closed;
@@ -39,8 +41,8 @@ use crate::certificate::term::Term;
 use crate::certificate::translate::Translator;
 use crate::protocol::Protocol;
 
-/// The clauses of a protocol. `window`: how many rounds a member may be ahead; if not given, what is
-/// often enough.
+/// The clauses of a protocol. `window` is how many rounds a member may be ahead. If it is not given, a window is used
+/// that is often wide enough.
 ///
 /// # Errors
 ///
@@ -56,7 +58,8 @@ pub fn clauses(protocol: &Protocol, window: Option<usize>) -> Result<String, Ref
                 });
                 return written(protocol, &enumerated, &components, windows);
             }
-            // The more parameters are numbers, the more telling it is what is missing.
+            // The last error is reported, because it says most about what is missing: with more parameters
+            // enumerated, fewer errors are left.
             Err(unsupported) => refused = Some(unsupported),
         }
     }
@@ -93,7 +96,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// What must hold for the system to be that of the protocol; no predicate occurs.
+    /// Adds a condition under which the system is that of the protocol. No predicate occurs in it.
     fn groundwork(&mut self, obligation: &Obligation) -> Result<(), Unsupported> {
         let mut facts = obligation.hypotheses.clone();
         facts.push(term::not(obligation.goal.clone()));

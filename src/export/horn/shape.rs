@@ -1,9 +1,9 @@
-//! Closed forms: which element and which phase bit each operation names in round `r`.
+//! Closed forms: which element and which phase bit each operation uses in round `r`.
 //!
-//! Each is guessed by evaluating the expression for the first rounds, and stated as an obligation
-//! by [`super::closed`]; nothing rests on the guess. An element is either the same in every
-//! round or the next one of a ring in every round. A phase bit is periodic. A carried variable is
-//! periodic up to a constant growth per period.
+//! Each closed form is a guess, made by evaluating the expression for the first rounds. [`super::closed`] states it
+//! as an obligation, so no verdict rests on the guess. There are three forms. An element is the same in every round,
+//! or in every round it is the next one of a ring. A phase bit is periodic. A carried variable is periodic up to a
+//! constant growth per period.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ use crate::protocol::ParamId;
 use crate::protocol::Span;
 use crate::protocol::VarId;
 
-/// Rounds that a guess looks at.
+/// The number of rounds that a guess is based on.
 const LOOK: i64 = 160;
 
 /// The longest period.
@@ -36,7 +36,7 @@ const MAX_PERIOD: usize = 64;
 pub struct Periodic {
     /// The values of the first period.
     pub table: Vec<i64>,
-    /// By how much the next period is larger.
+    /// The difference between one period and the next.
     pub growth: i64,
 }
 
@@ -69,19 +69,19 @@ pub struct Family {
     pub object: ObjectId,
     /// The first element.
     pub first: Vec<i64>,
-    /// Which index moves, if any.
+    /// The index that moves from round to round, if any.
     pub moving: Option<usize>,
     /// How many elements.
     pub size: i64,
     /// The element at distance `j` from round `b` is number `(b + j + origin) mod size`.
     pub origin: i64,
-    /// Whether its phases go along with the rounds. Those of a single element that is used only
-    /// before and after the loop do not, and are counted from 0.
+    /// Whether its phases advance with the rounds. A single element that is used only before and after the loop does
+    /// not; its phases are counted from 0.
     pub turning: bool,
 }
 
 impl Family {
-    /// Its elements; `None` if an index does not fit.
+    /// Its elements; `None` if an index is out of range.
     fn elements(&self) -> Option<Vec<Vec<i64>>> {
         let element = |k| {
             let mut element = self.first.clone();
@@ -120,8 +120,8 @@ pub enum OpKind {
     Wait(Vec<i64>),
     /// Adds this much, over parameters.
     Add(Expr),
-    /// Waits for a value: this one, over parameters, in round 0, and in each further round as much
-    /// more as all members together add in one.
+    /// Waits for a value. In round 0, it is this value, over parameters. In each further round, it is larger by what
+    /// all members together add in one round.
     Compare(Comparison, Expr),
 }
 
@@ -130,7 +130,7 @@ pub enum OpKind {
 pub struct Group {
     /// For reports.
     pub name: String,
-    /// Who they are.
+    /// The part of the role that these members are.
     pub part: Part,
     /// Their program.
     pub program: Program,
@@ -144,7 +144,7 @@ pub struct Group {
     pub after: Vec<Op>,
 }
 
-/// Where an operation's elements are, before families are known.
+/// The elements of an operation, before families are known.
 struct Place {
     object: ObjectId,
     first: Vec<i64>,
@@ -157,7 +157,7 @@ struct Place {
 ///
 /// # Errors
 ///
-/// Refuses what has none of the supported forms.
+/// An operation that has none of the supported forms.
 pub fn close(programs: Vec<(Part, Program)>) -> Result<(Vec<Group>, Vec<Family>), Unsupported> {
     let mut families: Vec<Family> = Vec::new();
     let mut places: Vec<Vec<Place>> = Vec::new();
@@ -174,7 +174,7 @@ pub fn close(programs: Vec<(Part, Program)>) -> Result<(Vec<Group>, Vec<Family>)
         places.push(own);
         carried.push(forms);
     }
-    // Rings first, so that a single element of one is found to belong to it.
+    // Rings come first, so that a single element of a ring is recognised as a part of it.
     let mut all: Vec<&Place> = places.iter().flatten().collect();
     all.sort_by_key(|place| Reverse(place.size));
     for place in all {
@@ -225,7 +225,7 @@ pub fn close(programs: Vec<(Part, Program)>) -> Result<(Vec<Group>, Vec<Family>)
     Ok((groups, families))
 }
 
-/// Guesses the closed forms of what a loop carries.
+/// Guesses the closed forms of the carried variables of a loop.
 fn carried_forms(rounds: &Rounds) -> Result<Vec<(VarId, Periodic)>, Unsupported> {
     let mut values: Vec<Vec<i64>> = rounds
         .carried
@@ -266,7 +266,7 @@ fn not_a_function(span: Span) -> Unsupported {
     )
 }
 
-/// The values of an expression in the first rounds; one value outside the loop's reach.
+/// The values of an expression in the first rounds. There is one value if the expression is outside of the loop.
 fn values(
     program: &Program,
     phase: Phase,
@@ -288,7 +288,7 @@ fn values(
         .collect()
 }
 
-/// What the names of a phase stand for in a round; `None` if a number does not fit.
+/// The meanings of the names of a phase in a round; `None` if a number does not fit.
 fn known_in(
     program: &Program,
     phase: Phase,
@@ -304,7 +304,7 @@ fn known_in(
     for (var, form) in carried {
         known.vars.insert(*var, Expr::Int(form.at(round)?));
     }
-    // After the loop its length is the round.
+    // After the loop, the number of rounds is the current round.
     if let (Phase::After, Some(id)) = (phase, length_param(rounds)) {
         known.params.insert(id, at);
     }
@@ -375,7 +375,7 @@ fn covering(families: &[Family], place: &Place) -> Option<(usize, i64)> {
     })
 }
 
-/// Families have no element in common.
+/// Checks that families have no element in common.
 fn disjoint(programs: &[(Part, Program)], families: &[Family]) -> Result<(), Unsupported> {
     let mut seen = BTreeSet::new();
     for family in families {
@@ -406,7 +406,7 @@ fn operation(
     let refuse = |what: &str| Unsupported::at(raw.span, what);
     let (family, offset) = covering(families, place)
         .ok_or_else(|| refuse("elements that are used both as a ring and otherwise"))?;
-    // A fixed element of a ring keeps its distance from round 0 only.
+    // A single element of a ring has a fixed distance only from round 0.
     if families[family].size != place.size && raw.phase != Phase::Before {
         return Err(refuse("a fixed element of a ring inside or after the loop"));
     }

@@ -1,10 +1,11 @@
-//! What has to hold for the system to be that of the protocol.
+//! The conditions under which the system of the clauses is that of the protocol.
 //!
-//! 1. *(well defined)* Everything the protocol evaluates means what the interpreter computes, elements are in range,
-//!    every mbarrier expects and every arrival is at least one, and no addition is negative.
-//! 2. *(closed forms)* The element, parity and value that an operation names in round `r`, and the value of a variable
-//!    that the loop carries, are those functions of `r` that the system uses; all groups of a system that have a loop
-//!    have the same number of rounds.
+//! 1. *(well defined)* Every expression that the protocol evaluates has the value that the interpreter computes.
+//!    Elements are in range, every mbarrier expects at least one arrival, every arrival counts at least one, and no
+//!    addition is negative.
+//! 2. *(closed forms)* The system describes by functions of `r` the element, parity and value that an operation uses
+//!    in round `r`, and the value of each variable that the loop carries. These functions are right. All groups of a
+//!    system that have a loop have the same number of rounds.
 
 use super::cases::cases;
 use super::system::System;
@@ -15,7 +16,7 @@ use crate::certificate::term::Term;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
 
-/// Derives them.
+/// Derives these conditions.
 ///
 /// # Errors
 ///
@@ -36,10 +37,10 @@ pub fn groundwork(
     Ok(rule.all)
 }
 
-/// Collects what has to hold.
+/// Collects the conditions.
 pub(super) struct Rule<'p> {
     pub(super) protocol: &'p Protocol,
-    /// Which values of the enumerated parameters, for readers.
+    /// The values of the enumerated parameters, for readers.
     case: String,
     all: Vec<Obligation>,
 }

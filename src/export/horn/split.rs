@@ -1,9 +1,8 @@
-//! Splitting a role into groups of members that run the same program.
+//! Splits a role into groups of members that run the same program.
 //!
-//! An index whose extent is a number gets one group per value. One further index may have any
-//! extent; the program may only compare it with bounds over parameters, and between two
-//! neighbouring bounds all comparisons come out the same. That the bounds are in ascending
-//! order is an obligation.
+//! An index whose extent is a number gets one group per value. One further index may have any extent. The program may
+//! only compare this index with bounds over parameters. Between two neighbouring bounds, all comparisons have the
+//! same results. It is an obligation that the bounds are in ascending order.
 
 use super::fold;
 use super::fold::Known;
@@ -19,7 +18,7 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 
-/// More members than this are not told apart one by one.
+/// The most members that are distinguished one by one.
 const MAX_ENUMERATED: i64 = 64;
 
 /// Members of a role that run the same program.
@@ -31,23 +30,23 @@ pub struct Part {
     pub size: Expr,
     /// The values of the enumerated indices.
     pub known: Known,
-    /// The index that is only compared, and where its values lie.
+    /// The index that is only compared, and the interval of its values.
     pub open: Option<Open>,
 }
 
-/// The values from one bound up to the next.
+/// The values from one bound up to the next one.
 #[derive(Debug, Clone)]
 pub struct Open {
     /// The index.
     pub var: VarId,
     /// All bounds in ascending order, the first being 0.
     pub bounds: Vec<Expr>,
-    /// Which interval: from this bound on, below the next.
+    /// The position of the interval: it starts at this bound and ends below the next one.
     pub nth: usize,
 }
 
 impl Open {
-    /// Decides the comparisons of the index.
+    /// Evaluates the comparisons of the index.
     pub fn decide(&self, expr: &Expr, known: &Known) -> Expr {
         let go = |e: &Expr| Box::new(self.decide(e, known));
         match expr {
@@ -120,7 +119,7 @@ fn comparison<'e>(
     (*b == Expr::Var(var)).then_some((mirrored, a))
 }
 
-/// The parts of a role when these parameters have values.
+/// The parts of a role if these parameters have values.
 ///
 /// # Errors
 ///

@@ -9,13 +9,13 @@ use crate::certificate::term::Term;
 /// A state, as terms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
-    /// The base.
+    /// The base: the round of the slowest member.
     pub base: Term,
-    /// Per group, location and lag.
+    /// Per group, location and lag: the number of members.
     pub counts: Vec<Vec<Vec<Term>>>,
-    /// Per family and distance.
+    /// Per family and distance: the completed phases, see `system`.
     pub ahead: Vec<Vec<Term>>,
-    /// Per family and distance.
+    /// Per family and distance: the arrivals in the open phase.
     pub pending: Vec<Vec<Term>>,
 }
 
@@ -30,7 +30,7 @@ impl State {
     }
 }
 
-/// How many locations and elements there are.
+/// The numbers of locations and elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// The largest lag.
@@ -48,12 +48,12 @@ impl Layout {
         exact::together(exact::together(before, round.max(1)), after)
     }
 
-    /// Where a round begins.
+    /// The location at which a round begins.
     pub fn head(&self, group: usize) -> usize {
         self.groups[group][0]
     }
 
-    /// The largest lag at a location: before the loop everybody is at round 0.
+    /// The largest lag at a location. Before the loop, all members are in round 0.
     pub fn lags(&self, group: usize, location: usize) -> usize {
         if location < self.head(group) {
             0

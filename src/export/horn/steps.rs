@@ -1,11 +1,10 @@
 //! The steps of the system.
 //!
-//! A member does its operation, or passes one whose condition does not hold. A member
-//! that has nothing to do in a round, having no loop, goes from lag 0 to lag 1. When nobody else is
-//! at lag 0, the base moves up by one before anything else: members lose one lag, and the elements
-//! rotate by one place, the first coming back as the last with one completed phase less to its
-//! credit. (An element that is used only before and after the loop stays as it is, and its phases
-//! are counted from 0.)
+//! A member does its operation, or skips it if its condition does not hold. A member without a loop has nothing to do
+//! in a round; it goes from lag 0 to lag 1. When no member is at lag 0 any more, the base goes up by one before
+//! anything else happens. Then every member loses one lag, and the elements rotate by one place. The first element
+//! becomes the last one, and its count of completed phases is reduced by one. (An element that is used only before
+//! and after the loop stays where it is, and its phases are counted from 0.)
 
 use super::shape::Family;
 use super::shape::Group;
@@ -22,7 +21,7 @@ use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
 use crate::protocol::Comparison;
 
-/// Where a step starts.
+/// The cause of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The operations of a group at a location.
@@ -35,16 +34,16 @@ pub enum Origin {
 pub struct Transition {
     /// Where it starts.
     pub origin: Origin,
-    /// When it can be done.
+    /// The condition under which it can be done.
     pub guard: Term,
-    /// What follows; `Err`: it must never be possible, and why.
+    /// The next state. `Err`: the step must never be possible, with the reason.
     pub next: Result<State, &'static str>,
 }
 
 /// An operation that members at a location and lag may do.
 struct Spot<'g> {
     op: &'g Op,
-    /// The round, as far as conditions are concerned.
+    /// The round, for evaluating conditions.
     round: Term,
     before: bool,
     guard: Term,
@@ -142,7 +141,7 @@ impl System<'_> {
         Ok(all)
     }
 
-    /// How many members are at lag 0, but for those that have nothing to do in a round.
+    /// The numbers of members at lag 0, without those that have nothing to do in a round.
     fn at_base(&self, state: &State) -> Vec<Term> {
         let mut all = Vec::new();
         for (group, locations) in state.counts.iter().enumerate() {
@@ -156,7 +155,7 @@ impl System<'_> {
         all
     }
 
-    /// Members that have nothing to do in a round go along with the base.
+    /// Moves members that have nothing to do in a round along with the base.
     fn idle(&self, state: &State, group: usize) -> Option<Transition> {
         let [before, round, _] = self.layout.groups[group];
         if round > 0 || self.rounds == term::int(0) {
@@ -258,7 +257,7 @@ impl System<'_> {
                     *ahead = term::sum([ahead.clone(), one.clone()]);
                     next
                 });
-                // An open phase of one arrival has none yet.
+                // An open phase of a single expected arrival has no arrival yet.
                 if (&amount, &expected) == (&one, &one) {
                     push(holds, completed);
                     return Ok(());
@@ -283,7 +282,7 @@ impl System<'_> {
         Ok(())
     }
 
-    /// The family and distance from the base of what an operation works on.
+    /// The family of an operation's element, and the distance of the element from the base.
     fn element(&self, op: &Op, lag: usize) -> Result<(usize, usize), Unsupported> {
         let family = &self.families[op.family];
         let shifted = exact::sum(exact::number(lag)?, op.offset)?;
@@ -291,7 +290,8 @@ impl System<'_> {
         Ok((op.family, distance))
     }
 
-    /// When a wait passes: the completed phases and the awaited parity differ by an odd number.
+    /// The condition under which a wait passes: the number of completed phases and the awaited parity differ by an
+    /// odd number.
     fn passes(
         &self,
         state: &State,
@@ -302,7 +302,7 @@ impl System<'_> {
     ) -> Result<Term, Unsupported> {
         let (family, distance) = self.element(op, lag)?;
         let Family { size, turning, .. } = self.families[family];
-        // Added to the phases ahead, whether it is odd that counts; a function of the base.
+        // The offset is added to the phases ahead. Only its parity counts, and the parity is a function of the base.
         let (lag, first) = (exact::number(lag)?, exact::number(distance)?);
         let length = exact::number(table.len())?;
         let offset = |base: i64| -> Result<usize, Unsupported> {
@@ -372,7 +372,7 @@ impl System<'_> {
         }
     }
 
-    /// That some member has not finished.
+    /// The condition that some member has not finished.
     pub fn unfinished(&self, state: &State) -> Term {
         let mut some = Vec::new();
         for (group, locations) in state.counts.iter().enumerate() {

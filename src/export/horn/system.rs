@@ -1,19 +1,18 @@
 //! The transition system of groups that share barriers.
 //!
-//! **State.** `base`, a round that nobody is behind; for each group, location and
-//! lag, how many members are there (a member at lag `l` is in round `base + l`); for each element
-//! at distance `j` from the base its phases completed, `ahead`, counted from `(base + j) div size`,
-//! and the arrivals of its open phase. Nothing in it grows with the number of rounds but `base`.
+//! **State.** `base` is a round such that no member is in an earlier one. For each group, location and lag, the state
+//! contains the number of members there; a member at lag `l` is in round `base + l`. For each element at distance `j`
+//! from the base, it contains two numbers: its completed phases, `ahead`, counted from `(base + j) div size`; and the
+//! arrivals of its open phase. Only `base` grows with the number of rounds.
 //!
-//! **Locations.** The operations before the loop (at round 0, lag 0), those of a round, and after
-//! the loop all operations but the first, and the end. The first location of a round doubles as the
-//! first one after the loop: a member there whose round is the number of rounds has left the loop,
-//! and has finished if nothing follows.
+//! **Locations.** These are: the operations before the loop (round 0, lag 0); those of a round; all operations after
+//! the loop except the first; and the end. The first location of a round also serves as the first one after the loop:
+//! a member there whose round is the number of rounds has left the loop. It has finished if nothing follows the loop.
 //!
-//! **Steps** are what `steps` says.
+//! **Steps.** See `steps`.
 //!
-//! **Semaphores** are single elements; `ahead` is the value less the initial one and less what all
-//! members together add in each round below the base. An awaited value grows by that much per round.
+//! **Semaphores** are single elements. Their `ahead` is the value minus the initial value, and minus what all members
+//! together add in each round below the base. An awaited value grows by the same amount per round.
 
 use super::fold;
 use super::fold::Known;
@@ -46,7 +45,7 @@ pub struct System<'p> {
     pub families: Vec<Family>,
     /// The numbers of locations and elements.
     pub layout: Layout,
-    /// What the parameters satisfy.
+    /// The conditions that the parameters satisfy.
     pub facts: Vec<Term>,
     /// How many rounds there are.
     pub rounds: Term,
@@ -54,7 +53,7 @@ pub struct System<'p> {
     pub(super) resources: Vec<Resource>,
 }
 
-/// What the elements of a family are.
+/// The kind of the elements of a family.
 pub(super) enum Resource {
     Mbarrier {
         /// Arrivals that complete a phase.
@@ -63,8 +62,8 @@ pub(super) enum Resource {
     Semaphore {
         /// The value at the start.
         initial: Term,
-        /// What all members together add in a round; `ahead` is the value less the initial one and
-        /// less this much for each round below the base.
+        /// The amount that all members together add in a round. `ahead` is the value minus the initial value, and
+        /// minus this amount for each round below the base.
         growth: Term,
     },
 }
@@ -128,7 +127,7 @@ impl<'p> System<'p> {
         })
     }
 
-    /// The name of each component of a state.
+    /// A state with a new name for each component.
     pub fn state(&mut self, suffix: &str) -> State {
         let layout = self.layout.clone();
         let mut constant = |name: String| self.terms.constant(&format!("{name}{suffix}"));
@@ -163,7 +162,7 @@ impl<'p> System<'p> {
         }
     }
 
-    /// The first state.
+    /// The initial state.
     pub fn start(&self) -> State {
         let zero = || term::int(0);
         let layout = &self.layout;
@@ -185,7 +184,7 @@ impl<'p> System<'p> {
         }
     }
 
-    /// The environment of a round.
+    /// The values of names in a round.
     pub fn environment(&self, group: usize, round: &Term) -> Env {
         let mut env = Env::new();
         let group = &self.groups[group];
@@ -199,7 +198,7 @@ impl<'p> System<'p> {
         env
     }
 
-    /// When an operation is executed in a round.
+    /// The condition under which an operation is executed in a round.
     pub(super) fn condition(
         &mut self,
         group: usize,
@@ -217,7 +216,7 @@ impl<'p> System<'p> {
     }
 }
 
-/// What all members together add to a semaphore in a round.
+/// The amount that all members together add to a semaphore in a round.
 ///
 /// # Errors
 ///

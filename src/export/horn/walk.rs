@@ -1,10 +1,9 @@
-//! The program of a group, symbolically: what it does before, in and after its loop.
+//! Walks the program of a group symbolically: its operations before, in and after its loop.
 //!
-//! Loops whose bounds are numbers are written out. One loop at top level may have any upper
-//! bound; its iterations are the *rounds*. A local variable that the loop changes is *carried*:
-//! in the loop's body its name stands for its value at the start of the round, after the loop
-//! for its value at the end. Everything is an expression over parameters, the loop variable and
-//! carried variables.
+//! Loops whose bounds are numbers are unrolled. One loop at the top level may have any upper bound; its iterations
+//! are the *rounds*. A local variable that the loop changes is *carried*. In the loop's body, its name stands for its
+//! value at the start of the round; after the loop, for its value at the end. All results are expressions over
+//! parameters, the loop variable and carried variables.
 
 use std::collections::HashMap;
 
@@ -25,10 +24,10 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 
-/// More statements than this are not written out.
+/// The most statements that are listed after unrolling.
 const MAX_STATEMENTS: usize = 512;
 
-/// Where in a program something stands.
+/// A part of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Before the loop.
@@ -74,9 +73,9 @@ pub enum RawKind {
 pub struct Evaluation {
     /// In which phase.
     pub phase: Phase,
-    /// The conditions under which it does.
+    /// The conditions under which it is evaluated.
     pub given: Vec<Expr>,
-    /// What.
+    /// The expression.
     pub expr: Expr,
     /// The statement.
     pub span: Span,
@@ -122,7 +121,7 @@ struct Walk<'a> {
 ///
 /// # Errors
 ///
-/// Refuses what the fragment does not have, by name.
+/// A construct that the fragment does not contain, by name.
 pub fn walk(part: &Part, body: &[Stmt]) -> Result<Program, Unsupported> {
     let mut walk = Walk {
         part,
@@ -271,7 +270,7 @@ impl Walk<'_> {
         let mut carried = Vec::new();
         for var in changed {
             let Some(first) = self.values.get(&var).cloned() else {
-                // Declared in the body.
+                // The variable is declared in the body.
                 continue;
             };
             let Expr::Int(first) = first else {
@@ -325,7 +324,7 @@ impl Walk<'_> {
         self.given.pop();
         let after_otherwise = std::mem::take(&mut self.values);
         for (var, a) in after_then {
-            // A name that only one branch has was declared there.
+            // A name that only one branch knows was declared in that branch.
             let Some(b) = after_otherwise.get(&var) else {
                 continue;
             };
@@ -343,7 +342,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The value of an expression here; it is noted that it is evaluated.
+    /// The value of an expression at this place. Notes that the program evaluates it.
     fn evaluate(&mut self, expr: &Expr, span: Span) -> Result<Expr, Unsupported> {
         let open = self.part.open.as_ref();
         let decided = match open {

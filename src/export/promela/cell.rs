@@ -1,4 +1,4 @@
-//! The elements of synchronization objects: their variables and what is done to them.
+//! The elements of synchronization objects: their variables, and the operations on them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,18 +20,18 @@ pub struct Cells<'i> {
     used: Vec<Option<Used>>,
 }
 
-/// An element and everything that is done to it.
+/// An element and all operations on it.
 pub struct Used {
     pub start: CellStart,
     pub name: String,
-    /// What it can hold at least and at most: a semaphore's value, an mbarrier's bytes.
+    /// The least and the greatest value that it can hold: a semaphore's value, or an mbarrier's bytes.
     pub least: i64,
     pub most: i64,
     /// Whether bytes are counted.
     pub bytes: bool,
     /// The counts that operations at a named barrier name.
     pub counts: BTreeSet<i64>,
-    /// Whose part in it is kept, ascending.
+    /// The members whose state at this element is stored, ascending.
     pub members: Vec<usize>,
 }
 
@@ -71,7 +71,7 @@ impl<'i> Cells<'i> {
         used.map(|used| 16 + used.members.len()).sum()
     }
 
-    /// What an operation does. A copy or commit does this when it lands.
+    /// The step of an operation. For a copy or commit, this is the step when it lands.
     pub fn step(&self, member: usize, op: &Op) -> Step {
         match &self.used[op.cell.0 as usize] {
             Some(used) => used.step(member, op),
@@ -117,7 +117,7 @@ impl Used {
             }
             _ => {}
         }
-        // Sets first: additions are on top of the largest value that is set.
+        // Sets come first, because additions are added to the largest value that is set.
         for (_, op) in ops {
             if let OpKind::Set(value) | OpKind::WaitSwap { new: value, .. } = op.kind {
                 used.least = used.least.min(value);
@@ -181,7 +181,7 @@ impl Used {
                 }
             }
             CellStart::Named => {
-                // One warp may come any number of times.
+                // One warp may register any number of times.
                 let most = self.counts.last().map_or(0, |count| count / 32);
                 declare(up_to(most), "registered", 0);
                 if self.counts.len() > 1 {
@@ -232,7 +232,7 @@ impl Used {
         let _ = write!(text, "inline {name}_complete() {{\n{complete}}}\n");
     }
 
-    /// The type of a semaphore's value or an mbarrier's bytes; it is known to have one.
+    /// The type of a semaphore's value or an mbarrier's bytes. The caller has checked that there is one.
     fn sort(&self) -> &'static str {
         type_of(self.least, self.most).unwrap_or("int")
     }

@@ -1,13 +1,13 @@
-//! When the members of a grid start and which places they take.
+//! The starts of the members of a grid, and the places that they take.
 
 use std::fmt::Write as _;
 
 use crate::semantics::instance::Instance;
 
-/// The roles whose members have to wait for a place, and what keeps account of them.
+/// The roles whose members may have to wait for a place, and the variables that count places.
 pub struct Launches<'i> {
     instance: &'i Instance,
-    /// Per role: how many may be resident, where that can make somebody wait.
+    /// Per role: how many members may be resident, if this can make a member wait.
     places: Vec<Option<usize>>,
 }
 
@@ -33,13 +33,13 @@ impl<'i> Launches<'i> {
         format!("{}_{role}", self.instance.roles[role].name)
     }
 
-    /// The order in which members of a role start, where it matters.
+    /// The order in which members of a role start, if the order matters.
     fn order(&self, role: usize) -> Option<&[usize]> {
         let plan = self.instance.roles[role].launch.as_ref()?;
         plan.order.as_deref()
     }
 
-    /// How a member starts, if it may have to wait for a place.
+    /// The step in which a member starts, if it may have to wait for a place.
     pub fn start(&self, member: usize) -> Option<Start> {
         let role = self.instance.members[member].role;
         let places = self.places[role]?;
@@ -59,7 +59,7 @@ impl<'i> Launches<'i> {
         Some(start)
     }
 
-    /// What the last operation of a member does beside its own.
+    /// What the last operation of a member does in addition.
     pub fn end(&self, member: usize) -> Option<String> {
         let role = self.instance.members[member].role;
         self.places[role]?;

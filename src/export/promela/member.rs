@@ -1,4 +1,4 @@
-//! The processes of a member: one for its program, and one that lands its work in flight.
+//! The processes of a member: one for its program, and one that lands its operations in flight.
 
 use std::fmt::Write as _;
 
@@ -12,15 +12,15 @@ use super::cell::Cells;
 use super::launch::Launches;
 use super::operation::Step;
 
-/// What follows an operation that is undefined: no end state, whatever the others do. (An
-/// assignment, because SPIN refuses a loop that does nothing.)
+/// The continuation after an undefined operation. It never ends, whatever the other processes do. (It is an
+/// assignment because SPIN refuses a loop that does nothing.)
 pub const LOST: &str = "do :: undefined = 1 od";
 
 /// The bodies of a member's processes.
 pub struct Processes {
     /// Its operations; empty if it has finished from the start.
     pub program: String,
-    /// The landing of what it puts in flight; empty if that is nothing.
+    /// The process for the landing of its asynchronous operations; empty if it has none.
     pub landing: String,
     /// How many of its operations put something in flight.
     pub in_flight: usize,
@@ -86,7 +86,7 @@ pub fn processes(
     }
 }
 
-/// Writes a step, with what the end of the program does beside it.
+/// Writes a step. `end` is what the last operation does in addition.
 fn write_step(step: &Step, end: &[String], into: &mut String) {
     let mut effect = step.effect.clone();
     let end = end.join("; ");
@@ -108,7 +108,7 @@ fn write_step(step: &Step, end: &[String], into: &mut String) {
     };
 }
 
-/// One step that does this where the guard holds and blocks elsewhere.
+/// One step with this effect if the guard holds; it blocks otherwise.
 fn guarded(guard: Option<&str>, effect: &[String]) -> String {
     let effect = effect.join("; ");
     match (guard, effect.as_str()) {
@@ -119,8 +119,8 @@ fn guarded(guard: Option<&str>, effect: &[String]) -> String {
     }
 }
 
-/// The process that lands what a member has in flight: copies in any order, a commit after
-/// everything before it. Once the commit before has landed, only what came since has to.
+/// The process that lands what a member has in flight. Copies land in any order, and a commit lands after everything
+/// before it. Once the previous commit has landed, only the operations since then have to be checked.
 fn landing(cells: &Cells<'_>, member: usize, launched: &[Op], flying: &str) -> String {
     if launched.is_empty() {
         return String::new();

@@ -1,31 +1,30 @@
-//! An instance as a Promela model: what SPIN says of it is what
-//! [`explore`](crate::semantics::explore) says of the instance.
+//! Writes an instance as a Promela model. SPIN's answer about the model is the answer of
+//! [`explore`](crate::semantics::explore) about the instance.
 //!
-//! Each member is a process that runs through its operations; each operation is one atomic
-//! statement. Elements are global variables. What is in flight lands by a process of its own,
-//! which may end at any time.
+//! Each member is a process that executes its operations, and each operation is one atomic statement. Elements are
+//! global variables. A separate process lands what is in flight; it may end at any time.
 //!
 //! # What corresponds
 //!
-//! *A stuck state* is one in which nothing can be done and a member has not finished: SPIN's
-//! invalid end state. A process that waits to land something may end where it is (`end` label),
-//! and one that was asked to do something undefined goes on for ever, so neither is counted.
+//! *A stuck state* is a state in which nothing can be done and some member has not finished. In SPIN this is an
+//! invalid end state. A process that waits to land something may end where it is (`end` label). A process that has
+//! come to an undefined operation goes on for ever. So neither is counted as stuck.
 //!
-//! *A violation* fails an assertion. No state follows it in the semantics. Here the process then
-//! loops: whatever the others do, such a state is no end state, so that a search which ignores
-//! assertions (`pan -A`) finds the stuck states of the semantics and no others, and a search which
-//! ignores end states (`pan -E`) the violations.
+//! *A violation* fails an assertion. In the semantics, no state follows it. In the model, the process then loops. So
+//! such a state is no end state, whatever the other processes do. Hence a search that ignores assertions (`pan -A`)
+//! finds exactly the stuck states of the semantics, and a search that ignores end states (`pan -E`) finds the
+//! violations.
 //!
 //! # Steps that differ
 //!
-//! - A member that blocks at a named barrier goes on in a step of its own after the generation has
-//!   completed, not within the completing step. Until then it could only go on: the step is always
-//!   possible, and nothing but the member's own place among the resident ones depends on it.
-//! - Members start in a step of their own only where the number of residents is limited. Otherwise
-//!   each can start at any time and nobody waits for it.
+//! - A member that blocks at a named barrier goes on in a step of its own after the generation has completed, and not
+//!   within the completing step. Until then, the member could only go on: this step is always possible, and it only
+//!   affects the member's own place among the resident ones.
+//! - Members start in a step of their own only if the number of resident members is limited. Otherwise each can start
+//!   at any time, and no member waits for it.
 //!
-//! Values are bounded: each operation of an instance is done at most once, so the sum of all amounts
-//! bounds what an element can hold. If that does not fit 32 bits the instance is refused.
+//! Values are bounded: each operation of an instance is executed at most once, so the sum of all amounts bounds the
+//! value of an element. If this sum does not fit 32 bits, the instance is refused.
 
 mod cell;
 mod launch;
@@ -47,10 +46,10 @@ use launch::Launches;
 /// How many processes SPIN runs at most.
 const MAX_PROCESSES: usize = 255;
 
-/// How many operations a model may have; SPIN's own tables end not far beyond.
+/// The most operations of a model. SPIN's own tables end not far beyond.
 const MAX_OPERATIONS: usize = 20_000;
 
-/// The model of an instance, which is that of the protocol at the input.
+/// The model of an instance. The instance has to be that of the protocol at the input.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What each operation does to an element, as [`crate::semantics::step`] says.
+//! The effect of each operation on an element, as [`crate::semantics::step`] defines it.
 
 use crate::protocol::Comparison;
 use crate::semantics::instance::CellStart;
@@ -7,8 +7,8 @@ use crate::semantics::instance::OpKind;
 
 use super::cell::Used;
 
-/// What an operation does: `effect` in one step where `guard` holds, something undefined where
-/// `undefined` holds, and it blocks where neither does. They exclude each other.
+/// The step of an operation. If `guard` holds, it has this `effect`. If `undefined` holds, it is undefined. If
+/// neither holds, it blocks. The two conditions exclude each other.
 #[derive(Default)]
 pub struct Step {
     /// `None`: always.
@@ -30,7 +30,7 @@ impl Used {
         format!("{}_part[{slot}]", self.name)
     }
 
-    /// What an operation does. A copy or commit does this when it lands.
+    /// The step of an operation. For a copy or commit, this is the step when it lands.
     pub fn step(&self, member: usize, op: &Op) -> Step {
         let name = &self.name;
         let complete = format!("{name}_complete()");
@@ -52,7 +52,7 @@ impl Used {
                 effect: vec![format!("{name}_value = {new}")],
                 ..Step::default()
             },
-            // Refused before.
+            // Such instances have been refused already.
             OpKind::Fetch(_) | OpKind::NotDefined | OpKind::Touch(_) => Step::default(),
             OpKind::Arrive(count) => self.arrive(count),
             OpKind::Commit => self.arrive(1),
@@ -114,7 +114,7 @@ impl Used {
                 let CellStart::Pool(capacity) = self.start else {
                     return Step::default();
                 };
-                // Giving back more than is taken would leave more available than there is.
+                // If more is given back than was taken, more would be available than the capacity.
                 let room = capacity.saturating_sub(amount);
                 Step {
                     guard: Some(format!("{name}_available <= {room}")),
@@ -145,7 +145,7 @@ impl Used {
         }
     }
 
-    /// What is done to an mbarrier before it is initialised is lost.
+    /// An operation on an mbarrier that is not initialised has no effect.
     fn if_ready(&self, effect: Vec<String>) -> Vec<String> {
         if !self.explicit() {
             return effect;
@@ -190,7 +190,7 @@ impl Used {
     fn deliver(&self, bytes: i64) -> Vec<String> {
         let name = &self.name;
         let (tx, pending) = (format!("{name}_tx"), format!("{name}_pending"));
-        // The first bytes complete the phase, the rest counts in the next one.
+        // The first bytes complete the phase, and the rest counts in the next one.
         let spill = format!("{pending} == 0 && 0 < {tx} && {tx} < {bytes}");
         let rest = format!("{tx} = {tx} - {bytes}");
         let (CellStart::Mbarrier(expected) | CellStart::Uninitialized(expected)) = self.start
@@ -207,7 +207,8 @@ impl Used {
         let name = &self.name;
         let needed = count / 32;
         let mut effect = vec![format!("{name}_registered++")];
-        // A warp may have arrived before in the same generation. What it waits for is kept apart from that.
+        // A warp may have arrived before in the same generation. So the registration that it waits for is stored
+        // separately.
         let blocks = matches!(op.kind, OpKind::Sync(_));
         let part = self.part(member);
         if blocks {

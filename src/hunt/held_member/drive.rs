@@ -1,4 +1,5 @@
-//! One run with a held member: which member moves next, and whether an action violates the property.
+//! Makes one run in which some members are held. Decides which member moves next, and whether an action violates the
+//! property.
 
 use rand::RngExt;
 use rand::SeedableRng;
@@ -15,15 +16,15 @@ use crate::semantics::step::StepError;
 
 use super::Tries;
 
-/// How often the clock is looked at, in actions.
+/// The number of looks at members between two looks at the clock.
 const CLOCK_INTERVAL: u64 = 1 << 8;
 
-/// Something that is kept from happening.
+/// An event that is prevented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Stop {
     /// This member does not do this operation.
     Before(usize, u32),
-    /// What this operation of this member put in flight does not land.
+    /// The copy or commit that this operation of this member puts in flight does not land.
     Landing(usize, u32),
 }
 
@@ -35,46 +36,46 @@ impl Stop {
     }
 }
 
-/// Who goes next, of those who can.
+/// Which of the members that can act moves next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// The first member runs until it blocks, then the next.
     Ascending,
-    /// The last one first.
+    /// The last member runs until it blocks, then the one before it.
     Descending,
-    /// Everybody one action in turn.
+    /// All members in turn, one action each.
     Turns,
-    /// Anybody, by this seed.
+    /// A random member, by this seed.
     Random(u64),
 }
 
-/// A way to run.
+/// How to make a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan<'a> {
-    /// What is stopped until nothing else can happen, one stage after the other.
+    /// The stops of each stage. A stage lasts until nothing else can happen. Then the next stage begins.
     pub(super) stages: &'a [&'a [Stop]],
     pub(super) order: Order,
-    /// Whether what is in flight lands as soon as it can, or only when nothing else can happen.
+    /// Whether operations in flight land as soon as they can, or only when nothing else can happen.
     pub(super) lands_early: bool,
-    /// Whether those held go whenever they can until they are.
+    /// Whether a member that has a stop moves whenever it can, until it reaches the stop.
     pub(super) eager: bool,
 }
 
-/// A run on its way.
+/// The state of a run while it is made.
 pub(super) struct Run<'a> {
     pub(super) state: State,
     pub(super) trace: Vec<Action>,
-    /// The views of the members, where these are of interest.
+    /// What the members know about writes, if the property needs it.
     known: Option<Knowledge>,
     stops: &'a [Stop],
-    /// What is undefined in this state.
+    /// The actions that are undefined in this state.
     refused: Vec<Action>,
-    /// Whether somebody was first seen in it to take part.
+    /// Whether the run contains the first participation of some operation.
     pub(super) new: bool,
 }
 
 impl Run<'_> {
-    /// What a member may do next that is not stopped: a step, or else a landing.
+    /// What a member may do next unless it is stopped: a step, or else a landing.
     fn next(&self, instance: &Instance, member: usize, lands: bool) -> Option<Action> {
         let held = Stop::Before(member, self.state.counters[member]);
         let steps = !self.stops.contains(&held) && step::can_step(instance, &self.state, member);
@@ -99,8 +100,8 @@ impl Run<'_> {
 }
 
 impl Tries<'_> {
-    /// One run; the state in which nothing else than what is stopped can happen, or the last
-    /// one. Ends where a violation is found, unless more than one is wanted.
+    /// Makes one run. Returns the state in which nothing can happen except for stopped events, or `None` if the run
+    /// ended before. A run ends at a violation, unless several violations are wanted.
     pub(super) fn one(&mut self, plan: Plan<'_>) -> Option<State> {
         if self.over() {
             return None;
@@ -132,7 +133,7 @@ impl Tries<'_> {
         ended.then_some(run.state)
     }
 
-    /// Runs until nothing that is not stopped can happen; false where it ended before.
+    /// Runs until nothing can happen except for stopped events. Returns false if the run ended before.
     fn drive(&mut self, run: &mut Run<'_>, plan: &Plan<'_>) -> bool {
         let members = self.instance.members.len();
         let mut rng = ChaCha8Rng::seed_from_u64(match plan.order {
@@ -179,7 +180,7 @@ impl Tries<'_> {
                 }
             }
             if !moved {
-                // A random pass may have looked at some members only.
+                // A random pass may have skipped some members.
                 let all = 0..members;
                 let step = all.clone().find_map(|m| run.next(self.instance, m, true));
                 let launch = || {
@@ -198,13 +199,13 @@ impl Tries<'_> {
         }
     }
 
-    /// Lets an action happen, and whoever is held go on where it is eager; false where the run
-    /// ends.
+    /// Performs an action. If the plan is eager, the members with stops then go on as far as they can. Returns false
+    /// if the run ends.
     fn go(&mut self, run: &mut Run<'_>, plan: &Plan<'_>, action: Action) -> bool {
         self.act(run, action) && self.hurry(run, plan)
     }
 
-    /// Lets whoever is held go as far as it can where it is eager; false where the run ends.
+    /// If the plan is eager, lets the members with stops go on as far as they can. Returns false if the run ends.
     fn hurry(&mut self, run: &mut Run<'_>, plan: &Plan<'_>) -> bool {
         for stop in run.stops.iter().filter(|_| plan.eager) {
             let member = stop.member();
@@ -217,7 +218,7 @@ impl Tries<'_> {
         true
     }
 
-    /// Lets an action happen and looks at what it shows; false where the run ends.
+    /// Performs an action and checks what it shows. Returns false if the run ends.
     fn act(&mut self, run: &mut Run<'_>, action: Action) -> bool {
         if self.work < self.cost {
             return false;
@@ -242,11 +243,11 @@ impl Tries<'_> {
                         return false;
                     }
                 }
-                // Others may go on as if this had not come up yet.
+                // Other members may go on as if this action had not come up.
                 run.refused.push(action);
                 return true;
             }
-            // Only what is enabled is chosen.
+            // Only enabled actions are chosen.
             Err(StepError::NotEnabled(_)) => return false,
         }
         run.trace.push(action);

@@ -1,15 +1,15 @@
-//! Runs in which somebody is held, at one instance, for properties beside deadlock.
+//! Searches for violations of properties other than deadlock, by runs in which one or two members are held, at one
+//! instance.
 //!
-//! Where nothing is ever reset, more progress of one member only lets the others do more. So
-//! what can happen before an operation can happen while its member is held before it and
-//! everybody else runs as far as possible. Every member is held in turn before each of its
-//! operations, and each of its landings is held back; then all are let go. Operations that take
-//! part in other generations than in the runs before, waits that are lapped and undefined
-//! operations show on the way. Two accesses race where neither is kept from happening by holding
-//! the other, and then the run in which both are held leads to a state in which both are next.
+//! If nothing is ever reset, then more progress of one member only lets the other members do more. So whatever can
+//! happen before an operation can also happen while its member is held before the operation and all others run as far
+//! as possible. Therefore every member is held in turn before each of its operations, and each of its landings is
+//! held back. Then all are released. These runs show operations that take part in another generation than in an
+//! earlier run, waits that are lapped, and undefined operations. Two accesses race if holding either of them does not
+//! prevent the other one. Then the run in which both are held leads to a state in which both are next.
 //!
-//! Where something is reset, and where generations differ already or waits are lapped, this is a
-//! search like any other: finding nothing means nothing.
+//! If something is reset, this is a search like any other: if it finds nothing, nothing follows. The same holds once
+//! generations differ or waits are lapped.
 
 mod drive;
 mod races;
@@ -47,9 +47,8 @@ use drive::Stop;
 /// How many random runs there are.
 const RANDOM_RUNS: u64 = 8;
 
-/// Runs the schedules until one shows a violation of the property, `data` being wanted for
-/// races. `work` bounds how much is looked at, so the result does not depend on the machine
-/// unless `watch` ends it.
+/// Makes the runs until one of them shows a violation of the property. `data` has to be given for races. `work`
+/// bounds how much is looked at. So the result does not depend on the machine, unless `watch` ends the search.
 pub fn run(
     instance: &Instance,
     data: Option<&Data>,
@@ -62,7 +61,7 @@ pub fn run(
     found.into_iter().next().map(|(runs, _)| runs)
 }
 
-/// The same for up to so many violations of places that were not seen before.
+/// The same search for several violations, at most `most`, at places that were not seen before.
 pub fn all(
     (instance, data): (&Instance, Option<&Data>),
     property: Property,
@@ -77,7 +76,7 @@ pub fn all(
     if visibility.as_ref().is_some_and(Visibility::is_trivial) {
         return Vec::new();
     }
-    // What is known of writes and what is claimed tells members apart that do the same.
+    // Claims, and the knowledge about writes, distinguish members that do the same.
     let symmetry = match visibility {
         None if property == Property::Assertion => Symmetry::none(),
         None => Symmetry::with_data(instance, data),
@@ -109,7 +108,7 @@ pub fn all(
 fn looked_at(instance: &Instance, data: Option<&Data>, property: Property) -> u64 {
     let accesses = data.map_or(&[][..], |data| &data.accesses);
     match property {
-        // Whoever acts shows it.
+        // The acting member shows the violation, so no other member is looked at.
         Property::EarlyCompletion | Property::OverArrival => 1,
         Property::Race => 1 + accesses.iter().map(Vec::len).max().unwrap_or(0) as u64,
         _ => {
@@ -119,12 +118,12 @@ fn looked_at(instance: &Instance, data: Option<&Data>, property: Property) -> u6
     }
 }
 
-/// How somebody was first seen to take part.
+/// The first participation of an operation.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     count: u32,
     member: usize,
-    /// In which run, after how many of its actions, by which action.
+    /// Its run, how many actions of the run came before it, and its action.
     run: usize,
     length: usize,
     action: Action,
@@ -134,22 +133,22 @@ struct Tries<'a> {
     instance: &'a Instance,
     data: Option<&'a Data>,
     property: Property,
-    /// Per member the first one it is interchangeable with.
+    /// Per member: the first member that it is interchangeable with.
     groups: Vec<usize>,
     monitor: Monitor<'a>,
     state_monitor: StateMonitor<'a>,
     visibility: Option<Visibility<'a>>,
-    /// What it costs to look at one state.
+    /// The cost of looking at one state, and the work that is left.
     cost: u64,
     work: u64,
     watch: &'a Watch<'a>,
-    /// Per group and operation the first participation, and the runs these are in.
+    /// Per group and operation: the first participation. `runs` are the runs that contain these.
     seen: FxHashMap<(usize, u32), Seen>,
     runs: Vec<Vec<Action>>,
-    /// What was found to be violated before.
+    /// The places of the violations that were found before.
     places: &'a mut FxHashSet<Place>,
     wanted: usize,
-    /// Whether violations are passed over that are known.
+    /// Whether the search goes on after a violation, to find more.
     collects: bool,
     found: Vec<(Runs, Place)>,
 }
@@ -206,8 +205,8 @@ impl Tries<'_> {
         });
     }
 
-    /// Where somebody is held: one member of each group of interchangeable ones, before each
-    /// operation, and what it puts in flight.
+    /// All places at which a member can be held: for one member of each group of interchangeable members, before each
+    /// operation, and before the landing of each copy or commit.
     fn holds(&self) -> Vec<Stop> {
         let members = self.instance.members.iter().enumerate();
         let first = members.filter(|(member, _)| self.groups[*member] == *member);
@@ -221,8 +220,8 @@ impl Tries<'_> {
         holds.collect()
     }
 
-    /// Holds every wait by parity together with each arrival at its barrier: the wait is come to
-    /// before the arrival, which then happens while the wait is held.
+    /// Holds every wait by parity together with each arrival at its barrier. The member comes to the wait before the
+    /// arrival happens. Then the arrival happens while the wait is still held.
     fn waits(&mut self) {
         if !matches!(self.property, Property::EarlyPass | Property::LappedWait) {
             return;
@@ -252,8 +251,9 @@ impl Tries<'_> {
         }
     }
 
-    /// Looks at the waits that could pass now: while somebody is held before one, the barrier
-    /// goes by. False where one differs.
+    /// Checks the waits that could pass now. While a member is held before such a wait, its barrier may complete
+    /// further phases. Returns false if some wait passes in another phase than before, unless the run goes on after
+    /// violations.
     fn could_pass(&mut self, run: &mut Run<'_>) -> bool {
         (0..self.instance.members.len()).all(|member| {
             let action = Action::Step(member);
@@ -265,8 +265,8 @@ impl Tries<'_> {
         })
     }
 
-    /// Compares what an action does after so much of a run with how it, or one like it, took
-    /// part before; false where they differ.
+    /// Compares how an action takes part after `length` actions of a run with the first participation of this
+    /// operation in its group. Returns false if they differ and the run ends there.
     fn takes_part(
         &mut self,
         run: &mut Run<'_>,
@@ -301,7 +301,7 @@ impl Tries<'_> {
         self.goes_on()
     }
 
-    /// Whether a run goes on where a violation was found: others may follow.
+    /// Whether a run goes on after a violation, because more violations are wanted.
     fn goes_on(&self) -> bool {
         self.collects && !self.over()
     }
@@ -318,7 +318,7 @@ impl Tries<'_> {
         });
     }
 
-    /// Keeps what was found if it is what it seems to be.
+    /// Keeps runs if they really show a violation.
     fn keep(&mut self, runs: Runs) {
         let second = runs.second.as_deref();
         let judged = judge(self.instance, self.data, self.property, &runs.first, second);

@@ -14,8 +14,8 @@ use super::drive::Plan;
 use super::drive::Stop;
 
 impl Tries<'_> {
-    /// Holds every contested access, and every pair on one slot where neither keeps the other
-    /// from happening, one slot after the other.
+    /// Holds every contested access. For every pair of accesses to one slot such that neither prevents the other,
+    /// holds both. Slots are done one after the other.
     pub(super) fn races(&mut self) {
         let Some(data) = self.data else {
             return;
@@ -36,7 +36,7 @@ impl Tries<'_> {
         slots.sort_unstable_by_key(|(slot, _)| *slot);
         let mut reached: FxHashMap<Stop, Option<State>> = FxHashMap::default();
         let mut done: FxHashSet<[Stop; 2]> = FxHashSet::default();
-        // Slots are mostly alike, so the first ones have most of what there is.
+        // Slots are mostly alike, so the first ones show most of the races.
         for (_, accesses) in &slots {
             for (member, access) in accesses {
                 for stop in stops(*member, access) {
@@ -81,7 +81,7 @@ impl Tries<'_> {
     }
 }
 
-/// How an access can be kept next or under way: its member before it, or its completion.
+/// The events that can be prevented to keep an access next or under way: the operation after it, or its completion.
 fn stops(member: usize, access: &Access) -> Vec<Stop> {
     let before = Stop::Before(member, access.at);
     let ends = access.work.and_then(|work| {
@@ -103,7 +103,8 @@ fn pairs(one: (usize, &Access), other: (usize, &Access)) -> Vec<[Stop; 2]> {
     pairs
 }
 
-/// Whether what is stopped has been come to in a state.
+/// Whether a member has come to a stopped event in a state: to the operation that is stopped, or past the operation
+/// whose landing is.
 fn comes_to(state: &State, stop: Stop) -> bool {
     let (member, done) = match stop {
         Stop::Before(member, op) => (member, op),

@@ -10,14 +10,15 @@ use crate::ir::BlockId;
 /// The tree of immediate dominators, or of immediate postdominators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dominators {
-    /// `None` for the root, for blocks right below the virtual exit, and for blocks outside of the tree.
+    /// `None` for the root, for children of the virtual exit, and for blocks outside of the tree.
     immediate: Vec<Option<BlockId>>,
-    /// How far from the root; `None` outside of the tree.
+    /// The distance from the root; `None` outside of the tree.
     depth: Vec<Option<u32>>,
 }
 
 impl Dominators {
-    /// A block dominates another where every way from the first block to the other goes through it.
+    /// The dominator tree. A block dominates another if every path from the first block of the kernel to the other
+    /// goes through it.
     pub fn of(graph: &Graph) -> Self {
         let order: Vec<usize> = graph.order().iter().map(|at| index(*at)).collect();
         Self::solve(graph.len(), &order, |at| {
@@ -26,11 +27,11 @@ impl Dominators {
         })
     }
 
-    /// A block postdominates another where every way from the other to an exit goes through it. Ways
-    /// that can only end in a trap do not count: nothing comes after them. Blocks that reach no exit
+    /// The postdominator tree. A block postdominates another if every path from the other to an exit goes through it.
+    /// Paths that can only end in a trap do not count, because nothing comes after a trap. Blocks that reach no exit
     /// are outside of the tree.
     pub fn of_exits(graph: &Graph) -> Self {
-        // The virtual exit is one more node; it follows every block without successors.
+        // The virtual exit is one more node. It is the successor of every block without successors.
         let exit = graph.len();
         let kept = |at: usize| !graph.traps(block(at));
         let successors = |at: usize| -> Vec<usize> {
@@ -66,13 +67,13 @@ impl Dominators {
         all
     }
 
-    /// `order` begins with the root; `before` are the edges towards it.
+    /// `order` begins with the root. `before` gives the neighbours of a node in the direction of the root.
     fn solve(count: usize, order: &[usize], before: impl Fn(usize) -> Vec<usize>) -> Self {
         let mut place = vec![usize::MAX; count];
         for (at, node) in order.iter().enumerate() {
             place[*node] = at;
         }
-        // Immediate dominators as places in `order`.
+        // Immediate dominators, as positions in `order`.
         let mut immediate: Vec<Option<usize>> = vec![None; order.len()];
         if let Some(root) = immediate.first_mut() {
             *root = Some(0);
@@ -120,18 +121,18 @@ impl Dominators {
         result
     }
 
-    /// The closest other block that dominates (postdominates) `of`. `None` for the root, where the
-    /// closest one is the virtual exit, and for a block outside of the tree.
+    /// The closest other block that dominates (postdominates) `of`. `None` for the root, if the closest one is the
+    /// virtual exit, and for a block outside of the tree.
     pub fn immediate(&self, of: BlockId) -> Option<BlockId> {
         self.immediate.get(index(of)).copied().flatten()
     }
 
-    /// Whether the block is in the tree: it can be reached (can reach an exit).
+    /// Whether the block is in the tree, that is, whether it can be reached (can reach an exit).
     pub fn contains(&self, block: BlockId) -> bool {
         self.depth.get(index(block)).is_some_and(Option::is_some)
     }
 
-    /// Whether `above` dominates (postdominates) `below`; every block of the tree does so to itself.
+    /// Whether `above` dominates (postdominates) `below`. Every block of the tree does so to itself.
     pub fn dominates(&self, above: BlockId, below: BlockId) -> bool {
         let depth = |block: BlockId| self.depth.get(index(block)).copied().flatten();
         let (Some(target), Some(mut at)) = (depth(above), depth(below)) else {

@@ -11,9 +11,9 @@ pub struct Graph {
     predecessors: Vec<Vec<BlockId>>,
     /// Blocks that can be reached from the first one, in reverse postorder.
     order: Vec<BlockId>,
-    /// The place of a block in `order`.
+    /// The position of each block in `order`.
     position: Vec<Option<usize>>,
-    /// Blocks whose every way ends in a trap.
+    /// Blocks from which every path that ends, ends in a trap, and at least one path does.
     doomed: Vec<bool>,
 }
 
@@ -55,7 +55,7 @@ impl Graph {
         self.successors.is_empty()
     }
 
-    /// Each once, in the order of the terminator.
+    /// The successors of a block, each once, in the order of its terminator.
     pub fn successors(&self, of: BlockId) -> &[BlockId] {
         self.successors.get(index(of)).map_or(&[], Vec::as_slice)
     }
@@ -64,23 +64,23 @@ impl Graph {
         self.predecessors.get(index(of)).map_or(&[], Vec::as_slice)
     }
 
-    /// The blocks that can be reached, each after its predecessors but for loops.
+    /// The blocks that can be reached. Each comes after its predecessors, except along back edges.
     pub fn order(&self) -> &[BlockId] {
         &self.order
     }
 
-    /// The place in [`Self::order`]; `None` for a block that cannot be reached.
+    /// The position in [`Self::order`]; `None` for a block that cannot be reached.
     pub fn position(&self, of: BlockId) -> Option<usize> {
         self.position.get(index(of)).copied().flatten()
     }
 
-    /// Whether every way from this block that ends, ends in a trap, and one does.
+    /// Whether every path from this block that ends, ends in a trap, and at least one path does.
     pub fn traps(&self, block: BlockId) -> bool {
         self.doomed.get(index(block)).copied().unwrap_or(false)
     }
 
-    /// The blocks on ways from the successors of `from` up to `until`, which is left out. Without
-    /// `until`, all that can be reached.
+    /// The blocks on paths from the successors of `from` to `until`. `until` itself is left out. Without `until`,
+    /// these are all blocks that can be reached.
     pub fn region(&self, from: BlockId, until: Option<BlockId>) -> Vec<BlockId> {
         let mut seen = vec![false; self.len()];
         let mut work: Vec<BlockId> = self.successors(from).to_vec();
@@ -130,7 +130,7 @@ fn reverse_postorder(successors: &[Vec<BlockId>]) -> Vec<BlockId> {
         return order;
     }
     let mut seen = vec![false; successors.len()];
-    // A block and how many of its successors have been looked at.
+    // A block, and how many of its successors have been visited.
     let mut stack = vec![(0_usize, 0_usize)];
     seen[0] = true;
     while let Some((at, next)) = stack.last_mut() {
@@ -150,7 +150,7 @@ fn reverse_postorder(successors: &[Vec<BlockId>]) -> Vec<BlockId> {
     order
 }
 
-/// The blocks that reach a trap and no exit. A block on an endless loop reaches neither.
+/// The blocks that reach a trap and no exit. A block in an endless loop reaches neither, so it is not among them.
 fn doomed(kernel: &Kernel, predecessors: &[Vec<BlockId>]) -> Vec<bool> {
     let reaching = |end: &Terminator| {
         let mut reaches: Vec<bool> = kernel

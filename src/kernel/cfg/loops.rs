@@ -1,4 +1,4 @@
-//! Natural loops and how they nest.
+//! Natural loops and their nesting.
 
 use super::dominators::Dominators;
 use super::graph::Graph;
@@ -9,16 +9,16 @@ use crate::ir::BlockId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LoopId(pub u32);
 
-/// The blocks from which a back edge to the header can be reached without leaving through the header.
-/// Back edges to one header make one loop.
+/// A natural loop: the blocks from which a back edge to the header can be reached without passing through the header.
+/// Several back edges to one header form one loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loop {
     pub header: BlockId,
-    /// With the header, sorted.
+    /// Its blocks including the header, sorted.
     pub blocks: Vec<BlockId>,
     /// The sources of the back edges, sorted.
     pub latches: Vec<BlockId>,
-    /// The edges that leave, from inside to outside, sorted.
+    /// The edges that leave the loop, each from inside to outside, sorted.
     pub exits: Vec<(BlockId, BlockId)>,
     /// The innermost loop around this one.
     pub parent: Option<LoopId>,
@@ -37,8 +37,8 @@ impl Loop {
 pub struct Loops {
     loops: Vec<Loop>,
     innermost: Vec<Option<LoopId>>,
-    /// Edges that go back in the order of the blocks and whose target does not dominate their source:
-    /// loops with several entries.
+    /// Edges that go back in the order of the blocks although their target does not dominate their source. They
+    /// belong to loops with several entries.
     irreducible: Vec<(BlockId, BlockId)>,
 }
 
@@ -56,7 +56,7 @@ impl Loops {
             }
         }
         irreducible.sort_unstable();
-        // In reverse postorder an outer header comes before those inside.
+        // In reverse postorder, the header of an outer loop comes before those of inner loops.
         let mut loops: Vec<Loop> = Vec::new();
         let mut innermost: Vec<Option<LoopId>> = vec![None; graph.len()];
         for header in graph.order() {
@@ -95,7 +95,7 @@ impl Loops {
         }
     }
 
-    /// Outer loops before those inside of them.
+    /// All loops. An outer loop comes before the loops inside of it.
     pub fn iter(&self) -> impl Iterator<Item = (LoopId, &Loop)> {
         let id = |at| LoopId(u32::try_from(at).unwrap_or(u32::MAX));
         self.loops

@@ -1,6 +1,6 @@
 //! The control-flow graph of a kernel: order, dominators, postdominators and loops.
 //!
-//! Everything here is about blocks alone; what operations do does not matter.
+//! This folder looks only at blocks and edges, not at operations.
 
 mod dominators;
 mod graph;

@@ -25,11 +25,11 @@ use crate::ir::OperationKind;
 use crate::ir::RegisterId;
 use crate::ir::Space;
 
-/// A place in memory.
+/// A location in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spot {
     pub space: Space,
-    /// The CTA of shared memory.
+    /// The CTA whose shared memory it is in.
     pub cta: u32,
     pub address: u64,
 }
@@ -151,7 +151,7 @@ impl Warp {
         }
     }
 
-    /// Bytes of memory, and whether others may have written them.
+    /// Bytes of memory. Also returns whether other warps may have written them, and the origins of their values.
     fn read(&self, spot: Spot, out: &mut [Option<Byte>], world: &World) -> (bool, Origins) {
         let alone = !world.simulates();
         match spot.space {
@@ -321,7 +321,7 @@ impl Warp {
                 Some((address, _)) => self.spot(space, low(address), 0).space != Space::Local,
                 None => false,
             };
-            // Lanes that write one number to one place write it once.
+            // If lanes write one number to one location, they are one write.
             let writing = if alike {
                 lanes & lanes.wrapping_neg()
             } else {
@@ -347,7 +347,8 @@ impl Warp {
             Space::Global => Some(&mut world.global),
             _ => None,
         };
-        // On its own a warp does not know global memory whatever it wrote: others may have, too.
+        // A warp that runs on its own knows nothing about global memory, even where it has written, because other
+        // warps may have written there, too.
         if spot.space == Space::Global && !world.launch.simulates() && !origins.is_none() {
             world.global.forget(spot.address, bytes.len() as u64);
         } else if let Some(memory) = memory {
@@ -355,7 +356,7 @@ impl Warp {
         }
     }
 
-    /// Something may be written to this space, nobody knows where or whether.
+    /// Notes a write to this space whose address is unknown, or of which it is unknown whether it happens.
     pub fn unknown_write(&mut self, space: Space, origins: Origins, world: &mut World) {
         let World {
             shared,
@@ -377,7 +378,7 @@ impl Warp {
         }
     }
 
-    /// Bytes at an address of shared memory that something else writes: nothing is known of them.
+    /// Forgets the bytes at an address of shared memory, because something else writes them.
     pub fn overwritten(&mut self, space: Space, address: u64, count: u64, world: &mut World) {
         let spot = self.spot(space, address, 0);
         let memory = match spot.space {

@@ -1,8 +1,8 @@
-//! Where memory lies.
+//! The addresses of memory.
 //!
-//! As on hardware, a CTA's shared window begins at its rank times 2^24 in the cluster's window, and its
-//! own shared addresses are addresses of the cluster, too. Addresses of all of memory (generic ones)
-//! have a window for each space; all else is global.
+//! As on hardware, a CTA's shared window begins at its rank times 2^24 in the window of the cluster, and its own
+//! shared addresses are addresses of the cluster, too. Generic addresses, which cover all of memory, have a window
+//! for each space. All other generic addresses are global.
 
 use super::event::Object;
 use super::launch::Launch;
@@ -11,20 +11,20 @@ use crate::ir::Kernel;
 use crate::ir::Space;
 use crate::ir::VariableId;
 
-/// How much shared memory a CTA can have.
+/// The most shared memory of a CTA, in bytes.
 pub const MAX_SHARED: u64 = (1 << 24) - 1;
 
-/// The first bytes of the shared window are the system's.
+/// The system reserves the first bytes of the shared window.
 const SHARED_BEGIN: u64 = 1024;
 const WINDOW: u64 = 1 << 32;
 const SHARED: u64 = 0x7fff_0000_0000;
 const LOCAL: u64 = 0x7ffe_0000_0000;
 const PARAMETER: u64 = 0x7ffd_0000_0000;
 const CONSTANT: u64 = 0x7ffc_0000_0000;
-/// Where global variables begin.
+/// The address at which global variables begin.
 const GLOBAL: u64 = 0x6000_0000_0000;
 
-/// Where the variables of a kernel lie.
+/// The addresses of a kernel's variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// Name, space and address of each variable; its size, where it has one.
@@ -106,14 +106,14 @@ impl Layout {
         self.static_shared
     }
 
-    /// Where a variable lies in its space.
+    /// The space and the address of a variable.
     pub fn address(&self, variable: VariableId) -> Option<(Space, u64)> {
         let placed = self.variables.get(variable.0 as usize)?;
         Some((placed.space, placed.address))
     }
 
-    /// The variable that an address of the shared window is in (that it is behind, where it is in none),
-    /// and how far from its beginning.
+    /// The variable that contains an address of the shared window, and the offset from its beginning. A variable without
+    /// a size contains all addresses from its beginning on. Of several variables, the one that begins last is taken.
     pub fn variable_at(&self, address: u32) -> Option<(VariableId, u64)> {
         let address = u64::from(address);
         let mut best: Option<(usize, &Placed)> = None;
@@ -172,12 +172,13 @@ impl Layout {
     }
 }
 
-/// Where the shared window of a CTA begins in that of the cluster.
+/// The address at which the shared window of a CTA begins in the window of the cluster.
 pub fn shared_window(rank: u32) -> u64 {
     u64::from(rank) << 24
 }
 
-/// The CTA and the place in its window of an address of the cluster's shared window, or a generic one.
+/// The CTA of an address of the cluster's shared window (or of a generic address), and the position in the CTA's
+/// window.
 pub fn shared_object(address: u64, ctas: u32) -> Object {
     let inside = if address >= SHARED && address - SHARED < WINDOW {
         address - SHARED
@@ -201,7 +202,7 @@ pub fn shared_object(address: u64, ctas: u32) -> Object {
     }
 }
 
-/// An address of a space as one of all of memory.
+/// Converts an address of a space to a generic address.
 pub fn to_generic(space: Space, address: u64) -> u64 {
     let window = match space {
         Space::Shared | Space::Cluster => SHARED,
@@ -213,7 +214,7 @@ pub fn to_generic(space: Space, address: u64) -> u64 {
     window.wrapping_add(address & (WINDOW - 1))
 }
 
-/// The other way round.
+/// Converts a generic address to an address of a space.
 pub fn from_generic(space: Space, address: u64) -> u64 {
     match space {
         Space::Global | Space::Generic | Space::Tensor => address,
@@ -221,7 +222,7 @@ pub fn from_generic(space: Space, address: u64) -> u64 {
     }
 }
 
-/// The space that an address of all of memory is in, and the address there.
+/// The space that a generic address is in, and the address there.
 pub fn space_of(address: u64) -> (Space, u64) {
     for (window, space) in [
         (SHARED, Space::Cluster),

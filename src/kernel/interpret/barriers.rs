@@ -7,13 +7,13 @@ use super::value::Lanes;
 /// An mbarrier.
 #[derive(Debug, Clone)]
 pub struct Mbarrier {
-    /// Arrivals of the next phase.
+    /// The arrivals that complete the next phase.
     pub expected: u32,
-    /// Arrivals that the phase in progress lacks.
+    /// The arrivals that are missing in the current phase.
     pub pending: u32,
-    /// Bytes that the phase in progress lacks.
+    /// The bytes that are missing in the current phase.
     pub bytes: i64,
-    /// Copies by tensor map of the phase in progress, whose bytes the code does not say.
+    /// The copies by tensor map of the current phase. The code does not say how many bytes they deliver.
     pub copies: u32,
     /// How many phases have completed.
     pub phase: u64,
@@ -30,13 +30,13 @@ impl Mbarrier {
         }
     }
 
-    /// Whether nothing happened at it since its initialisation.
+    /// Whether nothing has happened to it since its initialisation.
     pub fn is_fresh(&self) -> bool {
         let idle = self.bytes == 0 && self.copies == 0;
         self.phase == 0 && self.pending == self.expected && idle
     }
 
-    /// The state that an arrival gives.
+    /// The phase state that an arrival returns.
     pub fn state(&self) -> u64 {
         (self.phase & 0xffff_ffff) << 32 | u64::from(self.pending)
     }
@@ -60,7 +60,7 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// Bytes that are expected (completed, if negative).
+    /// Adds expected bytes. A negative number means completed bytes.
     pub fn transfer(&mut self, bytes: i64) -> Result<(), String> {
         let sum = self
             .bytes
@@ -71,7 +71,8 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// The copies by tensor map of the phase deliver what it lacks. Whether it completes by that.
+    /// Lets the copies by tensor map deliver the missing bytes of the phase. Returns whether this completes the
+    /// phase.
     pub fn deliver(&mut self) -> bool {
         if self.pending != 0 || self.copies == 0 || self.bytes <= 0 {
             return false;
@@ -95,9 +96,10 @@ impl Mbarrier {
 pub struct Barrier {
     /// How many times it has completed.
     pub generation: u64,
-    /// What the first one to register said, while somebody is registered. `Some(None)`: all threads.
+    /// The number of threads that the first registration named, while a generation is open. `Some(None)` means all
+    /// threads of the CTA.
     pub open: Option<Option<u32>>,
-    /// Whether the first one to register reduces.
+    /// Whether the first registration is a reduction.
     reduces: bool,
     /// Threads that have registered.
     pub arrived: u32,
@@ -107,7 +109,7 @@ pub struct Barrier {
     pub result: Votes,
 }
 
-/// What threads gave to a barrier with a reduction.
+/// The predicates that threads gave to a barrier with a reduction.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Votes {
     pub holding: u32,
@@ -128,7 +130,7 @@ pub struct Registration {
 }
 
 impl Barrier {
-    /// Registers a warp, or some of its lanes; gives the generation it takes part in.
+    /// Registers a warp, or some of its lanes. Returns the generation that the registration belongs to.
     pub fn register(
         &mut self,
         registration: &Registration,
@@ -160,8 +162,8 @@ impl Barrier {
         let Some(lanes) = self.lanes.get_mut(registration.warp) else {
             return Err("no such warp".to_owned());
         };
-        // Every registration counts, also a second one of the same warp. At a barrier that names no number of threads that was only
-        // seen with all warps there (an H100, see `docs/crosschecks.md`).
+        // Every registration counts, even a second one of the same warp. For a barrier that names no number of
+        // threads, this was observed only with all warps present (on an H100, see `docs/crosschecks.md`).
         let again = *lanes & registration.lanes != 0;
         if again && self.open == Some(None) && alive.contains(&0) {
             let what =
@@ -181,7 +183,7 @@ impl Barrier {
         Ok(generation)
     }
 
-    /// Completes the barrier if everybody is here; gives whether it did.
+    /// Completes the barrier if all threads have registered. Returns whether it did.
     pub fn advance(&mut self, alive: &[Lanes]) -> Result<bool, String> {
         let complete = match self.open {
             None => false,
@@ -216,9 +218,9 @@ fn threads_of(warps: &[Lanes]) -> u32 {
 #[derive(Debug, Clone, Default)]
 pub struct ClusterBarrier {
     pub phase: u64,
-    /// The lanes of every warp that have arrived in the phase in progress.
+    /// Per warp: the lanes that have arrived in the current phase.
     arrived: Vec<Lanes>,
-    /// The phase that each lane of every warp arrived in last.
+    /// Per warp and lane: the phase of its last arrival.
     last: Vec<[u64; 32]>,
 }
 
@@ -247,7 +249,7 @@ impl ClusterBarrier {
         Ok(())
     }
 
-    /// Completes the phase if everybody has arrived.
+    /// Completes the phase if all have arrived. Returns whether it did.
     pub fn advance(&mut self, alive: &[Lanes]) -> bool {
         let mut pairs = alive.iter().zip(&self.arrived);
         let complete = pairs.all(|(alive, arrived)| alive & !arrived == 0);
@@ -259,7 +261,7 @@ impl ClusterBarrier {
         false
     }
 
-    /// The phase that lanes wait for the end of, or `None` where one has not arrived.
+    /// The phase whose end these lanes wait for; `None` if one of them has not arrived.
     pub fn awaited(&self, warp: usize, lanes: Lanes) -> Option<u64> {
         let last = self.last.get(warp)?;
         let phases = super::value::lanes_of(lanes).map(|lane| last[lane]);

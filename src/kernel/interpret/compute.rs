@@ -1,7 +1,7 @@
 //! Pure operations on the lanes of a warp.
 //!
-//! Their meaning is [`meaning::result_of`]. Common operations of at most 64 bits have a fast path, which tests compare
-//! with it.
+//! [`meaning::result_of`] defines their results. Common operations of at most 64 bits have a fast path, and tests
+//! compare it with the definition.
 
 use super::value::LANES;
 use super::value::Lanes;
@@ -12,8 +12,8 @@ use crate::meaning;
 use crate::meaning::Concrete;
 use crate::meaning::Word;
 
-/// What an operation gives in the lanes of `active`; other lanes hold anything. `None` where the
-/// operation does not exist at this width or with so many operands.
+/// The result of an operation in the lanes of `active`; other lanes have arbitrary values. `None` if the operation
+/// does not exist at this width or with this number of operands.
 pub fn compute(compute: Compute, width: u16, operands: &[&Value], active: Lanes) -> Option<Value> {
     let mut uniform = [0_u128; 4];
     if operands.len() <= uniform.len() {
@@ -52,7 +52,7 @@ pub fn compute(compute: Compute, width: u16, operands: &[&Value], active: Lanes)
     Some(Value::from_wide(result))
 }
 
-/// What an operation gives for numbers that may be wider than it asks for.
+/// The result of an operation on numbers that may be wider than the operation asks for.
 pub fn one(compute: Compute, width: u16, operands: &[u128]) -> Option<u128> {
     if let [a, b] = operands
         && let Some(function) = fast(compute, width)
@@ -93,7 +93,7 @@ fn signed(value: u64, width: u16) -> i64 {
     (value << shift).cast_signed() >> shift
 }
 
-/// A function of two operands of 1 to 64 bits each. It cuts what it is given and what it gives.
+/// A function of two operands of 1 to 64 bits each. It cuts its operands and its result to their widths.
 fn fast(compute: Compute, width: u16) -> Option<Fast> {
     if !(1..=64).contains(&width) {
         return None;

@@ -1,11 +1,12 @@
-//! Waits for words of global memory, additions to them, and stores.
+//! Waits for words of global memory, additions to such words, and stores to them.
 //!
-//! A look stands in a loop that ends at some values of the word. The interpreter tries out which:
-//! it executes the rest of an iteration for one lane, with a value in place of the result of the
-//! look. That leaves the loop, or comes back to the look. The tried values are those that the loop
-//! compares with, 0, the least and the greatest, these less the constants that the loop may add,
-//! and the neighbours of all of them. The loop waits for `v` if only `v` leaves it. It waits for at
-//! least `v` if the values from `v` on leave it, of those that are not below 0.
+//! For example, `while (load(w) < 8) {}` waits until the word `w` is at least 8. A *look* is the load in such a loop.
+//! The interpreter finds out by trial at which values the loop ends. It executes the rest of an iteration for one
+//! lane, with a chosen value as the result of the look. The iteration either leaves the loop or comes back to the
+//! look. These values are tried: those that the loop compares with, 0, the least and the greatest value, all of these
+//! minus constants that the loop may add, and the neighbours of all of them. If only `v` leaves the loop, it waits
+//! for `v`. If exactly the values from `v` on leave it, it waits for at least `v`; negative values are not
+//! considered.
 
 use std::collections::BTreeSet;
 
@@ -33,11 +34,11 @@ use crate::meaning::operand_width;
 /// The greatest constant that may be added to the value of a word before it is compared.
 const MOST_ADDED: i128 = 1 << 16;
 
-/// How many operations a round may have.
+/// The most operations of an iteration.
 const MOST_STEPS: usize = 500;
 
 impl Warp {
-    /// A look: its event is the wait that the loop around it is.
+    /// Executes a look. Its event is the wait that the loop around it makes.
     pub fn look_at_counter(
         &mut self,
         (address, result, width): (Operand, RegisterId, u16),
@@ -62,7 +63,7 @@ impl Warp {
         self.load(&[Some(result)], form, address, at, lanes, control, world)
     }
 
-    /// An addition, and its event.
+    /// Executes an addition. It is one event.
     pub fn add_to_counter(
         &mut self,
         (address, value, width): (Operand, Operand, u16),
@@ -81,12 +82,12 @@ impl Warp {
             MemoryOrder::Relaxed,
         );
         self.atomic(form, None, address, &[value], at, lanes, control, world)?;
-        // It is one event.
+        // The addition is a single event, so the events of its accesses are dropped.
         self.trace.events.truncate(before);
         Ok(())
     }
 
-    /// A store, and its event.
+    /// Executes a store. It is one event.
     pub fn set_counter(
         &mut self,
         (address, value, width): (Operand, Operand, u16),
@@ -101,7 +102,7 @@ impl Warp {
         self.store(space, width, address, &[value], at, lanes, control, world)
     }
 
-    /// The events of a change to words: one for each group of lanes with the same word and number.
+    /// The events of a change of words: one for each group of lanes with the same word and the same number.
     fn show_change(
         &mut self,
         (address, value, width): (Operand, Operand, u16),
@@ -123,7 +124,7 @@ impl Warp {
         Ok(())
     }
 
-    /// What the loop around a look waits for, in one lane, and whether more will do as well.
+    /// The value that the loop around a look waits for, in one lane, and whether greater values will do, too.
     fn awaited_from(
         &self,
         at: Place,
@@ -168,7 +169,7 @@ impl Warp {
         let least = -(1_i128 << (width - 1));
         let mut leaves = Vec::new();
         for value in tried {
-            // Neighbours beyond the end of the type are none.
+            // Neighbours beyond the range of the type are skipped.
             if value < least || value > -(least + 1) {
                 continue;
             }
@@ -180,14 +181,14 @@ impl Warp {
         if let (Some(only), None) = (left.next(), left.next()) {
             return Some((of(only)?, false));
         }
-        // Words are not below 0, and do not wrap around. A value with something added may.
+        // Words are not negative and do not wrap around. A value plus a constant may.
         leaves.retain(|(value, _)| *value >= 0);
         let first = leaves.iter().position(|(_, leaves)| *leaves)?;
         let grows = leaves.iter().skip(first).all(|(_, leaves)| *leaves);
         grows.then_some((of(leaves.get(first)?)?, true))
     }
 
-    /// Whether a round in which a look finds a value leaves the loop.
+    /// Whether an iteration leaves the loop if its look returns a certain value.
     fn leaves(
         &self,
         spin: &Spin,

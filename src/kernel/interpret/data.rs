@@ -20,11 +20,11 @@ use crate::ir::Touch;
 use crate::ir::UNIT;
 use crate::ir::lowest;
 
-/// The rank of a CTA, a first byte, and the one after the last.
+/// Ranges of bytes: the rank of a CTA, the first byte, and the one after the last.
 type Ranges = Vec<(u32, u64, u64)>;
 
 impl Warp {
-    /// The event of what an operation does to shared memory.
+    /// The event of an operation's access to shared memory.
     pub fn touches(
         &mut self,
         touch: &Touch,
@@ -34,9 +34,9 @@ impl Warp {
         world: &mut World,
     ) -> Result<(), Halt> {
         let operands = touch.operands();
-        // Bytes are `None` where an operand says how many, and the space where none are known.
+        // The number of bytes is `None` if an operand gives it. The space is `None` if no bytes are known.
         let (access, bytes, space) = match touch {
-            // They are events of their own.
+            // These have events of their own.
             Touch::Commit(_) | Touch::TensorCommit | Touch::Wait { .. } => return Ok(()),
             Touch::Matrices { matrices, lasts } => {
                 let lasts = lasts.is_some();
@@ -76,7 +76,7 @@ impl Warp {
                     ranges.push((spot.cta, spot.address, end));
                 }
             }
-            // Of a generic address, the run says whether it is one of shared memory.
+            // Whether a generic address is one of shared memory, only the run can tell.
             if ranges.is_empty() {
                 return Ok(());
             }
@@ -106,7 +106,7 @@ impl Warp {
         )
     }
 
-    /// The events of the matrices that a multiplication reads, one for each.
+    /// The events of the matrices that a multiplication reads: one event for each matrix.
     fn multiplies(
         &mut self,
         matrices: &Matrices,
@@ -134,7 +134,7 @@ impl Warp {
         }
     }
 
-    /// The bytes that multiplications of these lanes read of each matrix; nothing where that is not followed.
+    /// The bytes of each matrix that the multiplications of these lanes read; empty if they cannot be followed.
     fn matrices(
         &mut self,
         matrices: &Matrices,

@@ -1,11 +1,10 @@
-//! Which lanes of a warp are where.
+//! The divergence of a warp: which lanes are at which place.
 //!
-//! Lanes that go on together are a leaf of a tree. Where lanes part, their leaf becomes a node that
-//! waits at the immediate postdominator of the branch, and each group a child of it; the node is a leaf
-//! again once all children have come there or have ended. An operation that ties lanes of a warp
-//! together (`.sync`) waits until the lanes it names are there, and makes one leaf of them. Nothing in
-//! PTX makes lanes wait at a postdominator, so where nobody can go on otherwise, those who wait there
-//! are released.
+//! Lanes that go on together are a leaf of a tree. When the lanes of a leaf diverge, the leaf becomes an inner node,
+//! and each group becomes a child of it. The node waits at the immediate postdominator of the branch. It is a leaf
+//! again once all children have come there or have ended. An operation that ties lanes of a warp together (`.sync`)
+//! waits until the lanes that it names are there, and makes one leaf of them. However, nothing in PTX makes lanes
+//! wait at a postdominator. So if no lane can go on otherwise, the lanes that wait at a postdominator are released.
 
 use super::event::Place;
 use super::taint::Origins;
@@ -19,38 +18,38 @@ use crate::ir::BarrierReduction;
 pub struct LaneGroup {
     pub at: Place,
     pub lanes: Lanes,
-    /// Where the lanes meet others again.
+    /// The place at which the lanes meet others again.
     pub join: Option<Place>,
     parent: usize,
     children: u32,
-    /// Branches on unknown values, with the places at which their sides join.
+    /// Branches on unknown values, each with the place at which its sides join.
     pub controls: Vec<(Option<Place>, Origins)>,
-    /// Those of the nodes above.
+    /// The same of the nodes above.
     pub inherited: Origins,
     pub blocked: Option<Blocked>,
-    /// Lanes that should have taken part in the operation that comes next and have ended instead.
+    /// Lanes that should have taken part in the next operation and have ended instead.
     pub missed: Lanes,
-    /// What spin loops saw in their last round.
+    /// The state of spin loops in their last round.
     pub spins: Vec<Round>,
 }
 
-/// What a spin loop saw.
+/// The state that a round of a spin loop saw.
 #[derive(Debug, Clone)]
 pub struct Round {
     pub spin: usize,
     pub version: u64,
     pub registers: Vec<Value>,
-    /// How many events the warp had.
+    /// The number of events of the warp so far.
     pub events: usize,
 }
 
 /// Why lanes do not go on.
 #[derive(Debug, Clone)]
 pub enum Blocked {
-    /// For other lanes of the warp, of this mask.
+    /// They wait for other lanes of the warp, out of this mask.
     Lanes {
         mask: Lanes,
-        /// Those that were not there and had not ended when the lanes came.
+        /// The lanes that had neither come nor ended when these lanes came.
         missing: Lanes,
     },
     Barrier {
@@ -73,7 +72,7 @@ pub enum Blocked {
     },
 }
 
-/// The tree of a warp. The node 0 is above all and never a leaf.
+/// The tree of a warp. Node 0 is the root and never a leaf.
 #[derive(Debug, Clone)]
 pub struct DivergenceTree {
     nodes: Vec<Option<LaneGroup>>,
@@ -93,7 +92,7 @@ impl DivergenceTree {
         splits
     }
 
-    /// Leaves, those that began last first.
+    /// The leaves. The one that began last comes first.
     pub fn leaves(&self) -> Vec<usize> {
         let leaf = |at: &usize| {
             let node = self.nodes.get(*at).and_then(Option::as_ref);
@@ -114,7 +113,7 @@ impl DivergenceTree {
         self.nodes.iter().skip(1).all(Option::is_none)
     }
 
-    /// The lanes of a leaf go to different places, to meet again at `join`.
+    /// The lanes of a leaf diverge to different places. They will meet again at `join`.
     pub fn part(
         &mut self,
         leaf: usize,
@@ -139,7 +138,7 @@ impl DivergenceTree {
             node.at = join;
         }
         node.children = u32::try_from(staying.len()).unwrap_or(u32::MAX);
-        // The first group is to run first, so it comes last.
+        // The first group has to run first, so it is added last.
         for (to, lanes) in staying.into_iter().rev() {
             let mut child = LaneGroup::new(to, lanes, join, leaf);
             child.inherited = inherited;
@@ -147,7 +146,7 @@ impl DivergenceTree {
         }
     }
 
-    /// A leaf's lanes have come to where they meet others, or have ended.
+    /// The lanes of a leaf have come to the place where they meet others, or have ended.
     pub fn end(&mut self, leaf: usize, exited: Lanes) {
         let mut at = leaf;
         while let Some(node) = self.nodes.get_mut(at).and_then(Option::take) {
@@ -169,11 +168,11 @@ impl DivergenceTree {
         }
     }
 
-    /// Makes one leaf of leaves that are at the same place; gives it.
+    /// Joins leaves that are at the same place to one leaf, and returns it.
     pub fn merge(&mut self, leaves: &[usize], exited: Lanes, sets: &mut Sets) -> Option<usize> {
         let chains: Vec<Vec<usize>> = leaves.iter().map(|leaf| self.chain(*leaf)).collect();
         let shared = |node: &usize| chains.iter().all(|chain| chain.contains(node));
-        // Chains begin at the leaf, so the first node in all of them is the lowest.
+        // Each chain begins at a leaf. So the first node that is in all chains is the lowest common one.
         let above = chains.first()?.iter().copied().find(shared)?;
         let (mut lanes, mut inherited) = (0, Origins::NONE);
         let at = self.get(*leaves.first()?)?.at;
@@ -210,7 +209,7 @@ impl DivergenceTree {
         Some(self.nodes.len() - 1)
     }
 
-    /// Whether the children of a node come to its place.
+    /// Whether the children of a node come to the place at which it waits.
     fn joins_children(&self, node: usize) -> bool {
         let mut children = self
             .nodes
@@ -276,7 +275,7 @@ impl LaneGroup {
         }
     }
 
-    /// Adds a branch that depends on what is not known.
+    /// Adds a branch that depends on an unknown value.
     pub fn control(&mut self, join: Option<Place>, origins: Origins, sets: &mut Sets) {
         match self.controls.iter_mut().find(|(known, _)| *known == join) {
             Some((_, known)) => *known = sets.union(*known, origins),

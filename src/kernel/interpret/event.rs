@@ -12,7 +12,7 @@ use crate::ir::Location;
 use crate::ir::MemoryOrder;
 use crate::ir::OperationKind;
 
-/// An operation of a kernel; the index after the last one of a block is its terminator.
+/// A place in a kernel: an operation of a block. The index after the last operation stands for the terminator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     pub block: BlockId,
@@ -34,14 +34,14 @@ impl Place {
     }
 }
 
-/// What an event is about.
+/// The object of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Object {
     /// A place in the shared memory of a CTA of the cluster.
     Shared {
         /// The rank of the CTA in the cluster.
         cta: u32,
-        /// From the beginning of its shared window.
+        /// The offset from the beginning of its shared window.
         address: u32,
     },
     Global {
@@ -55,8 +55,8 @@ pub enum Object {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
-    /// A wait for an mbarrier that has been passed: by parity, or `None` by a phase state. `look`:
-    /// by a test outside of a spin loop.
+    /// A wait for an mbarrier that has been passed. The wait is by parity, or by a phase state if the parity is
+    /// `None`. `look` says that it was a test outside of a spin loop.
     Wait {
         parity: Option<bool>,
         look: bool,
@@ -82,13 +82,13 @@ pub enum EventKind {
     CopyArrive {
         no_increment: bool,
     },
-    /// A bulk copy. The object is the mbarrier where it completes bytes.
+    /// A bulk copy. If it completes bytes at an mbarrier, the object is this mbarrier.
     Copy {
-        /// `None`: a tensor map says how many.
+        /// `None` if a tensor map determines the number.
         bytes: Option<u32>,
         multicast: Option<u16>,
         pair: bool,
-        /// It joins the thread's bulk group instead.
+        /// Whether it joins the thread's bulk group instead.
         group: bool,
     },
     /// `st.async`, `red.async`: bytes that are completed at the object.
@@ -138,7 +138,7 @@ pub enum EventKind {
         count: u32,
         increase: bool,
     },
-    /// A load that is not weak. Of a spin loop, only the last one.
+    /// A load that is not weak. In a spin loop, only the last one is an event.
     Load {
         order: MemoryOrder,
     },
@@ -153,50 +153,50 @@ pub enum EventKind {
         order: MemoryOrder,
         value: u64,
     },
-    /// A wait until a word of memory has a value, or at least that. The value has its sign.
+    /// A wait until a word of memory has a value, or at least this value. The value is signed.
     CounterWait {
         value: i64,
         at_least: bool,
     },
-    /// An addition to a word that such waits may be for.
+    /// An addition to a word for which such a wait may exist.
     CounterAdd {
         value: i64,
     },
-    /// A store to such a word. The value has its sign.
+    /// A store to such a word. The value is signed.
     CounterSet {
         value: i64,
     },
-    /// Lanes read or write bytes of shared memory; only where the launch asks for it. Of an asynchronous write, it stands
-    /// directly before the event that starts it.
+    /// Lanes read or write bytes of shared memory. Such events exist only if the launch asks for them. For an
+    /// asynchronous write, the event stands directly before the event that starts the write.
     Access {
         access: Access,
-        /// Which of the regions of the warp.
+        /// The number of the bytes among the regions of the warp.
         region: u32,
     },
-    /// What may synchronize and is not understood.
+    /// An operation that may synchronize and is not understood.
     Unsupported,
-    /// The header of a loop is entered; only where the launch asks for it.
+    /// The header of a loop is entered. Such events exist only if the launch asks for them.
     LoopHeader(BlockId),
 }
 
-/// What is done to bytes of shared memory.
+/// The kind of an access to bytes of shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Access {
     Read,
     Write,
-    /// A copy writes them some time later, and tells an mbarrier.
+    /// A copy writes the bytes at some later time, and then signals an mbarrier.
     Arrive,
-    /// What is started reads, or writes, them some time later, as a part of a group.
+    /// Asynchronous work reads (or writes) the bytes at some later time, as a part of a group.
     ReadLater,
     WriteLater,
-    /// A tensor copy writes or reads so many bytes from here on as its tensor map says.
+    /// A tensor copy writes or reads bytes from here on. Its tensor map determines how many.
     Mapped,
-    /// Something is done that is not followed, to bytes that are not known.
+    /// An access to unknown bytes that is not followed.
     Unfollowed,
 }
 
 impl Access {
-    /// What is done at once.
+    /// An access that is done when the instruction is.
     pub fn now(writes: bool) -> Self {
         match writes {
             true => Self::Write,
@@ -204,7 +204,7 @@ impl Access {
         }
     }
 
-    /// What goes on after the instruction, until a group is waited for.
+    /// An access that continues after the instruction, until a group is waited for.
     pub fn later(writes: bool) -> Self {
         match writes {
             true => Self::WriteLater,
@@ -234,7 +234,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// The region of ranges in any order.
+    /// The region that consists of these ranges, which may be in any order.
     pub fn new(mut ranges: Vec<(u32, u64, u64)>) -> Self {
         ranges.retain(|(_, from, to)| from < to);
         ranges.sort_unstable();
@@ -254,16 +254,16 @@ impl Region {
     }
 }
 
-/// Lanes that do the same to one object. An operation gives one event for every such group of lanes,
-/// the one with the lowest lane first.
+/// Lanes that do the same to one object. An operation produces one event for every such group of lanes. The event
+/// with the lowest lane comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Event {
     pub kind: EventKind,
     pub object: Option<Object>,
     pub lanes: Lanes,
     pub place: Place,
-    /// What is not known and decides about the event or its operands; empty if all is known.
+    /// The unknown values that the event or its operands depend on; empty if everything is known.
     pub reasons: Origins,
-    /// An operation that all lanes of the warp must execute together, and that some did not.
+    /// Whether this is an operation that all lanes of the warp have to execute together, and some did not.
     pub partial: bool,
 }

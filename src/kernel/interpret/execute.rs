@@ -26,8 +26,7 @@ use crate::ir::Special;
 use crate::meaning;
 
 impl Warp {
-    /// Executes an operation in the lanes that `lanes` names; `control` is what its execution depends
-    /// on.
+    /// Executes an operation in the lanes of `lanes`. `control` contains the origins on which its execution depends.
     pub fn execute(
         &mut self,
         kind: &OperationKind,
@@ -200,7 +199,7 @@ impl Warp {
         let Some(value) = compute(operation, width, &values, lanes) else {
             return Err(world.stop(StopReason::Malformed, at));
         };
-        // What is not narrower than the register needs no cut.
+        // A result that is not narrower than the register need not be cut.
         let wide = meaning::result_width(operation, width, operands.len());
         let value = if wide.is_some_and(|wide| wide <= width_of(result, world)) {
             value
@@ -211,7 +210,7 @@ impl Warp {
         Ok(())
     }
 
-    /// The taint of a result of these operands.
+    /// The taint of a result that is computed from these operands.
     pub fn joined(
         &self,
         operands: &[Operand],
@@ -231,7 +230,7 @@ impl Warp {
         taint
     }
 
-    /// A result of two 64-bit operands in every lane.
+    /// The result of an operation on two 64-bit operands in every lane.
     #[expect(
         clippy::too_many_arguments,
         reason = "the parts of one operation and its context"
@@ -258,7 +257,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Results that nothing is known of: a hash of the operation and its operands.
+    /// Gives results that are unknown a number: a hash of the operation and its operands.
     #[expect(
         clippy::too_many_arguments,
         reason = "the parts of one operation and its context"
@@ -387,7 +386,8 @@ impl Warp {
         Value::Uniform(number.into())
     }
 
-    /// The values of an operand in the lanes that execute, each with its lanes, the lowest lane first.
+    /// The values of an operand in the lanes that execute. Each value comes with its lanes, and the one with the
+    /// lowest lane comes first.
     pub fn groups(
         &self,
         operands: &[Operand],
@@ -430,7 +430,7 @@ pub fn low(number: u128) -> u64 {
     u64::try_from(number & u128::from(u64::MAX)).unwrap_or(0)
 }
 
-/// A number that depends on both in no simple way.
+/// A number that depends on both numbers in an irregular way.
 pub fn mix(a: u64, b: u64) -> u64 {
     let mut mixed = a.rotate_left(23) ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

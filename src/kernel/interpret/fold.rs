@@ -6,11 +6,11 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Part {
     Item(u32),
-    /// The parts, by number, so many times.
+    /// A list of parts, by their numbers, that is repeated this many times.
     Repeat(u64, Vec<u32>),
 }
 
-/// A sequence as parts that may repeat, in parts that may repeat.
+/// A sequence in which repetitions are folded, at all levels of nesting.
 #[derive(Debug, Clone, Default)]
 pub struct Folded {
     parts: Vec<Part>,
@@ -19,10 +19,10 @@ pub struct Folded {
     pub sequence: Vec<u32>,
 }
 
-/// The longest body of a loop that is looked for, in parts.
+/// The longest body of a loop that is recognised, in parts.
 const MAX_BODY: usize = 192;
 
-/// Folds repeats that follow each other, those inside first.
+/// Folds adjacent repetitions, inner ones first.
 pub fn fold(items: impl IntoIterator<Item = u32>) -> Folded {
     let mut folded = Folded::default();
     for item in items {
@@ -48,7 +48,7 @@ impl Folded {
         number
     }
 
-    /// Folds what the sequence ends with, if it is one round more of what comes before.
+    /// Folds the end of the sequence, if it repeats what comes directly before it.
     fn shorten(&mut self) -> bool {
         let end = self.sequence.len();
         let last = self.sequence.last().copied();

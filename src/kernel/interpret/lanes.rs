@@ -18,8 +18,8 @@ use crate::ir::Synchronization;
 use crate::ir::VoteMode;
 use crate::meaning::shuffled;
 
-/// What `redux.sync` gives, or `None` for an operation that is not on integers. The operation is as in
-/// the text, its type included where signs matter.
+/// The result of `redux.sync`; `None` for an operation that is not on integers. The operation is written as in the
+/// text, including its type if signs matter.
 pub fn reduced(operation: &str, values: impl Iterator<Item = u32>) -> Option<u32> {
     let mut parts = operation
         .split('.')
@@ -57,7 +57,7 @@ pub fn reduced(operation: &str, values: impl Iterator<Item = u32>) -> Option<u32
 }
 
 impl Warp {
-    /// The lanes that must execute an operation together with these, or `None` for one that ties no
+    /// The lanes that have to execute an operation together with these lanes; `None` for an operation that ties no
     /// lanes together.
     pub fn together(
         &self,
@@ -103,7 +103,7 @@ impl Warp {
         Ok(mask.then_some(u32::MAX))
     }
 
-    /// Whether an operation can make lanes wait that need no others of the warp.
+    /// Whether an operation that needs no other lanes of the warp can still make lanes wait.
     pub fn may_wait(kind: &OperationKind) -> bool {
         let OperationKind::Synchronization(operation) = kind else {
             return false;
@@ -116,7 +116,7 @@ impl Warp {
         )
     }
 
-    /// Executes an operation on lanes; `false` if it is none.
+    /// Executes an operation across lanes. Returns `false` if it is no such operation.
     pub fn across(
         &mut self,
         operation: &Synchronization,
@@ -181,7 +181,7 @@ impl Warp {
                     given[lane] = u128::from(word(&numbers, from as usize));
                     let mut origins = of.within(1 << from);
                     if lanes >> from & 1 == 0 {
-                        // A lane that does not take part gives anything.
+                        // The result of a lane that does not take part is arbitrary.
                         let origin = world.origin(at);
                         origins = world.sets.union(origins, origin);
                     }

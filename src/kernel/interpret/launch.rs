@@ -10,17 +10,17 @@ use super::memory::Byte;
 use super::taint::Origins;
 use crate::ir::Kernel;
 
-/// What waits do.
+/// How waits behave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Waits {
-    /// Every wait is passed at once, also one that spins on memory. Warps run on their own, each on a
-    /// memory of its own; what others may have written is not known.
+    /// Every wait is passed at once, even one that spins on memory. Each warp runs on its own, with a memory of its
+    /// own. Whatever other warps may have written is unknown.
     #[default]
     Pass,
-    /// As with `Pass`, but at barriers of all threads of a CTA the warps wait for each other, and what the loads of
-    /// [`Launch::handed_over`] read in shared memory is known.
+    /// Like `Pass`, except that warps wait for each other at barriers of all threads of a CTA, and that values in
+    /// shared memory are known if they are read by the loads in [`Launch::handed_over`].
     Meet,
-    /// Warps run in turns, with barriers, mbarriers, copies and memory as they are.
+    /// Warps run in turns, and barriers, mbarriers, copies and memory are simulated.
     Simulate,
 }
 
@@ -45,7 +45,7 @@ pub struct Launch {
     pub dynamic_shared: u64,
     pub waits: Waits,
     pub landing: Landing,
-    /// What a test outside of a spin loop sees under [`Waits::Pass`].
+    /// The result of a test outside of a spin loop under [`Waits::Pass`].
     pub look: bool,
     /// Whether entering the header of a loop is an event.
     pub loop_headers: bool,
@@ -53,37 +53,39 @@ pub struct Launch {
     pub accesses: bool,
     /// What global memory holds at the beginning: addresses and bytes.
     pub memory: Vec<(u64, Vec<u8>)>,
-    /// How many times cluster launch control answers each warp that a cluster was taken over, before it answers that none is
-    /// left; `None` where that is not known.
+    /// How many times cluster launch control tells each warp that a cluster was taken over, before it answers that
+    /// none is left. `None` if this is unknown.
     pub granted: Option<u32>,
-    /// How many times loads of [`Launch::by_mbarriers`] find in each warp that there is more, before they find that there is not;
-    /// `None` where that is not known.
+    /// How many times the loads of [`Launch::by_mbarriers`] tell each warp that there is more work, before they tell
+    /// that there is none. `None` if this is unknown.
     pub ring_words: Option<u32>,
-    /// Loads from shared memory of words that warps hand over by mbarriers, by result: what stands for more, and for no more.
+    /// Loads from shared memory of words that warps hand over by mbarriers. For each result of such a load: the value
+    /// for more work, and the value for no more work.
     pub by_mbarriers: BTreeMap<(Place, u32), (u64, u64)>,
     /// How many operations all warps may execute together.
     pub max_steps: u64,
     /// How many events there may be.
     pub max_events: usize,
-    /// Loads from shared memory of words that other warps have stored, all of them before a barrier of all threads.
+    /// Loads from shared memory of words that other warps have stored. All of these stores come before a barrier of
+    /// all threads.
     pub handed_over: BTreeSet<Place>,
     /// Loads from global memory of words that nobody writes.
     pub unwritten: BTreeSet<Place>,
-    /// More of what global memory holds where nobody writes it.
+    /// Further contents of global memory that nobody writes.
     pub masks: Vec<Mask>,
     parameters: Vec<u8>,
     given: Vec<bool>,
 }
 
-/// Where the memory that a pointer parameter points to begins, if nothing else is said.
+/// The default address of the memory that a pointer parameter points to.
 pub fn default_pointer(parameter: usize) -> u64 {
     (parameter as u64).wrapping_add(0x10) << 36
 }
 
 impl Launch {
-    /// One CTA of as many threads as the kernel asks for (otherwise allows, otherwise 128). Parameters
-    /// of 8 bytes are taken for pointers, all different; others are 0, and nothing that depends on
-    /// them is known until they are set.
+    /// One CTA. It has as many threads as the kernel requires, or otherwise allows, or otherwise 128. Parameters of 8
+    /// bytes are taken for pointers, which are all different. Other parameters are 0, and values that depend on them
+    /// are unknown until the parameters are set.
     pub fn new(kernel: &Kernel) -> Self {
         let bounds = &kernel.bounds;
         let end = |size: u32, offset: u32| offset.saturating_add(size).min(MAX_PARAMETERS);
@@ -131,7 +133,7 @@ impl Launch {
         self.waits == Waits::Simulate
     }
 
-    /// Gives bytes of the parameter space. Those beyond its end are left out.
+    /// Sets bytes of the parameter space. Bytes beyond its end are ignored.
     pub fn set_bytes(&mut self, offset: u32, bytes: &[u8]) {
         for (at, byte) in (offset as usize..).zip(bytes) {
             if let (Some(place), Some(given)) =
@@ -143,8 +145,8 @@ impl Launch {
         }
     }
 
-    /// Gives the parameter of this name an integer, as many bytes of it as it has (at most 16). `false`
-    /// if there is none.
+    /// Sets the parameter of this name to an integer, with as many bytes as the parameter has (at most 16). Returns
+    /// `false` if there is no such parameter.
     pub fn set(&mut self, kernel: &Kernel, name: &str, value: i128) -> bool {
         let Some(parameter) = kernel.parameters.iter().find(|each| each.name == name) else {
             return false;
@@ -155,7 +157,7 @@ impl Launch {
         true
     }
 
-    /// Gives every 32-bit word of the parameters that was not given yet this value.
+    /// Sets every 32-bit word of the parameters that is not set yet to this value.
     pub fn fill(&mut self, word: u32) {
         for at in 0..self.parameters.len() {
             if !self.given[at] {
@@ -165,13 +167,13 @@ impl Launch {
         }
     }
 
-    /// A byte of the parameter space, and whether it was given.
+    /// A byte of the parameter space, and whether it was set.
     pub fn parameter(&self, offset: u64) -> Option<(u8, bool)> {
         let at = usize::try_from(offset).ok()?;
         Some((*self.parameters.get(at)?, *self.given.get(at)?))
     }
 
-    /// A byte of global memory that nobody writes, where it is known.
+    /// A byte of global memory that nobody writes, if it is known.
     pub fn unwritten_byte(&self, address: u64) -> Option<u8> {
         let given = self.memory.iter().find_map(|(first, bytes)| {
             let at = address.checked_sub(*first)?;
@@ -180,7 +182,7 @@ impl Launch {
         given.or_else(|| self.masks.iter().find_map(|mask| mask.byte(address)))
     }
 
-    /// Puts bytes of global memory that nobody writes where none are known.
+    /// Fills in bytes of global memory that nobody writes, where no other value is known.
     pub(super) fn put_unwritten(&self, address: u64, out: &mut [Option<Byte>]) {
         for (at, byte) in (0..).zip(out) {
             let value = self.unwritten_byte(address.wrapping_add(at));
@@ -189,7 +191,7 @@ impl Launch {
         }
     }
 
-    /// The bytes of a parameter, if all of them were given.
+    /// The bytes of a parameter, if all of them were set.
     pub fn given(&self, offset: u32, size: u32) -> Option<&[u8]> {
         let (start, end) = (offset as usize, offset.checked_add(size)? as usize);
         let given = self.given.get(start..end)?;
@@ -199,7 +201,7 @@ impl Launch {
             .then(|| &self.parameters[start..end])
     }
 
-    /// How many threads a CTA has, CTAs a cluster, and whether that is a launch at all.
+    /// The numbers of threads per CTA and of CTAs per cluster. An error if such a launch is not possible.
     pub(super) fn check(&self, layout: &Layout) -> Result<(u32, u32), String> {
         let product = |of: [u32; 3]| {
             let all = of
@@ -227,5 +229,5 @@ impl Launch {
     }
 }
 
-/// More than any kernel may have.
+/// No kernel has more bytes of parameters.
 const MAX_PARAMETERS: u32 = 1 << 20;

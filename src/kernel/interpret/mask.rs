@@ -1,8 +1,8 @@
-//! Memory that is filled with words of which some are 0 and others are not, without keeping them.
+//! Large memory filled with words of which some are 0 and others are not. The words are computed and not stored.
 
 use std::fmt;
 
-/// How many bytes of memory a mask behind one pointer has.
+/// The most bytes of memory that a mask behind one pointer has.
 pub const MOST_BYTES: u64 = 1 << 35;
 
 /// Which words are 0.
@@ -10,29 +10,30 @@ pub const MOST_BYTES: u64 = 1 << 35;
 pub enum Filling {
     All,
     None,
-    /// About this many of 8, by chance.
+    /// About this many out of 8, pseudorandomly chosen.
     Some {
         of_8: u8,
         seed: u64,
     },
 }
 
-/// Memory from an address on.
+/// A region of memory that is filled in this way.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mask {
     pub begin: u64,
     /// How many bytes it has.
     pub size: u64,
-    /// Of a word.
+    /// The bytes of a word.
     pub bytes: u32,
     pub zeros: Filling,
-    /// The words that lie there, if it is not only looked at whether they are 0: the first one everywhere, the second one, or all of
-    /// them by chance.
+    /// The values of the words, if more than zero or nonzero matters. With [`Filling::All`] every word has the first
+    /// value, with [`Filling::None`] the second one, and otherwise a pseudorandom one of all values.
     pub words: Vec<u64>,
 }
 
 impl Mask {
-    /// The byte at an address, if it is one of this memory. A word that is not 0 has one byte that is not, anywhere.
+    /// The byte at an address; `None` if the address is not in this memory. A word that is not 0 has one nonzero
+    /// byte, at any position.
     pub fn byte(&self, address: u64) -> Option<u8> {
         let at = address
             .checked_sub(self.begin)
@@ -61,7 +62,7 @@ impl Mask {
     }
 }
 
-/// Numbers that look like chance.
+/// A pseudorandom number.
 fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

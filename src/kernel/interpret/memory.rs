@@ -7,15 +7,15 @@ use super::taint::Sets;
 
 const PAGE: u64 = 256;
 
-/// How many pages all memories of a run may have together.
+/// The most pages of all memories of a run together.
 pub const MAX_PAGES: usize = 400_000;
 
-/// Bytes that were written, in pages. What was never written has no value here.
+/// The bytes that were written, in pages. Bytes that were never written have no value here.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     pages: FxHashMap<u64, Page>,
-    /// What writes to addresses that are not known, or that may or may not be executed, depend on:
-    /// every byte may have been written since.
+    /// The origins of writes whose address is unknown, or of which it is unknown whether they happen. If there are
+    /// any, every byte may have been overwritten.
     pub unknown_writes: Origins,
 }
 
@@ -23,9 +23,9 @@ pub struct Memory {
 struct Page {
     bytes: Box<[u8; PAGE as usize]>,
     written: [u64; 4],
-    /// Bytes that are not known although they were written.
+    /// Bytes that were written with unknown values.
     tainted: [u64; 4],
-    /// What those come from, all together.
+    /// The origins of these values, all together.
     origins: Origins,
 }
 
@@ -68,7 +68,7 @@ impl Memory {
         }
     }
 
-    /// Forgets bytes: they are as if never written.
+    /// Forgets bytes, as if they had never been written.
     pub fn forget(&mut self, address: u64, count: u64) {
         for at in 0..count {
             let place = address.wrapping_add(at);

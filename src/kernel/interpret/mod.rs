@@ -1,19 +1,18 @@
-//! The reference interpreter: runs a whole CTA or cluster at a concrete launch, and yields the events
-//! of every warp.
+//! The reference interpreter: runs a whole CTA or cluster at a concrete launch, and returns the events of every warp.
 //!
-//! A warp executes in lanes that diverge and meet again (`divergence`). What is computed has the one
-//! [`crate::meaning`]. What is not known (memory that the run has not written, floating-point results,
-//! clocks) is a number that depends on nothing but the operation and its operands, with the operations
-//! it comes from; an event whose existence or operands depend on such numbers names them as its
-//! reasons. Control counts: what is assigned on either side of a branch on such a number is not known
-//! either.
+//! The lanes of a warp diverge and meet again (`divergence`). Operations have the meaning in [`crate::meaning`]. Some
+//! values are unknown: memory that the run has not written, floating-point results, clocks. The interpreter
+//! represents an unknown value by a number that depends only on the operation and its operands, and it tracks the
+//! operations that the value comes from (*taint*). An event lists such operations as its *reasons* if its existence
+//! or its operands depend on them. Control dependence counts, too: registers that are assigned on either side of a
+//! branch on an unknown value are unknown.
 //!
-//! Two assumptions of a simulation, which cannot be looked up in the code:
+//! A simulation makes two assumptions that the code cannot show:
 //!
-//! - Copies by tensor map deliver what their mbarrier lacks: a phase that lacks no arrival and for which
-//!   such a copy was issued completes when no warp can go on otherwise. What they write to shared memory
-//!   is not followed; shared memory that no thread has written is not known anyway.
-//! - Registers (`setmaxnreg`) and columns of tensor memory are always there.
+//! - A copy by tensor map delivers the bytes that are missing at its mbarrier. If a phase lacks no arrival and such a
+//!   copy was issued for it, the phase completes when no warp can go on otherwise. What these copies write to shared
+//!   memory is not followed. This is no loss, because shared memory that no thread has written is unknown anyway.
+//! - Registers (`setmaxnreg`) and columns of tensor memory are always available.
 
 mod access;
 mod address;

@@ -197,7 +197,7 @@ impl Printer<'_> {
         all.join(", ")
     }
 
-    /// A source line, or one of the text that was read.
+    /// The source line of a place, or else the line of the text that was read.
     fn place(&self, place: Place) -> String {
         let Some(location) = place.location(self.kernel) else {
             return "nowhere".to_owned();

@@ -31,13 +31,13 @@ pub struct Program<'k> {
     first: Vec<usize>,
 }
 
-/// The blocks of one back edge, if they only compute and look: a loop that waits for others.
+/// A spin loop: the blocks of one back edge, if they only compute and load. Such a loop waits for other threads.
 pub struct Spin {
     pub header: BlockId,
     pub blocks: Vec<BlockId>,
     /// The registers that are written in it.
     pub assigned: Vec<RegisterId>,
-    /// Loads and atomics that look at one address every time.
+    /// Loads and atomics that access the same address in every round.
     pub polled: FxHashSet<Place>,
 }
 
@@ -47,11 +47,11 @@ impl Spin {
     }
 }
 
-/// What may happen between a branch and the block at which its sides join.
+/// The effects that are possible between a branch and the block at which its sides join.
 #[derive(Debug, Clone, Default)]
 pub struct Region {
     pub registers: Vec<RegisterId>,
-    /// Whether events or exits are among it.
+    /// Whether there are events or exits among them.
     pub decides: bool,
     pub stores: Vec<Space>,
 }
@@ -100,7 +100,7 @@ impl<'k> Program<'k> {
         }
     }
 
-    /// The number of a place, each another one, terminators included.
+    /// The number of a place. Different places, including terminators, have different numbers.
     pub fn number(&self, place: Place) -> usize {
         let first = self.first.get(place.block.0 as usize).copied();
         first.unwrap_or(0).saturating_add(place.index as usize)
@@ -111,7 +111,7 @@ impl<'k> Program<'k> {
         self.post.immediate(block)
     }
 
-    /// Whether a block heads a loop that does more than to look and compute.
+    /// Whether a block is the header of a loop that does more than load and compute.
     pub fn is_header(&self, block: BlockId) -> bool {
         self.headers.get(block.0 as usize).copied().unwrap_or(false)
     }
@@ -139,8 +139,8 @@ impl<'k> Program<'k> {
         of.any(|spin| spin.contains(block))
     }
 
-    /// The target outside of a spin loop, where one of two targets goes on in the loop, and the branch
-    /// depends on what the loop polls.
+    /// For a branch of which one target stays in a spin loop and the other leaves it: the target outside, if the
+    /// branch depends on a value that the loop polls.
     pub fn way_out(&self, block: BlockId, to: [BlockId; 2], reasons: &[Place]) -> Option<BlockId> {
         let around = |spin: &&Spin| {
             spin.contains(block) && reasons.iter().any(|place| spin.polled.contains(place))
@@ -186,7 +186,7 @@ impl<'k> Program<'k> {
     }
 }
 
-/// Whether an operation gives events.
+/// Whether an operation produces events.
 pub fn is_event(kind: &OperationKind) -> bool {
     match kind {
         OperationKind::Synchronization(operation) => !operation.is_unseen(),
@@ -224,7 +224,7 @@ fn back_edge(graph: &Graph, header: BlockId, latch: BlockId) -> Vec<BlockId> {
     blocks
 }
 
-/// A loop of more blocks does not just spin.
+/// The most blocks of a spin loop.
 const MAX_SPIN_BLOCKS: usize = 64;
 
 fn spin(kernel: &Kernel, header: BlockId, blocks: Vec<BlockId>) -> Option<Spin> {
@@ -295,7 +295,7 @@ fn spin(kernel: &Kernel, header: BlockId, blocks: Vec<BlockId>) -> Option<Spin> 
     })
 }
 
-/// Whether an operand has one value in all rounds of these operations.
+/// A test whether an operand has the same value in all rounds of these operations.
 fn invariant(operations: Vec<&Operation>) -> impl Fn(Operand) -> bool {
     let results = operations
         .iter()

@@ -20,14 +20,14 @@ use crate::ir::BlockId;
 use crate::ir::Kernel;
 use crate::ir::Location;
 
-/// How many operations a warp executes before it is the next one's turn.
+/// How many operations a warp executes before the next warp has its turn.
 const QUANTUM: u64 = 500;
 
 /// Runs a CTA, or all CTAs of a cluster.
 ///
 /// # Errors
 ///
-/// If the launch makes no sense, or the run takes more operations, events or memory than it may.
+/// The launch is not possible, or the run exceeds its limit of operations, events or memory.
 pub fn run(kernel: &Kernel, launch: &Launch) -> Result<Trace, Stop> {
     if kernel.blocks.is_empty() {
         return Err(Stop {
@@ -77,7 +77,7 @@ pub fn run(kernel: &Kernel, launch: &Launch) -> Result<Trace, Stop> {
     })
 }
 
-/// Every warp on its own.
+/// Runs every warp on its own.
 fn alone(warps: &mut [Warp], world: &mut World) -> Result<Outcome, Halt> {
     let mut waiting = Vec::new();
     let mut trapped = None;
@@ -92,7 +92,7 @@ fn alone(warps: &mut [Warp], world: &mut World) -> Result<Outcome, Halt> {
                         break;
                     }
                 }
-                // Others still have their events.
+                // The other warps still have to produce their events.
                 Err(Halt::End(outcome)) => {
                     trapped.get_or_insert(outcome);
                     break;
@@ -110,13 +110,13 @@ fn alone(warps: &mut [Warp], world: &mut World) -> Result<Outcome, Halt> {
     })
 }
 
-/// All warps in turns, until nobody can go on.
+/// Runs all warps in turns, until none of them can go on.
 fn in_turns(warps: &mut [Warp], world: &mut World) -> Result<Outcome, Halt> {
     loop {
         let (mut went, mut all_done) = (false, true);
         for warp in warps.iter_mut().filter(|warp| !warp.splits.is_done()) {
             match warp.run(world, QUANTUM)? {
-                // Its last operations may have let another warp go on.
+                // The last operations of this warp may have released another warp.
                 Progress::Done => went = true,
                 Progress::Went => (went, all_done) = (true, false),
                 Progress::Blocked => all_done = false,
@@ -185,7 +185,7 @@ fn waiting_of(warp: &Warp, world: &World) -> Vec<Waiting> {
     all
 }
 
-/// The wait for an mbarrier that a spin loop with this header makes, if that is what it does.
+/// If a spin loop with this header waits for an mbarrier: this wait.
 fn tested(warp: &Warp, header: BlockId, lanes: u32, world: &World) -> Option<(Place, Awaited)> {
     use crate::ir::OperationKind;
     use crate::ir::Synchronization;

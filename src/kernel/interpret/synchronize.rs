@@ -30,7 +30,7 @@ use crate::ir::Space;
 use crate::ir::Synchronization;
 use crate::ir::Token;
 
-/// Lanes that do the same, the values of the operands asked for, and why they are not known.
+/// Lanes that do the same, the values of the operands that were asked for, and the reasons why these may be unknown.
 struct Group {
     lanes: Lanes,
     numbers: Vec<u64>,
@@ -263,7 +263,7 @@ impl Warp {
                         no_increment: *no_increment,
                     };
                     self.emit(at, kind, Some(object), group.lanes, group.reasons, world)?;
-                    // Without `noinc` the arrival first adds itself to what is pending.
+                    // Without `noinc`, the arrival first adds itself to the pending count.
                     if simulates {
                         let count = if *no_increment {
                             group.lanes.count_ones()
@@ -423,7 +423,7 @@ impl Warp {
                     self.emit(at, kind, None, group.lanes, group.reasons, world)?;
                 }
             }
-            // What only orders memory, or is covered by a commit, is no event.
+            // Operations that only order memory, or that are covered by a commit, are not events.
             Synchronization::MultiplyFence
             | Synchronization::Multiply { .. }
             | Synchronization::TensorWork { .. }
@@ -520,7 +520,7 @@ impl Warp {
         let registration = Registration {
             warp: self.number as usize,
             lanes,
-            // A warp counts whole, lanes without threads and those that have ended included.
+            // A whole warp is counted, including lanes without threads and lanes that have ended.
             count: if aligned || lanes & self.live() == self.live() {
                 32
             } else {
@@ -611,7 +611,7 @@ impl Warp {
             }
         }
         if let Some(token) = token {
-            // Whoever computes with a state gets what is not known; a wait takes it as it is.
+            // A phase state that is used in a computation is unknown. A wait uses it unchanged.
             let origin = world.origin(at);
             let origins = world.sets.union(origin, control);
             self.write_state(*token, states, Taint::new(lanes, origins), lanes, world);
@@ -631,7 +631,7 @@ impl Warp {
         self.write(token, value, taint, lanes, world);
     }
 
-    /// The lanes whose phase has completed; a wait that is passed is an event.
+    /// The lanes whose phase has completed. If a wait is passed, it is an event.
     fn test(
         &mut self,
         (address, token): (Operand, Token),
@@ -673,7 +673,7 @@ impl Warp {
         } else {
             vec![address]
         };
-        // A bit of the parity counts.
+        // Only the lowest bit of the parity counts.
         let mut merged: Vec<(Lanes, u64, Option<bool>, Origins)> = Vec::new();
         for group in self.alike(&operands, at, lanes, control, world)? {
             let parity = by_parity.then(|| group.number(1) & 1 == 1);
@@ -693,7 +693,7 @@ impl Warp {
         Ok(())
     }
 
-    /// What lanes wait for at an mbarrier, if they do.
+    /// What lanes wait for at an mbarrier, if they wait.
     fn lacking(
         &self,
         (address, token): (Operand, Token),
@@ -710,7 +710,7 @@ impl Warp {
         Ok(None)
     }
 
-    /// `None` if the phase has completed.
+    /// The phase that is awaited; `None` if it has completed.
     fn passes(
         token: Token,
         group: &Group,
@@ -805,7 +805,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Whether lanes that wait can go on; what they waited for gives them its results.
+    /// Whether lanes that wait can go on. If so, the wait writes its results.
     pub fn wake(
         &mut self,
         leaf: usize,
@@ -863,8 +863,8 @@ impl Warp {
         })
     }
 
-    /// A guard is not known: neither are the results of the operation, nor what it writes, nor whether
-    /// it is an event.
+    /// An operation whose guard is unknown. Its results become unknown, and so does what it writes. It is also
+    /// unknown whether it is an event.
     pub fn unknown_guard(
         &mut self,
         kind: &OperationKind,
@@ -909,7 +909,7 @@ fn mask_of(number: u64) -> u16 {
     u16::try_from(number & 0xffff).unwrap_or(0)
 }
 
-/// The mbarriers of an object in every CTA of a mask.
+/// The objects with the same offset in every CTA of a mask.
 fn targets(object: Object, mask: Option<u16>) -> Vec<Object> {
     match (object, mask) {
         (Object::Shared { address, .. }, Some(mask)) => lanes_of(mask.into())

@@ -5,10 +5,10 @@ use rustc_hash::FxHashMap;
 use super::event::Place;
 use super::value::Lanes;
 
-/// How many origins a set keeps; further ones are dropped, so a set that is full may lack some.
+/// The most origins of a set. Further ones are dropped, so a set of this size may not be complete.
 pub const MAX_ORIGINS: usize = 8;
 
-/// A set of origins, by number. 0 is the empty one.
+/// A set of origins, given by its number. Number 0 is the empty set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Origins(pub u32);
 
@@ -20,7 +20,7 @@ impl Origins {
     }
 }
 
-/// The lanes in which a register's value is not known, and the operations it comes from.
+/// The lanes in which the value of a register is unknown, and the operations that this value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Taint {
     pub lanes: Lanes,
@@ -36,7 +36,7 @@ impl Taint {
         }
     }
 
-    /// The origins that matter to these lanes.
+    /// The origins that concern these lanes.
     pub fn within(self, lanes: Lanes) -> Origins {
         if self.lanes & lanes == 0 {
             Origins::NONE
@@ -46,7 +46,7 @@ impl Taint {
     }
 }
 
-/// All sets that have come up; equal ones have one number.
+/// All sets that occurred. Equal sets have the same number.
 #[derive(Debug, Clone)]
 pub struct Sets {
     sets: Vec<Box<[Place]>>,

@@ -30,16 +30,16 @@ pub struct CtaTrace {
 #[derive(Debug, Clone, Default)]
 pub struct WarpTrace {
     pub events: Vec<Event>,
-    /// The bytes of its accesses, by the numbers in the events.
+    /// The bytes of its accesses. Events refer to them by their positions here.
     pub regions: Vec<Region>,
     /// The lanes that ran to an exit.
     pub exited: Lanes,
-    /// Branches and guards that depend on what is not known, and that decide about events or exits.
+    /// Branches and guards that depend on unknown values and on which events or exits depend.
     pub decisions: Vec<Decision>,
     pub steps: u64,
 }
 
-/// A branch or guard that depends on what is not known.
+/// A branch or guard that depends on an unknown value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
     pub place: Place,
@@ -50,11 +50,11 @@ pub struct Decision {
 pub enum Outcome {
     /// Every lane came to an exit.
     Finished,
-    /// Nobody can go on.
+    /// No lane can go on.
     Stuck(Vec<Waiting>),
     /// The kernel aborts.
     Trap { place: Place },
-    /// The run did what has no meaning; it ends there.
+    /// The run executed something that is undefined. It ends there.
     Undefined { place: Place, what: String },
 }
 
@@ -68,14 +68,14 @@ pub struct Waiting {
     pub for_what: Awaited,
 }
 
-/// What lanes wait for.
+/// What these lanes wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Awaited {
     /// The completion of a phase of an mbarrier.
     Mbarrier {
         object: Object,
         parity: bool,
-        /// What the phase in progress still lacks.
+        /// What is missing in the current phase.
         arrivals: u32,
         bytes: i64,
     },
@@ -89,7 +89,7 @@ pub enum Awaited {
     Cluster,
     /// Other lanes of the warp.
     Lanes(Lanes),
-    /// A spin loop sees nothing change.
+    /// A change of memory that a spin loop polls.
     Change,
 }
 
@@ -125,7 +125,7 @@ impl Trace {
         self.sets.get(origins)
     }
 
-    /// Whether every event is certain: nothing that is not known decides one.
+    /// Whether every event is certain, that is, no event depends on an unknown value.
     pub fn is_clean(&self) -> bool {
         let mut warps = self.ctas.iter().flat_map(|cta| &cta.warps);
         warps.all(WarpTrace::is_clean)

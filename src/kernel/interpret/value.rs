@@ -19,11 +19,11 @@ pub fn lanes_of(lanes: Lanes) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A register of a warp. What all lanes, or all lanes of a set, have in common is kept once.
+/// The value of a register in a warp. A number that all lanes, or all lanes of a set, have in common is stored once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     Uniform(u128),
-    /// One number in `lanes`, another one in the others.
+    /// One number in the lanes of `lanes`, and another one in all other lanes.
     Split {
         lanes: Lanes,
         inside: u128,
@@ -58,7 +58,7 @@ impl Value {
         }
     }
 
-    /// The one number of all lanes of `active`, where that is quick to see.
+    /// The common number of all lanes of `active`, if this can be seen quickly.
     pub fn uniform_in(&self, active: Lanes) -> Option<u128> {
         match self {
             Self::Uniform(value) => Some(*value),
@@ -124,7 +124,7 @@ impl Value {
         Self::from_wide(std::array::from_fn(&mut each))
     }
 
-    /// Puts `new` into the lanes of `written`; `live` are the lanes whose numbers still matter.
+    /// Writes `new` to the lanes of `written`. `live` are the lanes whose numbers still matter.
     pub fn write(&mut self, new: Self, written: Lanes, live: Lanes) {
         if written & live == live {
             *self = new;

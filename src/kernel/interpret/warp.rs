@@ -38,30 +38,30 @@ pub struct Warp {
     pub exited: Lanes,
     pub registers: Vec<Value>,
     pub taints: Vec<Taint>,
-    /// Memory of the threads, one window of 2^32 bytes after the other.
+    /// The local memory of the threads: one window of 2^32 bytes for each thread, one after the other.
     pub local: Memory,
     pub splits: DivergenceTree,
     pub trace: WarpTrace,
-    /// Counts results that are another value at every look.
+    /// A counter for results that have another value at every read, such as clocks.
     pub looks: u64,
-    /// How many answers of cluster launch control it has read.
+    /// How many answers of cluster launch control the warp has read.
     pub asked: u32,
-    /// How often it has read each word that is handed over by mbarriers.
+    /// How often the warp has read each word that is handed over by mbarriers.
     pub ring_words: BTreeMap<(Place, u32), u32>,
 }
 
-/// What an operation does to the lanes that executed it.
+/// How the lanes that executed an operation continue.
 pub enum Flow {
     Next,
-    /// The operation is done, and what follows waits.
+    /// The operation is done, and the lanes wait before the next one.
     Wait(Blocked),
-    /// The operation waits itself.
+    /// The operation itself has to wait and is repeated.
     Retry(Blocked),
 }
 
-/// How far a warp came.
+/// The result of a turn of a warp.
 pub enum Progress {
-    /// It executed something.
+    /// It executed at least one operation.
     Went,
     Blocked,
     Done,
@@ -95,7 +95,7 @@ impl Warp {
         }
     }
 
-    /// What a result of a load is that is a word which a warp hands over by mbarriers.
+    /// The result of a load, if it is a word that a warp hands over by mbarriers.
     pub fn ring_word(&mut self, (at, index): (Place, usize), world: &World) -> Option<u128> {
         let word = (at, u32::try_from(index).ok()?);
         let (more, no_more) = *world.launch.by_mbarriers.get(&word)?;
@@ -156,7 +156,7 @@ impl Warp {
         Ok(None)
     }
 
-    /// Makes one leaf of the lanes of `mask`, if all that have not ended wait at one place.
+    /// Joins the lanes of `mask` to one leaf, if all of them that have not ended wait at the same place.
     fn gather(&mut self, leaf: usize, mask: Lanes, world: &mut World) -> Option<usize> {
         let at = self.splits.get(leaf)?.at;
         let wanted = mask & self.live();
@@ -186,7 +186,7 @@ impl Warp {
         Some(gathered)
     }
 
-    /// Executes operations of a leaf until it waits, parts or ends.
+    /// Executes operations of a leaf until it waits, diverges or ends.
     fn advance(&mut self, leaf: usize, world: &mut World, left: &mut u64) -> Result<(), Halt> {
         let kernel = world.program.kernel;
         loop {
@@ -223,7 +223,7 @@ impl Warp {
         }
     }
 
-    /// Executes an operation; `false` if the leaf does not go on.
+    /// Executes an operation. Returns `false` if the leaf does not go on.
     fn operate(
         &mut self,
         leaf: usize,
@@ -296,7 +296,7 @@ impl Warp {
         }
     }
 
-    /// A block ends; `false` if the leaf does not go on.
+    /// Executes the terminator of a block. Returns `false` if the leaf does not go on.
     fn terminate(
         &mut self,
         leaf: usize,
@@ -358,8 +358,8 @@ impl Warp {
         }
     }
 
-    /// Where a branch that depends on what is not known goes anyway, and whether that is no guess: a
-    /// spin loop on memory ends if every wait is passed. An abort is taken not to happen.
+    /// The target that a branch on an unknown value takes, and whether this is certain. If every wait is passed, a
+    /// spin loop on memory ends. An abort is assumed not to happen.
     fn forced(
         &self,
         at: Place,
@@ -425,7 +425,7 @@ impl Warp {
         self.enter(leaf, from, to, world)
     }
 
-    /// A leaf has gone along an edge; `false` if it waits.
+    /// Notes that a leaf has gone along an edge. Returns `false` if it has to wait.
     fn enter(
         &mut self,
         leaf: usize,
@@ -521,7 +521,7 @@ impl Warp {
         }
     }
 
-    /// What the place of a leaf depends on.
+    /// The origins on which the place of a leaf depends.
     fn control(&self, leaf: usize, world: &mut World) -> Origins {
         let Some(split) = self.splits.get(leaf) else {
             return Origins::NONE;

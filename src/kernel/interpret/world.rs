@@ -28,7 +28,7 @@ use crate::ir::BlockId;
 use crate::ir::Location;
 use crate::ir::Space;
 
-/// Why the run ends at once.
+/// Why the whole run ends at once.
 pub enum Halt {
     Stop(Stop),
     End(Outcome),
@@ -47,11 +47,11 @@ pub struct World<'a> {
     pub mbarriers: FxHashMap<(u32, u32), Mbarrier>,
     pub barriers: Vec<Vec<Barrier>>,
     pub cluster: ClusterBarrier,
-    /// The lanes of every warp that have not ended; the warps of a CTA follow each other.
+    /// The lanes of every warp that have not ended. The warps of a CTA are adjacent.
     pub alive: Vec<Lanes>,
     /// Bytes that copies complete later.
     pub landing: Vec<((u32, u32), i64, Place)>,
-    /// Counts changes of what spin loops look at.
+    /// A counter of changes to anything that spin loops poll.
     pub version: u64,
     pub steps: u64,
     pub events: usize,
@@ -106,7 +106,7 @@ impl<'a> World<'a> {
         Ok(world)
     }
 
-    /// Memory as it is at the beginning.
+    /// Resets memory to its initial contents.
     pub fn reset(&mut self) {
         self.shared = vec![Memory::default(); self.ctas as usize];
         self.global = Memory::default();
@@ -141,7 +141,7 @@ impl<'a> World<'a> {
         self.launch.simulates()
     }
 
-    /// The set of one operation.
+    /// The set that contains this one operation.
     pub fn origin(&mut self, place: Place) -> Origins {
         let number = self.program.number(place);
         if number >= self.origins.len() {
@@ -199,12 +199,12 @@ impl<'a> World<'a> {
             .unwrap_or(&[])
     }
 
-    /// The place of a warp among all warps.
+    /// The position of a warp among all warps.
     pub fn index(&self, cta: u32, warp: u32) -> usize {
         cta.saturating_mul(self.warps).saturating_add(warp) as usize
     }
 
-    /// Lanes end; barriers no longer wait for them.
+    /// Ends lanes. Barriers no longer wait for them.
     pub fn exit(&mut self, cta: u32, warp: u32, lanes: Lanes, place: Place) -> Result<(), Halt> {
         let index = self.index(cta, warp);
         if let Some(alive) = self.alive.get_mut(index) {
@@ -226,7 +226,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Does something to an mbarrier.
+    /// Applies a change to an mbarrier.
     pub fn mbarrier(
         &mut self,
         object: Object,
@@ -243,7 +243,7 @@ impl<'a> World<'a> {
         change(mbarrier).map_err(|what| undefined(place, &what))
     }
 
-    /// A copy completes bytes at an mbarrier, now or later; `None` where a tensor map says how many.
+    /// Completes bytes of a copy at an mbarrier, now or later. `None` if a tensor map determines the number of bytes.
     pub fn complete(
         &mut self,
         object: Object,
@@ -268,8 +268,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Copies land that are under way, and those by tensor map deliver what their phases lack. `false`
-    /// if nothing happens.
+    /// Completes copies that are under way, and lets copies by tensor map deliver the missing bytes of their phases.
+    /// Returns `false` if nothing happens.
     pub fn land(&mut self) -> Result<bool, Halt> {
         let landing = std::mem::take(&mut self.landing);
         let mut happened = !landing.is_empty();
@@ -286,7 +286,7 @@ impl<'a> World<'a> {
         Ok(happened)
     }
 
-    /// What a phase lacks.
+    /// The arrivals and bytes that are missing in a phase.
     pub fn awaited(&self, cta: u32, address: u32, parity: Result<bool, u64>) -> Awaited {
         let mbarrier = self.mbarriers.get(&(cta, address));
         Awaited::Mbarrier {

@@ -17,7 +17,8 @@ pub struct Write {
     pub address: Operand,
     /// How many bytes, at least; tensor maps do not show how many exactly.
     pub bytes: u64,
-    /// Whether it also writes bytes that are not contiguous with these, as the further rows of a matrix.
+    /// Whether it also writes bytes that are not contiguous with these. For example, these may be further rows of a
+    /// matrix.
     pub further: bool,
 }
 
@@ -42,8 +43,8 @@ impl OperationKind {
         }
     }
 
-    /// Whether it only gives registers values that are computed from registers, parameters, and what
-    /// the launch fixes.
+    /// Whether the operation only gives registers values that are computed from registers, parameters, and numbers
+    /// that the launch fixes.
     pub fn only_computes(&self) -> bool {
         matches!(
             self,
@@ -58,8 +59,8 @@ impl OperationKind {
         )
     }
 
-    /// The name of what all lanes of a warp have to carry out together, and what does not synchronize: as that is for data only, nothing else
-    /// about it is followed.
+    /// The name of an operation that all lanes of a warp have to execute together and that does not synchronize. Such
+    /// operations are for data only, so nothing else about them is followed.
     pub fn of_whole_warp(&self) -> Option<&str> {
         match self {
             Self::Opaque { mnemonic, .. } if mnemonic.contains(".aligned") => Some(mnemonic),
@@ -67,7 +68,7 @@ impl OperationKind {
         }
     }
 
-    /// What is written to memory other than through an mbarrier.
+    /// The write to memory, unless it goes through an mbarrier.
     pub fn write(&self) -> Option<Write> {
         let of = |space, address, bytes| {
             Some(Write {
@@ -131,7 +132,7 @@ impl OperationKind {
         }
     }
 
-    /// What is read, without the guard.
+    /// The operands that are read, without the guard.
     pub fn operands(&self) -> Vec<Operand> {
         match self {
             Self::Compute { operands, .. } => operands.clone(),
@@ -167,7 +168,7 @@ impl OperationKind {
 }
 
 impl Synchronization {
-    /// The address of the mbarrier that this works on, or that it completes at.
+    /// The address of the mbarrier that this operation works on, or at which it completes bytes.
     pub fn mbarrier(&self) -> Option<Operand> {
         match self {
             Self::MbarrierInit { address, .. }
@@ -226,7 +227,7 @@ impl Synchronization {
         }
     }
 
-    /// What is read, without the guard.
+    /// The operands that are read, without the guard.
     pub fn operands(&self) -> Vec<Operand> {
         let token_of = |token: &Token| match token {
             Token::Parity(operand) | Token::State(operand) => *operand,

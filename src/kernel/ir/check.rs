@@ -12,8 +12,8 @@ use crate::meaning::operand_width;
 use crate::meaning::result_width;
 
 impl Kernel {
-    /// What is wrong with the kernel: numbers that nothing has, predicates of several bits, operands
-    /// and results whose widths do not fit. Empty if it is well formed.
+    /// The faults of the kernel: references to things that do not exist, predicates of several bits, and operands and
+    /// results of the wrong width. Empty if the kernel is well formed.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if self.blocks.is_empty() {

@@ -11,9 +11,9 @@ pub enum Compare {
     GreaterEqual { signed: bool },
 }
 
-/// A pure operation. `width` of the operation (see [`crate::ir::OperationKind::Compute`]) is that of
-/// its main operands in bits; where result or further operands have another width, it is said here.
-/// Operands that are wider than asked for are cut, narrower ones are an error of the reader.
+/// A pure operation. The `width` of an operation (see [`crate::ir::OperationKind::Compute`]) is the width of its main
+/// operands in bits. If the result or further operands have another width, the comment of the operation says so.
+/// Operands that are wider are cut. Operands that are narrower are a mistake of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compute {
     /// The operand itself.
@@ -58,45 +58,46 @@ pub enum Compute {
     },
     /// The result has 1 bit.
     Compare(Compare),
-    /// Operands: a predicate of 1 bit, then the value where it holds, then the other one.
+    /// Operands: a predicate of 1 bit, the value if it holds, and the value if it does not.
     Select,
-    /// From `width` bits to `to` bits: cut, or extended by zeros or the sign.
+    /// Converts `width` bits to `to` bits: cuts them, or extends them by zeros or the sign.
     Convert {
         to: u16,
         signed: bool,
     },
-    /// Operands: value, position, length (32 bits each); the field, extended by zeros or by its top bit.
-    /// Position and length are taken modulo 256; bits beyond `width` read as zero (unsigned) or sign.
+    /// Operands: value, position, length (32 bits each). The result is the field, extended by zeros or by its top
+    /// bit. Position and length are taken modulo 256. Bits beyond `width` read as zero (unsigned) or as the sign.
     ExtractField {
         signed: bool,
     },
-    /// Operands: field, base, position, length: `base` with `field` put over bits from `position` on.
+    /// Operands: field, base, position, length. The result is `base` in which `field` replaces the bits from
+    /// `position` on.
     InsertField,
-    /// Four bytes picked of two 32-bit words by a selector, as `prmt.b32` without a mode.
+    /// Selects four bytes out of two 32-bit words, as `prmt.b32` without a mode.
     Permute,
-    /// A function of three operands bit by bit; bit `4a + 2b + c` of the table is its value.
+    /// A function of three operands, bit by bit. Its value is bit `4a + 2b + c` of the table.
     Logic3 {
         table: u8,
     },
-    /// `shf`: operands low, high, amount; the high (left) or low (right) word of the shifted pair.
-    /// `wrap` takes the amount modulo 32, otherwise it is clamped to 32.
+    /// `shf`. Operands: low, high, amount. The result is the high (left) or low (right) word of the shifted pair.
+    /// With `wrap` the amount is taken modulo 32; otherwise it is clamped to 32.
     FunnelShift {
         left: bool,
         wrap: bool,
     },
-    /// How many bits are set; the result has 32 bits.
+    /// The number of bits that are set; the result has 32 bits.
     PopulationCount,
     /// How many leading zeros; the result has 32 bits.
     LeadingZeros,
-    /// The position of the highest bit that is set (that differs from the sign), or all ones; 32 bits.
+    /// The position of the highest bit that is set (signed: that differs from the sign), or all ones; 32 bits.
     FindHighest {
         signed: bool,
     },
     /// The bits in reverse order.
     Reverse,
-    /// Operands of `width` bits, the least significant first, put together.
+    /// Concatenates operands of `width` bits, the least significant one first.
     Concatenate,
-    /// The bits from `low` on, `to` of them.
+    /// The `to` bits from bit `low` on.
     Extract {
         low: u16,
         to: u16,

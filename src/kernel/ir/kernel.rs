@@ -22,17 +22,17 @@ pub struct Kernel {
     pub parameters: Vec<Parameter>,
     pub variables: Vec<Variable>,
     pub registers: Vec<Register>,
-    /// The first is where a thread begins.
+    /// A thread begins in the first block.
     pub blocks: Vec<Block>,
     pub bounds: LaunchBounds,
-    /// What the reader took for granted, in words.
+    /// The assumptions that the reader made, in words.
     pub assumptions: Vec<String>,
 }
 
 /// A kernel parameter: bytes of the parameter space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
-    /// As the author named it, where that is known.
+    /// The name that the author gave it, if it is known.
     pub name: String,
     /// Where it begins in the parameter space, in bytes.
     pub offset: u32,
@@ -45,14 +45,14 @@ pub struct Parameter {
 pub struct Variable {
     pub name: String,
     pub space: Space,
-    /// In bytes; `None` where the launch decides (dynamic shared memory). All shared variables without
-    /// a size begin at one address, after those that have one.
+    /// In bytes. `None` if the launch decides (dynamic shared memory). All shared variables without a size begin at
+    /// the same address, which is after all variables that have a size.
     pub size: Option<u64>,
     pub alignment: u32,
-    /// What it holds at the beginning, where it is declared with values. Empty otherwise, and where a
-    /// value is an address, which only the linker knows.
+    /// The initial contents, if the variable is declared with values. Empty otherwise. Also empty if a value is an
+    /// address, because only the linker knows it.
     pub initial: Vec<u8>,
-    /// Of mbarriers that are there from the launch on: how many arrivals complete a phase of each.
+    /// For mbarriers that exist from the launch on: how many arrivals complete a phase of each.
     pub arrivals: Option<u32>,
 }
 
@@ -77,25 +77,25 @@ pub struct Block {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Terminator {
     Jump(BlockId),
-    /// A predicate of 1 bit; lanes of a warp may go different ways.
+    /// A branch on a predicate of 1 bit. The lanes of a warp may take different targets.
     Branch {
         condition: Operand,
         then: BlockId,
         otherwise: BlockId,
     },
-    /// The index picks a target; an index past the last is undefined.
+    /// The index selects a target. An index beyond the last target is undefined.
     Switch {
         index: Operand,
         targets: Vec<BlockId>,
     },
     /// The thread ends.
     Exit,
-    /// The kernel is aborted, or control never comes here.
+    /// The kernel is aborted, or control never reaches this point.
     Trap,
 }
 
 impl Terminator {
-    /// The register that decides where control goes on, if one does.
+    /// The register on which the successor depends, if there is one.
     pub fn decides(&self) -> Option<RegisterId> {
         match self {
             Terminator::Branch {
@@ -111,7 +111,7 @@ impl Terminator {
     }
 }
 
-/// What the text says about launches. Axes are x, y, z.
+/// The bounds on launches that the text states. Axes are x, y, z.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LaunchBounds {
     /// `.reqntid`.

@@ -7,28 +7,30 @@ pub struct SourceLine {
     pub file: String,
     /// From 1 on.
     pub line: u32,
-    /// From 1 on, or 0 where it is not known.
+    /// From 1 on; 0 if unknown.
     pub column: u32,
 }
 
-/// Where an operation comes from: a line of the text that was read, and the source lines that the
-/// compiler names for it.
+/// The origin of an operation: a line of the text that was read, and the source lines that the compiler names for
+/// this line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Location {
     /// The line of the text that was read, from 1 on.
     pub line: u32,
-    /// The author's lines, the innermost first, then where that was inlined, and so on.
+    /// The source lines of the author. The innermost comes first, then the line where it was inlined, and so on.
     pub source: Vec<SourceLine>,
 }
 
 impl Location {
-    /// The source line that tells the author most, as `file.cu:12`, or the line of the text that was read; `None` where neither
-    /// is known. That is where the innermost function is called.
+    /// The source line that says most to the author, as `file.cu:12`: the line where the innermost inlined function
+    /// is called, or the only source line if nothing is inlined. If there is no source line, the line of the text that
+    /// was read; `None` if that is unknown, too.
     ///
-    /// For example, a wait stands in line 27 of `sync.cuh`, which is inlined in line 111 of `attention.cu`. Line 111 says which of
-    /// all waits it is.
+    /// For example, a wait stands in line 27 of `sync.cuh`, which is inlined in line 111 of `attention.cu`. Line 111
+    /// says which of all waits it is.
     ///
-    /// A compiler puts any path there. Only its last part is shown, without what could end a line or reorder it.
+    /// A compiler may write any path into a file. Only its last component is shown, without characters that could end
+    /// a line or reorder it.
     pub fn shown(&self) -> Option<String> {
         let Some(source) = self.telling() else {
             return (self.line > 0).then(|| format!("line {}", self.line));

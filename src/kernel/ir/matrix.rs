@@ -1,21 +1,22 @@
-//! Matrices in shared memory as tensor cores find them: a descriptor of 64 bits says where a matrix begins, how far its
-//! pieces are apart and how rows are swizzled. From that and the shape, the bytes that one multiplication reads follow exactly.
+//! Matrices in shared memory, as tensor cores read them. A descriptor of 64 bits says where a matrix begins, how far
+//! its pieces are apart, and how rows are swizzled. Together with the shape, it determines exactly which bytes one
+//! multiplication reads.
 //!
-//! A matrix is made of chunks of 16 bytes. Eight rows of one, two, four or eight chunks are an atom; the wider the atom, the more
-//! bits of the address are swizzled: bits 4 and up are combined with bits 7 and up by exclusive or.
+//! A matrix consists of chunks of 16 bytes. An atom is eight rows of one, two, four or eight chunks. In wider atoms,
+//! more bits of the address are swizzled: bits 4 and up are replaced by their exclusive or with bits 7 and up.
 //!
 //! Source: PTX ISA, "Matrix Descriptor Format" of `wgmma` and "Shared memory descriptor" of `tcgen05`.
 
 use crate::ir::Operand;
 use crate::ir::joined;
 
-/// How many bytes a multiplication takes of each row along the dimension that is summed over.
+/// How many bytes of each row a multiplication reads along the dimension that is summed over.
 const DEPTH: i128 = 32;
 
-/// The units in which a descriptor says addresses, in bytes.
+/// The unit of addresses in a descriptor, in bytes.
 pub const UNIT: i128 = 16;
 
-/// The bits of a descriptor that say where the matrix begins.
+/// The bits of a descriptor that contain the beginning of the matrix.
 pub const PLACE: u64 = (1 << 14) - 1;
 
 const STRANGE: &str = "what this form of multiplication reads is not followed";
@@ -23,13 +24,13 @@ const STRANGE: &str = "what this form of multiplication reads is not followed";
 /// The matrices in shared memory that a multiplication reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matrices {
-    /// Descriptors of 64 bits. The first one may be none: then the first operand lies elsewhere.
+    /// Descriptors of 64 bits. The first one is absent if the first operand is not in shared memory.
     pub first: Option<Operand>,
     pub second: Operand,
     pub product: Product,
 }
 
-/// What a multiplication says of its operands.
+/// The properties of the operands that a multiplication states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Product {
     /// `wgmma`: the columns of the result, the bytes of an element of each operand, and whether each is transposed.
@@ -38,7 +39,7 @@ pub enum Product {
         elements: [u32; 2],
         transposed: [bool; 2],
     },
-    /// `tcgen05`: the rest is said by an instruction descriptor, a word of 32 bits.
+    /// `tcgen05`. An instruction descriptor, a word of 32 bits, contains the other properties.
     Tensor {
         element: u32,
         /// Whether elements may be narrower than a byte.
@@ -47,19 +48,20 @@ pub enum Product {
     },
 }
 
-/// What an instruction says of one matrix.
+/// The properties of one matrix that an instruction states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Rows of the first operand or columns of the second.
     rows: i128,
     /// Bytes of an element.
     element: i128,
-    /// Whether neighbours along rows, and not along the dimension that is summed over, lie side by side.
+    /// Whether adjacent elements are neighbours along rows, and not along the dimension that is summed over.
     transposed: bool,
 }
 
 impl Matrices {
-    /// The bits of an instruction descriptor that say what is read: sparsity, types, which operands are transposed, and the shape.
+    /// The bits of an instruction descriptor that determine what is read: sparsity, types, transposition of operands,
+    /// and the shape.
     pub const WORD: u32 =
         0b1 << 2 | 0b11 << 4 | 0b11_1111 << 7 | 0b11 << 15 | 0b11_1111 << 17 | 0b1_1111 << 24;
 
@@ -80,7 +82,7 @@ impl Matrices {
         self.first.into_iter().chain([self.second]).collect()
     }
 
-    /// The shape of the matrix of each descriptor, given what the instruction descriptor is, if there is one.
+    /// The shape of the matrix of each descriptor. `word` is the instruction descriptor, if there is one.
     pub fn shapes(&self, word: Option<u32>) -> Result<Vec<Shape>, &'static str> {
         let (rows, columns, elements, transposed) = match self.product {
             Product::Warpgroup {
@@ -123,10 +125,10 @@ impl Matrices {
         matches!(self.product, Product::Tensor { .. })
     }
 
-    /// The bytes that are read of a matrix, in order.
+    /// The bytes of a matrix that are read, in order.
     ///
-    /// `bits`: those of its descriptor above the place. `begin`: where it begins, in bytes, as far as that is known. It is known up to a
-    /// multiple of `known`.
+    /// `bits` are the bits of its descriptor above the place. `begin` is the beginning of the matrix in bytes, as far
+    /// as it is known: up to a multiple of `known`.
     pub fn read(
         &self,
         bits: u64,
@@ -231,7 +233,8 @@ mod tests {
         }
     }
 
-    /// The multiplications of a tile with rows of one atom read all of it, each a part.
+    /// The multiplications of a tile whose rows are those of one atom. Each reads a part, and together they read the
+    /// whole tile.
     #[test]
     fn a_swizzled_tile() {
         for (swizzle, row) in SWIZZLED.into_iter().zip([128, 64, 32]) {
@@ -249,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Without swizzle, both strides count.
+    /// Without a swizzle, both strides matter.
     #[test]
     fn core_matrices() {
         let read = |bits, turned| matrices().read(bits, (0, 16), shape(16, turned)).unwrap();
@@ -269,7 +272,7 @@ mod tests {
         assert!(inside.is_err());
     }
 
-    /// What is only known to be a multiple of 256 bytes may be swizzled in other ways.
+    /// If an address is only known up to multiples of 256 bytes, the swizzle is not known.
     #[test]
     fn unaligned_atoms() {
         let bits = bits(2, 0, 1024);

@@ -12,7 +12,7 @@ pub enum Space {
     Cluster,
     /// Memory of one thread.
     Local,
-    /// Not said by the instruction; the address decides.
+    /// The instruction does not name the space. The address decides.
     Generic,
     /// Tensor memory.
     Tensor,
@@ -37,14 +37,14 @@ pub enum MemoryOrder {
     SequentiallyConsistent,
 }
 
-/// What a load says of whether others write what it reads.
+/// Whether other threads may write what a load reads, as far as the load states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Stability {
     #[default]
     Unsaid,
-    /// Nobody writes it while the kernel runs, as `.nc` promises.
+    /// No thread writes it while the kernel runs, as `.nc` promises.
     Constant,
-    /// It is fetched again each time, as by `.cv`. In the memory model such a load is weak.
+    /// It is fetched again each time, as with `.cv`. In the memory model, such a load is weak.
     Refetched,
 }
 
@@ -72,9 +72,9 @@ pub enum AtomicOperation {
     Maximum {
         signed: bool,
     },
-    /// Up to a limit, then 0.
+    /// Counts up to a limit, then continues with 0.
     Increment,
-    /// Down to 0, then the limit.
+    /// Counts down to 0, then continues with the limit.
     Decrement,
     /// On floating-point or packed numbers.
     Other,

@@ -1,9 +1,11 @@
 //! The kernel IR: a control-flow graph of typed operations over registers of fixed width.
 //!
-//! One [`Kernel`] is the program of one thread. Registers may be assigned several times. An
-//! operation may have a [`Guard`], a predicate register that decides whether it is executed.
-//! A reader never leaves an operation out. One that it does not understand is [`OperationKind::Unsupported`]. If
-//! it certainly does not synchronize, it is [`OperationKind::Opaque`]: its results are unknown, and what it writes to memory.
+//! A [`Kernel`] is the program of one thread. Registers may be assigned several times. An operation may have a
+//! [`Guard`]: a predicate register that decides whether the operation is executed.
+//!
+//! Invariant: a reader never leaves an operation out. If it does not understand an operation, the operation becomes
+//! [`OperationKind::Unsupported`]. If the operation certainly does not synchronize, it becomes
+//! [`OperationKind::Opaque`]: its results are unknown, and so are the values that it writes to memory.
 
 mod access;
 mod check;

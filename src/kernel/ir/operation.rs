@@ -16,7 +16,7 @@ use crate::ir::Write;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operand {
     Register(RegisterId),
-    /// Cut to the width that the operation asks for.
+    /// A constant. It is cut to the width that the operation asks for.
     Constant(u128),
 }
 
@@ -24,7 +24,7 @@ pub enum Operand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Guard {
     pub predicate: RegisterId,
-    /// Executed where the predicate does not hold.
+    /// Whether the operation is executed if the predicate does not hold.
     pub negated: bool,
 }
 
@@ -50,13 +50,13 @@ pub enum OperationKind {
         result: RegisterId,
         special: Special,
     },
-    /// The address of a variable, in its space or, if `generic`, in all of memory.
+    /// The address of a variable: in its space, or as a generic address if `generic`.
     AddressOf {
         result: RegisterId,
         variable: VariableId,
         generic: bool,
     },
-    /// `cvta`: an address of a space as one of all of memory, or back.
+    /// `cvta`: converts an address of a space to a generic one, or back.
     ConvertAddress {
         result: RegisterId,
         address: Operand,
@@ -69,7 +69,7 @@ pub enum OperationKind {
         address: Operand,
         /// The rank of the CTA in the cluster.
         rank: Operand,
-        /// Whether address and result are of all of memory instead of the shared window.
+        /// Whether the address and the result are generic addresses, and not addresses of the shared window.
         generic: bool,
     },
     /// `getctarank`: the rank in the cluster of the CTA in whose shared memory an address lies.
@@ -78,8 +78,8 @@ pub enum OperationKind {
         address: Operand,
         generic: bool,
     },
-    /// Reads `results.len()` values of `width` bits that follow each other. Where a result register
-    /// is wider, it is extended by zeros or, if `signed`, by the sign. `None` is not kept.
+    /// Reads `results.len()` values of `width` bits that are adjacent in memory. If a result register is wider, the
+    /// value is extended by zeros or, if `signed`, by the sign. A result `None` is not stored.
     Load {
         results: Vec<Option<RegisterId>>,
         space: Space,
@@ -93,7 +93,7 @@ pub enum OperationKind {
     Store {
         space: Space,
         address: Operand,
-        /// Of `width` bits each, one after the other.
+        /// The values, of `width` bits each, adjacent in memory.
         values: Vec<Operand>,
         width: u16,
         order: MemoryOrder,
@@ -101,7 +101,7 @@ pub enum OperationKind {
     },
     Atomic {
         operation: AtomicOperation,
-        /// The value before, where it is kept.
+        /// The register for the previous value, if it is stored.
         result: Option<RegisterId>,
         space: Space,
         address: Operand,
@@ -110,10 +110,10 @@ pub enum OperationKind {
         order: MemoryOrder,
         scope: Scope,
     },
-    /// What takes part in synchronization or ties the lanes of a warp together.
+    /// An operation that takes part in synchronization, or that ties the lanes of a warp together.
     Synchronization(Synchronization),
-    /// Results that nothing is known of, as of floating-point operations. Given equal operands,
-    /// the results are equal if `pure`. Does not synchronize, and writes to no memory but where `write` says.
+    /// An operation whose results are unknown, such as one on floating-point numbers. If it is `pure`, equal operands
+    /// give equal results. It does not synchronize, and it writes only the memory that `write` names.
     Opaque {
         mnemonic: String,
         results: Vec<RegisterId>,
@@ -123,7 +123,7 @@ pub enum OperationKind {
         /// Rows of matrices in memory that all lanes of the warp read or write together.
         rows: Option<Rows>,
     },
-    /// What may synchronize or write anywhere, and is not understood.
+    /// An operation that is not understood. It may synchronize, or write anywhere.
     Unsupported {
         mnemonic: String,
         reason: String,
@@ -131,7 +131,7 @@ pub enum OperationKind {
     },
 }
 
-/// Rows of 16 bytes, as `ldmatrix` and `stmatrix` have them: each of the lowest lanes names one.
+/// Rows of 16 bytes, as for `ldmatrix` and `stmatrix`. Each of the lowest lanes gives the address of one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rows {
     pub space: Space,
@@ -155,7 +155,7 @@ pub enum Special {
     ClusterCtaRank,
     ClusterCtaCount,
     Lane,
-    /// A number that no other warp of the CTA has. No manual says that it is the thread's by 32.
+    /// A number that no other warp of the CTA has. No manual says that it is the thread's number divided by 32.
     Warp,
     WarpCount,
     LaneMaskEqual,
@@ -165,8 +165,8 @@ pub enum Special {
     LaneMaskGreaterEqual,
     DynamicSharedSize,
     TotalSharedSize,
-    /// A clock or timer: another value at every look.
+    /// A clock or timer. It has another value at every read.
     Clock,
-    /// The number of the multiprocessor, of the grid and the like: any value.
+    /// Other numbers, such as those of the multiprocessor or the grid: any value.
     Other,
 }

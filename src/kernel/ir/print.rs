@@ -12,7 +12,7 @@ use crate::ir::RegisterId;
 use crate::ir::Stability;
 use crate::ir::Terminator;
 
-/// The names of a kernel's registers. Where several have one name, their numbers tell them apart.
+/// The names of a kernel's registers. If several registers have the same name, their numbers are added.
 struct Names<'k> {
     kernel: &'k Kernel,
     often: HashMap<&'k str, usize>,
@@ -49,7 +49,7 @@ impl<'k> Names<'k> {
         all.join(", ")
     }
 
-    /// What stands in front of an operation with these results.
+    /// The text in front of an operation with these results.
     fn assigned(&self, results: &[RegisterId]) -> String {
         let all: Vec<String> = results.iter().map(|r| self.register(*r)).collect();
         if all.is_empty() {
@@ -59,7 +59,7 @@ impl<'k> Names<'k> {
         }
     }
 
-    /// What `Debug` writes, with names for numbers.
+    /// The text that `Debug` writes, with names in place of numbers.
     fn named(&self, text: &str) -> String {
         let mut result = String::with_capacity(text.len());
         let mut rest = text;
@@ -233,7 +233,7 @@ impl<'k> Names<'k> {
     }
 }
 
-/// Small negative numbers as such, whatever they are cut to later.
+/// A constant. Small negative numbers are printed as such, whatever width they are cut to.
 fn constant(bits: u128) -> String {
     let value = bits.cast_signed();
     if (-0xFFFF_FFFF..0).contains(&value) {

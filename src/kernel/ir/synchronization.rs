@@ -1,7 +1,7 @@
 //! Synchronization operations, and warp-level operations.
 //!
-//! An address of an mbarrier is in the shared window of the own CTA, or of the cluster if a field `cluster` says so.
-//! Counts, bytes and masks are 32-bit operands unless stated otherwise.
+//! The address of an mbarrier is in the shared window of the own CTA, or in that of the cluster if a field `cluster`
+//! says so. Counts, bytes and masks are 32-bit operands unless stated otherwise.
 
 use crate::ir::Matrices;
 use crate::ir::MemoryOrder;
@@ -10,28 +10,28 @@ use crate::ir::RegisterId;
 use crate::ir::Scope;
 use crate::ir::Space;
 
-/// What a wait looks for.
+/// The phase that a wait is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Token {
-    /// The phase of this parity (bit 0) has completed.
+    /// Waits until the phase with this parity (bit 0) has completed.
     Parity(Operand),
-    /// The phase of the arrival that gave this state has completed.
+    /// Waits until the phase of the arrival that returned this state has completed.
     State(Operand),
 }
 
-/// How the bytes of a bulk copy are known.
+/// How the number of bytes of a bulk copy is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Expected {
     Bytes(Operand),
-    /// By the tensor map, which the code does not show.
+    /// From the tensor map, which the code does not show.
     TensorMap,
 }
 
-/// What is told when asynchronous work is done.
+/// What is signalled when asynchronous work is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Completion {
-    /// Bytes at an mbarrier. With a `multicast` mask, at the mbarrier of the same offset in every
-    /// CTA of the mask. With `pair`, the address may be of either CTA of the pair of CTAs.
+    /// Bytes are completed at an mbarrier. With a `multicast` mask, this happens at the mbarrier of the same offset
+    /// in every CTA of the mask. With `pair`, the address may belong to either CTA of the pair.
     Mbarrier {
         address: Operand,
         multicast: Option<Operand>,
@@ -120,8 +120,7 @@ pub enum Synchronization {
         bytes: Operand,
         cluster: bool,
     },
-    /// `mbarrier.arrive`, with `.expect_tx` where `expect` is given, `.noComplete`, and
-    /// `arrive_drop`.
+    /// `mbarrier.arrive`. With `.expect_tx` if `expect` is given. Includes `.noComplete` and `arrive_drop`.
     MbarrierArrive {
         address: Operand,
         count: Operand,
@@ -134,7 +133,7 @@ pub enum Synchronization {
         order: MemoryOrder,
         scope: Scope,
     },
-    /// `test_wait`, or `try_wait` where `blocking`: a predicate.
+    /// `test_wait`, or `try_wait` if `blocking`. The result is a predicate.
     MbarrierTest {
         result: RegisterId,
         address: Operand,
@@ -143,22 +142,22 @@ pub enum Synchronization {
         order: MemoryOrder,
         scope: Scope,
     },
-    /// Blocks until the phase has completed: what a reader of structured IR knows to be a wait.
+    /// Blocks until the phase has completed. A reader of structured IR makes this operation if it recognises a wait.
     MbarrierWait {
         address: Operand,
         token: Token,
         order: MemoryOrder,
         scope: Scope,
     },
-    /// A mark that recovery puts before an arrival: how many arrivals of this class the thread has made so far. States of
-    /// these arrivals are such numbers.
+    /// A mark that recovery inserts before an arrival. It counts the arrivals of this class that the thread has made
+    /// so far. The states of these arrivals are such numbers.
     MbarrierNumber {
         address: Operand,
         number: Operand,
         class: u32,
     },
-    /// A look at a word of global memory in a loop that goes on until the word has some value. Recovery puts it in the place of
-    /// the load.
+    /// A load of a word of global memory in a loop that ends when the word has some value. Recovery puts this
+    /// operation in place of the load.
     CounterLook {
         result: RegisterId,
         /// 64 bits.
@@ -166,7 +165,7 @@ pub enum Synchronization {
         /// Of the word, in bits.
         width: u16,
     },
-    /// An addition to a word of global memory that may be one that such loops look at, in place of `red` or `atom`.
+    /// An addition to a word of global memory that such loops may read. It replaces `red` or `atom`.
     CounterAdd {
         /// 64 bits.
         address: Operand,
@@ -174,15 +173,15 @@ pub enum Synchronization {
         value: Operand,
         width: u16,
     },
-    /// A store to a word of global memory that such loops look at, in place of `st` or `atom.exch`.
+    /// A store to a word of global memory that such loops read. It replaces `st` or `atom.exch`.
     CounterSet {
         /// 64 bits.
         address: Operand,
         /// As wide as the word.
         value: Operand,
         width: u16,
-        /// Whether all operations on words that are waited for are seen in program order: additions
-        /// and stores are releases, and looks are acquires, or fences stand beside them.
+        /// Whether all operations on awaited words are visible in program order. This holds if additions and stores
+        /// are releases and looks are acquires, or if fences stand beside them.
         ordered: bool,
     },
     /// `mbarrier.pending_count` of a state.
@@ -202,7 +201,7 @@ pub enum Synchronization {
         address: Operand,
         no_increment: bool,
     },
-    /// Where one side is a tensor, its operand is the address of the tensor map.
+    /// A bulk copy. If one side is a tensor, its operand is the address of the tensor map.
     BulkCopy {
         destination: Operand,
         destination_space: Space,
@@ -226,29 +225,30 @@ pub enum Synchronization {
     },
     /// `wgmma.fence`.
     MultiplyFence,
-    /// `wgmma.mma_async`, with what it reads in shared memory, if that is known.
+    /// `wgmma.mma_async`, with the matrices in shared memory that it reads, if these are known.
     Multiply {
         matrices: Option<Box<Matrices>>,
-        /// Whether the reading is over before the warp does anything that others could tell: see `recover::inflight`.
+        /// Whether the reading is over before the warp does anything that other warps can observe; see
+        /// `recover::inflight`.
         at_once: bool,
     },
 
     // Tensor memory.
-    /// `tcgen05.mma`, `cp` and `shift`: asynchronous work that `TensorCommit` covers.
+    /// `tcgen05.mma`, `cp` and `shift`: asynchronous work that a `TensorCommit` covers.
     TensorWork {
         pair: bool,
-        /// What it reads in shared memory, if that is known.
+        /// The matrices in shared memory that it reads, if these are known.
         matrices: Option<Box<Matrices>>,
     },
     TensorCommit {
         address: Operand,
         pair: bool,
         multicast: Option<Operand>,
-        /// Whether the address is of the cluster window.
+        /// Whether the address is in the window of the cluster.
         cluster: bool,
     },
     TensorAllocate {
-        /// Where in shared memory the address of the columns is written.
+        /// The place in shared memory to which the address of the columns is written.
         destination: Operand,
         columns: Operand,
         pair: bool,
@@ -271,7 +271,7 @@ pub enum Synchronization {
     },
 
     // Launches.
-    /// `clusterlaunchcontrol.try_cancel`: 16 bytes to shared memory, completed at an mbarrier.
+    /// `clusterlaunchcontrol.try_cancel`: writes 16 bytes to shared memory and completes them at an mbarrier.
     ClusterLaunchTryCancel {
         destination: Operand,
         address: Operand,
@@ -332,7 +332,7 @@ pub enum Synchronization {
         value: Operand,
         mask: Operand,
     },
-    /// `redux.sync`; `operation` with its type as in PTX, as `min.s32`.
+    /// `redux.sync`. `operation` includes its type as in PTX, for example `min.s32`.
     Reduce {
         operation: &'static str,
         result: RegisterId,
@@ -345,8 +345,8 @@ pub enum Synchronization {
 }
 
 impl Synchronization {
-    /// Whether no other warp can tell that this was done: it ties lanes of one warp together, orders memory, or is
-    /// work of which something else tells when it is done.
+    /// Whether no other warp can observe this operation. Such an operation ties lanes of one warp together, orders
+    /// memory, or is work whose completion another operation signals.
     pub fn is_unseen(&self) -> bool {
         matches!(
             self,
@@ -370,7 +370,7 @@ impl Synchronization {
         )
     }
 
-    /// Whether it is `.aligned`, so that all lanes of a warp carry it out together, and no barrier.
+    /// Whether it is `.aligned`, so that all lanes of a warp have to execute it together, and is not a barrier.
     pub fn is_for_all_lanes(&self) -> bool {
         matches!(
             self,
@@ -381,7 +381,7 @@ impl Synchronization {
         ) || self.is_multiplication()
     }
 
-    /// Whether it is one of the instructions of `wgmma`, which the four warps of a warpgroup carry out together.
+    /// Whether it is one of the `wgmma` instructions. The four warps of a warpgroup execute these together.
     pub fn is_multiplication(&self) -> bool {
         matches!(
             self,

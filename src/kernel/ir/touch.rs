@@ -1,7 +1,7 @@
 //! The bytes of shared memory that an operation reads or writes.
 //!
-//! Every operation is of one of three kinds. It certainly accesses no shared memory; or it accesses exactly the bytes
-//! that are listed here; or it is [`Touch::Unfollowed`]. An operation that is not listed is of the third kind. So no
+//! Every operation is of one of three kinds. It certainly accesses no shared memory. Or it accesses exactly the bytes
+//! that are listed here. Or it is [`Touch::Unfollowed`]. An operation that is not listed is of the third kind. So no
 //! access is missed.
 
 use crate::ir::Completion;
@@ -14,32 +14,34 @@ use crate::ir::OperationKind;
 use crate::ir::Space;
 use crate::ir::Synchronization;
 
-/// What an operation does to what may be shared memory.
+/// The access of an operation to memory that may be shared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touch {
-    /// Each lane reads or writes so many bytes, from the address on, before it goes on.
+    /// Each lane reads or writes this many bytes, from the address on, before it goes on.
     Bytes {
         space: Space,
         address: Operand,
         bytes: u64,
         writes: bool,
-        /// Whether others may access the same bytes at once in the same way, so that two such accesses are no race.
+        /// Whether the access is strong: two such accesses to the same bytes at the same time are no race.
         strong: bool,
     },
-    /// All lanes of the warp together read or write rows of 16 bytes, at the addresses of so many of the lowest lanes.
+    /// All lanes of the warp together read or write rows of 16 bytes. The addresses come from this many of the lowest
+    /// lanes.
     Rows {
         space: Space,
         address: Operand,
         count: u32,
         writes: bool,
     },
-    /// A copy writes so many bytes, from the address on. It is done when it has told an mbarrier so.
+    /// A copy writes this many bytes, from the address on. It is done when it has signalled an mbarrier.
     Arriving {
         space: Space,
         address: Operand,
         bytes: Operand,
     },
-    /// Lanes start to read or write so many bytes, from the address on, as a part of the lane's next group.
+    /// Lanes start to read or write this many bytes, from the address on. The work becomes a part of the lane's next
+    /// group.
     Grouped {
         space: Space,
         address: Operand,
@@ -47,8 +49,8 @@ pub enum Touch {
         writes: bool,
         kind: GroupKind,
     },
-    /// A tensor copy writes or reads bytes, from the address on. Only the tensor map says how many. It is done when it has told an
-    /// mbarrier so, or is a part of the lane's next group.
+    /// A tensor copy writes or reads bytes, from the address on. Only the tensor map determines how many. The copy is
+    /// done when it has signalled an mbarrier, or it is a part of the lane's next group.
     Mapped {
         space: Space,
         address: Operand,
@@ -57,24 +59,24 @@ pub enum Touch {
     /// A multiplication reads matrices.
     Matrices {
         matrices: Box<Matrices>,
-        /// What ends the reading, if it goes on after the instruction.
+        /// The event that ends the reading, if the reading goes on after the instruction.
         lasts: Option<Lasts>,
     },
-    /// Nothing is touched, but an mbarrier is told when what tensor cores do is done.
+    /// No access. An mbarrier will be signalled when the work of tensor cores is done.
     TensorCommit,
-    /// Nothing is touched, but what was started before becomes a group.
+    /// No access. The work that was started before becomes a group.
     Commit(GroupKind),
-    /// Nothing is touched, but groups are waited for, all but the last ones.
+    /// No access. All groups except for the last ones are waited for.
     Wait {
         kind: GroupKind,
         pending: Operand,
         read_only: bool,
     },
-    /// Which bytes are touched, or until when, is not followed, for this reason.
+    /// It is not known which bytes are accessed, or until when, for this reason.
     Unfollowed(&'static str),
 }
 
-/// What ends what a multiplication reads.
+/// The event that ends the reading of a multiplication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lasts {
     /// A wait for its group.
@@ -86,7 +88,7 @@ pub enum Lasts {
 /// The bytes of a row of a matrix.
 pub const ROW: u64 = 16;
 
-/// Ranges of bytes in order, those that touch or overlap as one.
+/// Ranges of bytes in order. Ranges that overlap or are adjacent are joined.
 pub fn joined(mut ranges: Vec<(i128, i128)>) -> Vec<(i128, i128)> {
     ranges.sort_unstable();
     ranges.dedup_by(|next, last| {
@@ -99,7 +101,7 @@ pub fn joined(mut ranges: Vec<(i128, i128)>) -> Vec<(i128, i128)> {
     ranges
 }
 
-/// The mask of so many of the lowest lanes.
+/// The mask of this many of the lowest lanes.
 pub fn lowest(lanes: u32) -> u32 {
     match lanes {
         0 => 0,
@@ -108,7 +110,7 @@ pub fn lowest(lanes: u32) -> u32 {
 }
 
 impl Touch {
-    /// What says which bytes are touched.
+    /// The operands on which the accessed bytes depend.
     pub fn operands(&self) -> Vec<Operand> {
         match self {
             Self::Bytes { address, .. }
@@ -124,7 +126,8 @@ impl Touch {
     }
 }
 
-/// Opaque operations that read no memory, or none that may be shared. The names of matrix operations are followed by `.`.
+/// Opaque operations that read no memory, or no memory that may be shared. The names of matrix operations end with
+/// `.`.
 const ELSEWHERE: &[&str] = &[
     "tex.",
     "tld4.",
@@ -149,11 +152,12 @@ const ELSEWHERE: &[&str] = &[
     "stacksave",
     "stackrestore",
     "alloca",
-    // Their accesses are operations of their own.
+    // The accesses of these are operations of their own.
     "atom.",
 ];
 
-/// Opaque operations that write, and read no memory, or only what they write. A copy, as `tensormap.cp_fenceproxy`, reads elsewhere.
+/// Opaque operations that write memory and read none except what they write. A copy such as `tensormap.cp_fenceproxy`
+/// reads elsewhere, so it is not among them.
 const WRITES_ONLY: &[&str] = &[
     "stmatrix.",
     "wmma.store.",
@@ -164,11 +168,11 @@ const WRITES_ONLY: &[&str] = &[
 
 const SEVERAL: &str = "races are not decided of copies to several CTAs of a cluster";
 
-/// The address of tensor memory, which an allocation writes.
+/// The size of the address of tensor memory, which an allocation writes.
 const ALLOCATED: u64 = 4;
 
 impl OperationKind {
-    /// What the operation does to shared memory, other than to mbarriers; `None` if that is nothing.
+    /// The access of the operation to shared memory, other than to mbarriers; `None` if there is none.
     pub fn touch(&self) -> Option<Touch> {
         match self {
             Self::Compute { .. }
@@ -229,7 +233,7 @@ impl OperationKind {
     }
 }
 
-/// A load or store of several values that lie one after the other.
+/// A load or store of several adjacent values.
 fn simple(
     space: Space,
     address: Operand,
@@ -319,7 +323,7 @@ impl Synchronization {
                     Expected::TensorMap => unfollowed(SEVERAL),
                 }
             }
-            // With fewer bytes to read, the rest is filled with zeros.
+            // If there are fewer bytes to read, the rest is filled with zeros.
             Self::Copy { destination, bytes } => Some(Touch::Grouped {
                 space: Space::Shared,
                 address: *destination,

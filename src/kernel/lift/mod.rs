@@ -50,45 +50,48 @@ use crate::recover::without_redundant_waits;
 use crate::validate::Validation;
 use crate::validate::validate;
 
-/// What was recovered.
+/// The recovered protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lift {
     /// The protocol as text of the protocol language.
     pub text: String,
     /// For each line of the text that is a statement, the line of the kernel's text that it comes from, from 1.
     pub lines: Vec<Option<u32>>,
-    /// A text whose proofs are proofs of the first one, if there is one. Its counterexamples may be none.
+    /// A second text, if there is one. Each proof of this text is also a proof of the first one. Its counterexamples
+    /// may not be ones of the kernel.
     pub by_warp: Option<Text>,
-    /// Whether a counterexample is one of a launch. Where it is not, parameters depend on each other, a warp waits for warps
-    /// that may have ended, which the hardware does not wait for, or the kernel may abort before.
+    /// Whether every counterexample occurs at some launch. It may not if parameters depend on each other, if a warp
+    /// waits for warps that may have ended (the hardware does not wait for these), or if the kernel may abort before.
     pub exact: bool,
-    /// Launches whose counterexamples are those of the protocol at these values of its parameters, the smallest values
-    /// first.
+    /// Launches, with values of the protocol's parameters, smallest values first. A counterexample of the protocol at
+    /// these values is one of the launch.
     pub launches: Vec<Launched>,
-    /// Whether it is taken for granted that `setmaxnreg` finds the registers that it asks for, that lanes which initialise an
-    /// mbarrier at once do so once, or that all CTAs are resident. Whoever follows instructions may know better.
+    /// Whether one of these is assumed: that `setmaxnreg` finds the registers that it asks for; that several lanes
+    /// which initialise an mbarrier at the same time do so once; or that all CTAs are resident. A recovery that
+    /// follows instructions may know more.
     pub leaves_open: bool,
-    /// How far it was compared with the kernel.
+    /// The result of the comparison with the kernel.
     pub validation: Validation,
 }
 
-/// A launch that was run.
+/// A launch at which the kernel was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launched {
     /// The launch in words.
     pub launch: String,
-    /// The parameters of the protocol at it.
+    /// The values of the protocol's parameters at this launch.
     pub values: Vec<(String, i128)>,
 }
 
-/// Recovers the protocol of a kernel, unless the time is over before. One that differs from the kernel in a run is an obstacle,
-/// too.
+/// Recovers the protocol of a kernel, unless time runs out. If the protocol differs from the kernel in a run, this is
+/// an obstacle, too.
 pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, Obstacle> {
     let counted = with_counters(kernel)?;
     let kernel = counted.as_ref().unwrap_or(kernel);
     let numbered = with_token_numbers(kernel)?;
     if counted.is_some() && numbered.is_some() {
-        // States of arrivals are counted by warps that keep in step, which CTAs that wait for each other need not.
+        // States of arrivals are counted under the condition that warps keep in step. CTAs that wait for each other
+        // need not.
         return refuse(
             "a kernel that waits for states of arrivals and for global memory is not followed",
             &Location::default(),
@@ -119,7 +122,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         }
     }
     replace_loop_lifetimes(&mut roles, &inputs, shape)?;
-    // What is written differs from here on from what the kernel does, event by event.
+    // From here on, the protocol is changed. So it no longer agrees with the kernel event by event.
     if complete_full_barriers(kernel, shape, &mut roles)? {
         inputs.assumptions.insert(EARLY_EXITS.to_owned());
     }
@@ -134,7 +137,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let of_grid = grid
         .as_ref()
         .map_or([None; 2], |grid| [grid.turn, grid.total]);
-    // Which rows of memory a CTA looks at is no part of the text.
+    // Which rows of memory a CTA reads is not a part of the text.
     let shown = laid_out(&roles, &inputs, grid.as_ref())?;
     let free = inputs.entries_are_free() && are_free(&shown, &inputs, &arena.terms, of_grid);
     let exact = refutes && of_launches && free && !may_abort(original);
@@ -145,7 +148,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let leaves_open = registers.counted == Counted::Assumed
         || inputs.assumptions.contains(INITIALISED_TOGETHER)
         || grid.is_some();
-    // Nothing is left out any more.
+    // From here on, nothing more is left out.
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
     inputs.below = places(&roles, &inputs, &arena.terms);
@@ -175,11 +178,11 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     })
 }
 
-/// Recovers the protocol of a kernel with what it reads and writes in shared memory. It decides races only: of fences, orders and
-/// scopes, which decide what a read sees, it says nothing.
+/// Recovers the protocol of a kernel with its accesses to shared memory. This protocol decides only races. It
+/// contains nothing about fences, memory orders and scopes, which decide what a read sees.
 ///
-/// What [`lift`] changes once the protocol has been compared is sound for deadlocks. Here nothing is changed but the
-/// places of mbarriers, so that each access stands in the text where it was compared.
+/// Once [`lift`] has compared a protocol with the kernel, it makes changes that are sound for deadlocks. Here only
+/// the places of mbarriers are changed. So each access stands in the text at the place at which it was compared.
 pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, Obstacle> {
     let nowhere = Location::default();
     if with_counters(kernel)?.is_some() {
@@ -213,7 +216,7 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
         mut arena,
         ..
     } = recovered;
-    // What registers are asked for orders nothing.
+    // Requests for registers order nothing.
     for role in &mut roles {
         without(&mut role.lines, &|action| {
             matches!(action, Action::SetMaxRegisters { .. })
@@ -242,7 +245,8 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     }
     let alike = barriers_are_aligned(original, &roles, shape.warps());
     let refutes = alike && without_redundant_barriers(&mut other, shape.warps()) && other == roles;
-    // What warps know of each other's multiplications orders nothing else that they do. Without it, more may happen.
+    // What warps know about each other's multiplications orders nothing else. Without this knowledge, the protocol
+    // only has more behaviours.
     if let Some(phased) = &phased {
         for role in &mut roles {
             without(&mut role.lines, &|action| {
@@ -283,10 +287,10 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     })
 }
 
-/// How far the roles are those of the kernel in runs of it: in no run that was compared do they differ. Notes what is taken for
-/// granted of lanes that do something together.
+/// Whether the roles agree with runs of the kernel: they differ in no run that was compared. Notes the assumptions
+/// about lanes that do something together.
 ///
-/// The kernel is given as it stands, and as the roles were recovered from it.
+/// The kernel is given twice: in its original form, and in the form from which the roles were recovered.
 fn confirmed(
     (original, kernel): (&Kernel, &Kernel),
     shape: Shape,
@@ -317,7 +321,7 @@ fn confirmed(
     }
 }
 
-/// Nothing is said of a protocol that no run of the kernel has confirmed.
+/// The obstacle if no run of the kernel has confirmed the protocol. Then nothing is said about it.
 fn uncompared(validation: Validation) -> Obstacle {
     let why = match validation.reason {
         Some(reason) => format!(": {reason}"),
@@ -329,7 +333,8 @@ fn uncompared(validation: Validation) -> Obstacle {
     )
 }
 
-/// The launches that were compared and that a verdict is about, by the values of the parameters; each values once.
+/// The launches that were compared and that a verdict applies to, with the values of the parameters. Each combination
+/// of values occurs once.
 fn launches(validation: &Validation, parameters: &[(u32, String)]) -> Vec<Launched> {
     let mut found: Vec<Launched> = Vec::new();
     for compared in validation.compared.iter().filter(|one| one.is_covered) {

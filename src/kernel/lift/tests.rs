@@ -1,4 +1,4 @@
-//! Kernels' protocols as they are written.
+//! Tests of the protocols that are recovered from kernels, as text.
 
 use super::Lift;
 use super::lift;
@@ -147,7 +147,8 @@ pub(super) fn source(code: &str) -> String {
     )
 }
 
-/// What is recovered of the first kernel of a text, after it was compared at several launches, or why nothing is.
+/// The protocol recovered from the first kernel of a text, after it was compared with the kernel at several launches;
+/// or why nothing is recovered.
 pub(super) fn compared(source: &str) -> String {
     match lifted(source) {
         Ok(recovered) => {
@@ -158,7 +159,7 @@ pub(super) fn compared(source: &str) -> String {
     }
 }
 
-/// The first kernel of a text of PTX or MLIR, by two warps of one CTA.
+/// The first kernel of a PTX or MLIR text, lifted for one CTA of two warps.
 pub(super) fn lifted(source: &str) -> Result<Lift, Obstacle> {
     let kernels = if source.starts_with(".version") {
         let module = ptx::read(source).unwrap_or_else(|errors| panic!("{errors:?}"));
@@ -174,7 +175,7 @@ pub(super) fn lifted(source: &str) -> Result<Lift, Obstacle> {
     lift(&kernels[0], shape, || false)
 }
 
-/// The first kernel of a text, by two warps of each CTA of a cluster.
+/// The first kernel of a text, lifted for clusters of CTAs with two warps each.
 fn first_of(text: &str, cluster: u32) -> Result<Lift, String> {
     first_of_threads(text, cluster, 64)
 }
@@ -193,7 +194,7 @@ const ARRIVE: &str = "@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n";
 
 #[test]
 fn what_lanes_read_from_memory_is_not_alike() {
-    // A load of each lane is the same as itself after an exchange only if the lanes read the same.
+    // An exchange between lanes leaves a loaded value unchanged only if all lanes loaded the same value.
     let exchanged = format!(
         "{INIT}bar.sync 0;\nld.volatile.global.u32 %r4, [%rd1];\nshfl.sync.idx.b32 %r5, %r4, 0, 31, -1;\n\
          setp.eq.u32 %p2, %r4, %r5;\n@%p2 bra done;\n{ARRIVE}done:"
@@ -282,7 +283,8 @@ fn lanes_that_initialise_one_mbarrier_at_once_initialise_it_once() {
 #[test]
 fn warps_that_end_early_make_no_counterexample() {
     assert!(entry(1, "bar.sync 0;").unwrap().exact);
-    // The second warp ends; the hardware does not wait for it, so it is written to come to the barrier as well.
+    // The second warp ends early. The hardware does not wait for it, so the protocol lets it come to the barrier as
+    // well.
     let ended = "setp.ge.u32 %p2, %r1, 32;\n@%p2 ret;\nbar.sync 0;";
     let found = entry(1, ended).unwrap();
     assert!(found.exact, "{}", found.text);
@@ -292,7 +294,7 @@ fn warps_that_end_early_make_no_counterexample() {
             .text
             .contains("Assumed: a barrier of all threads does not wait for warps that have ended")
     );
-    // All lanes end below a condition of the launch, one of them after an arrival.
+    // If a condition on the launch holds, all lanes end, and one of them arrives first.
     let below = format!(
         "{INIT}bar.sync 0;\nsetp.eq.u32 %p2, %r3, 7;\n@!%p2 bra rest;\n@!%p1 bra out;\n{ARRIVE}ret;\nout:\nret;\nrest:\nbar.sync 0;"
     );
@@ -309,7 +311,7 @@ fn warps_that_end_early_make_no_counterexample() {
 
 #[test]
 fn lanes_that_ask_for_a_size_and_lanes_that_do_not() {
-    // All lanes but the first skip the arrival, and the first one too where `n` is small.
+    // All lanes but the first skip the arrival. The first one skips it, too, if `n` is small.
     let asks = format!(
         "{INIT}bar.sync 0;\nsetp.ne.u32 %p2, %r1, 0;\nsetp.lt.s32 %p3, %r3, 64;\nor.pred %p4, %p2, %p3;\n@%p4 bra skip;\n\
          mbarrier.arrive.shared.b64 _, [%r2];\nskip:\nbar.sync 0;"
@@ -320,7 +322,8 @@ fn lanes_that_ask_for_a_size_and_lanes_that_do_not() {
         "{}",
         found.text
     );
-    // Here the other lanes end, and the first one where `n` is small. Nothing is behind the place where they meet.
+    // Here the other lanes end, and the first one ends, too, if `n` is small. No code follows the point where the
+    // lanes reconverge.
     let ends = format!(
         "{INIT}bar.sync 0;\nsetp.ne.u32 %p2, %r1, 0;\nsetp.lt.s32 %p3, %r3, 64;\nor.pred %p4, %p2, %p3;\n@%p4 bra out;\n\
          mbarrier.arrive.shared.b64 _, [%r2];\nbar.sync 1, 64;\nout:"
@@ -348,7 +351,7 @@ fn a_mask_of_the_pair_keeps_the_place_in_memory() {
         assert_eq!(text.matches("arrive memory").count(), 2, "{mask}: {text}");
         assert!(!text.contains("arrive memory_cta1"), "{mask}: {text}");
     }
-    // The variable is aligned to 8 bytes: one more bit may be set.
+    // The variable is aligned to 8 bytes only, so bit 3 of its address may be set, and this mask clears the bit.
     assert!(with("0xfefffff0").is_err());
 }
 
@@ -369,7 +372,7 @@ fn a_parity_that_is_toggled_once_a_turn_is_counted_in_rounds() {
     ] {
         assert!(text.contains(&line), "{line} is not in {}", found.text);
     }
-    // Neither a variable nor a branch is left of it.
+    // No variable and no branch is left.
     assert!(
         !text
             .iter()
@@ -395,7 +398,8 @@ fn a_ring_that_is_written_out_twice_is_counted_in_rounds() {
     ");
 }
 
-/// A scheduler of tiles that hands out one tile: what it carries is what it begins with, though the next tile has no form.
+/// A tile scheduler that hands out one tile. The loop has at most one iteration, so the values that it carries are
+/// those that it begins with, although the next tile cannot be written as a formula.
 #[test]
 fn a_loop_over_one_tile_is_none() {
     let kernel = "gpu.module @m {
@@ -491,7 +495,7 @@ fn a_phase_that_begins_to_flip_in_the_second_round() {
     ");
 }
 
-/// The ring of the one tile goes on after it, where its count has to be known still.
+/// The ring of the only tile is used again after the loop, where the count of its rounds must still be known.
 #[test]
 fn a_count_of_rounds_is_declared_before_what_goes_on_with_it() {
     let kernel = "gpu.module @m {

@@ -1,8 +1,8 @@
-//! CTAs that wait for each other through words of global memory.
+//! Tests of CTAs that wait for each other through words of global memory.
 
 use super::tests::compared;
 
-/// Each CTA takes its turn at every word: `lock[m] == ctaid.x` is awaited, and 1 added after a barrier.
+/// Each CTA takes its turn at every word: it waits for `lock[m] == ctaid.x`, and after a barrier it adds 1.
 const TURNS: &str = "\
 .version 8.7
 .target sm_90a
@@ -47,8 +47,8 @@ ret;
 }
 ";
 
-/// A CTA works on one tile of a row, as a scheduler of tiles says. Before the first round it makes do with what it knows
-/// without a look.
+/// A tile scheduler gives each CTA one tile of a row. The loop that waits for a word takes 0 for the value seen so
+/// far, and only then looks at the word.
 const TILES: &str = include_str!("../../../tests/mlir/turns.mlir");
 
 fn lines(source: &str, with: &str) -> String {
@@ -101,7 +101,7 @@ fn the_ctas_of_a_grid_take_turns_at_words_of_memory() {
         ");
 }
 
-/// What is changed in the kernel is changed in what is awaited and added.
+/// A change in the kernel changes what the protocol awaits and adds.
 #[test]
 fn what_is_awaited_is_what_ends_the_loop() {
     let changed = |from: &str, to: &str| lines(&TURNS.replace(from, to), "lock");
@@ -130,7 +130,7 @@ fn what_is_awaited_is_what_ends_the_loop() {
     wait at_lock[i] == ctaid_x  // line 26
     at_lock[i + 1] += 1  // line 34
     ");
-    // A look until the word is other than something is no wait for a value.
+    // A loop that ends as soon as a word differs from a value is no wait for a value.
     insta::assert_snapshot!(changed("setp.ne.u32 %p3, %r5, %r3", "setp.eq.u32 %p3, %r5, %r3"), @"line 26: a loop waits for more than one word of memory, or for other than that it is some value or at least that");
     insta::assert_snapshot!(changed("setp.ne.u32 %p3, %r5, %r3", "setp.gt.u32 %p3, %r5, %r3"), @"line 26: a loop waits for more than one word of memory, or for other than that it is some value or at least that");
 }
@@ -138,20 +138,20 @@ fn what_is_awaited_is_what_ends_the_loop() {
 #[test]
 fn what_else_reaches_the_words_is_refused() {
     let changed = |from: &str, to: &str| lines(&TURNS.replace(from, to), "line ");
-    // Other CTAs need not see it.
+    // In this scope, other CTAs need not see the operation.
     insta::assert_snapshot!(changed("red.release.gpu", "red.release.cta"), @"line 34: other CTAs wait for this memory, and need not see what is done in this scope");
     insta::assert_snapshot!(changed("ld.acquire.gpu", "ld.acquire.cta"), @"line 26: other CTAs wait for this memory, and need not see what is done in this scope");
-    // Nothing says that such a load looks again.
+    // A plain load need not read the word again in each iteration.
     insta::assert_snapshot!(changed("ld.acquire.gpu.global", "ld.global"), @"line 26: a loop goes on until memory changes, which is not followed, or for ever");
     insta::assert_snapshot!(changed("red.release.gpu.global.add", "red.release.gpu.global.max"), @"line 34: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
     insta::assert_snapshot!(changed("red.release.gpu.global.add", "red.relaxed.gpu.global.xor"), @"line 34: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
     insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", "st.global.u32 [%rd6], %r2"), @"line 31: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
     insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", "st.global.u32 [%rd2+64], %r2"), @"line 31: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
-    // By a pointer that is read from memory.
+    // Through a pointer that is read from memory.
     insta::assert_snapshot!(
         changed("st.global.u32 [%rd4], %r2", "ld.global.u64 %rd7, [%rd4];\nred.global.add.u32 [%rd7], 1"), @"line 32: which word of memory this is cannot be written as a formula"
     );
-    // What no parameter says where it is may be written elsewhere only.
+    // A store through a pointer whose target no parameter gives is assumed to go to other memory.
     let elsewhere = "ld.global.u64 %rd7, [%rd4];\nst.global.u32 [%rd7], %r2";
     let taken = TURNS.replace("st.global.u32 [%rd4], %r2", elsewhere);
     insta::assert_snapshot!(lines(&taken, "addresses in global memory"), @"//! Assumed: stores and copies to addresses in global memory that are not followed do not reach words that are waited for");
@@ -167,11 +167,11 @@ fn what_else_reaches_the_words_is_refused() {
             insta::assert_snapshot!(changed("st.global.u32 [%rd4], %r2", write), @"line 31: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
         }
     }
-    // Less than what is there before.
+    // An addition of a number below 0.
     insta::assert_snapshot!(changed("add.u32 [%rd6], 1", "add.s32 [%rd6], -1"), @"line 34: what is added to the counter may be negative, or more than 2^31 - 1");
-    // Somebody else has to add.
+    // Without the addition, another program would have to change the word.
     insta::assert_snapshot!(changed("red.release.gpu.global.add.u32 [%rd6], 1;", ""), @"line 26: the kernel waits for memory that it never adds or stores to: somebody else has to");
-    // The barrier of a cluster is not one of each CTA.
+    // A barrier of a cluster is not a barrier of each CTA.
     insta::assert_snapshot!(
         changed("bar.sync 0;\nst", "barrier.cluster.arrive;\nbarrier.cluster.wait;\nst"), @"line 26: CTAs of clusters wait for words of global memory: that is not followed"
     );
@@ -179,7 +179,7 @@ fn what_else_reaches_the_words_is_refused() {
     insta::assert_snapshot!(
         changed("setp.ne.u32 %p2, %r2, 0", "mad.wide.u32 %rd6, %r2, 4, %rd6;\nsetp.gt.u32 %p2, %r2, 1"), @"line 27: lanes of a warp wait for different words of memory"
     );
-    // CTAs begin at places of their own.
+    // The words of each CTA begin at a different place.
     insta::assert_snapshot!(
         changed("mul.wide.u32 %rd5, %r4, 4", "add.u32 %r6, %r4, %r3;\nmul.wide.u32 %rd5, %r6, 4"), @r"
         for i in 0..n {  // line 25
@@ -243,7 +243,7 @@ fn a_number_that_the_launch_computes_may_be_that_of_a_cta() {
         ");
 }
 
-/// That other things differ between CTAs is refused, as the text has one program for all of them.
+/// CTAs that differ in anything else are refused, because the text has one program for all of them.
 #[test]
 fn ctas_that_take_turns_differ_in_one_number() {
     let changed = |from: &str, to: &str| lines(&TILES.replace(from, to), "line ");
@@ -251,7 +251,7 @@ fn ctas_that_take_turns_differ_in_one_number() {
     insta::assert_snapshot!(changed("%seen, %tile : i32", "%seen, %ctaid : i32"), @"line 26: the words of memory that are waited for begin at several places, so that it is not known which of them are the same");
 }
 
-/// Without a sign, no word is ever as much as a number below 0; with one, every word is.
+/// As unsigned numbers, no word is ever as much as a number below 0. As signed numbers, every word is.
 #[test]
 fn a_wait_for_at_least_a_number_below_0_is_not_followed() {
     let wait = |test: &str| {
@@ -263,7 +263,7 @@ fn a_wait_for_at_least_a_number_below_0_is_not_followed() {
         "setp.le.u32 %p3, %r5, -2;",
         "sub.u32 %r6, %r1, 5;\nsetp.lt.u32 %p3, %r5, %r6;",
         "setp.lt.s32 %p3, %r5, -1;",
-        // More than -1 is at least 0 with a sign only.
+        // Only for signed numbers, more than -1 means at least 0.
         "sub.u32 %r6, %r3, 1;\nsetp.ls.u32 %p3, %r5, %r6;",
         "sub.u32 %r6, %r1, 2;\nsetp.le.u32 %p3, %r5, %r6;",
     ] {
@@ -276,7 +276,7 @@ fn a_wait_for_at_least_a_number_below_0_is_not_followed() {
     assert!(wait(with_sign).contains("wait at_lock[i] >= ctaid_x"));
 }
 
-/// A vector of parameters has one pointer in each of its parts.
+/// Each part of a vector of parameters is a separate pointer.
 #[test]
 fn each_result_of_a_load_of_parameters_is_a_pointer_of_its_own() {
     let parameters = ".param .u64 lock, .param .u64 data, .param .u32 n";
@@ -290,7 +290,7 @@ fn each_result_of_a_load_of_parameters_is_a_pointer_of_its_own() {
         lines(&kernel.replace(loads, &loads_instead), "wait at_")
     };
     assert_ne!(TURNS.replace(loads, ""), TURNS);
-    // What is stored goes to the lock itself.
+    // The store goes to a word of the lock itself.
     for (loaded, other) in [("{%rd7, %rd1}", "q+8"), ("{%rd1, %rd7}", "q")] {
         insta::allow_duplicates! {
             insta::assert_snapshot!(vector(loaded, other), @"line 31: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
@@ -299,7 +299,8 @@ fn each_result_of_a_load_of_parameters_is_a_pointer_of_its_own() {
     insta::assert_snapshot!(vector("{%rd7, %rd1}", "q"), @"wait at_q[i] == ctaid_x  // line 26");
 }
 
-/// An address that begins with other memory in one way and with what is not followed in another one is not followed.
+/// An address is one of two pointers: one leads to other memory, and one is unknown. Then the address is unknown, and
+/// an addition to it is not ignored.
 #[test]
 fn an_addition_through_one_of_two_pointers_is_not_passed_over() {
     let through = |other: &str| {
@@ -314,7 +315,7 @@ fn an_addition_through_one_of_two_pointers_is_not_passed_over() {
     };
     for other in [
         "ld.global.u64 %rd7, [%rd4];",
-        // Two halves of a pointer, and an integer.
+        // A pointer that is made of two halves, and an integer.
         "ld.global.v2.u32 {%r8, %r9}, [%rd4];\nmov.b64 %rd7, {%r8, %r9};",
         "mul.wide.u32 %rd7, %r2, 8;",
     ] {
@@ -326,7 +327,7 @@ fn an_addition_through_one_of_two_pointers_is_not_passed_over() {
     assert!(data.contains("wait at_lock[i]"), "{data}");
 }
 
-/// Words that are told apart by a stride are one where that is 0.
+/// Words that differ by multiples of a stride are the same word if the stride is 0.
 #[test]
 fn a_stride_between_words_is_not_0() {
     let strided = |stride: &str| {
@@ -339,7 +340,7 @@ fn a_stride_between_words_is_not_0() {
     insta::assert_snapshot!(strided("mov.u32 %r6, %ctaid.y;"), @"line 28: the words of memory that are waited for are told apart by a product with a number that differs between CTAs or is always 0");
 }
 
-/// Numbers of CTAs that no launch has prove nothing of any.
+/// The numbers of CTAs must be those of some launch. A protocol with other numbers proves nothing about any launch.
 #[test]
 fn ctas_have_numbers_at_some_launch() {
     let numbered = |number: &str| {

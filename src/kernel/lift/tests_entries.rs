@@ -1,9 +1,11 @@
-//! Words of memory that nobody writes and that decide, by whether they are 0, what is done in the rounds of loops.
+//! Tests of words of global memory that nobody writes, and on which it depends what the iterations of loops do: a
+//! word may be 0 or not.
 
 use super::tests::compared;
 
-/// In each round whose word of the CTA's row is not 0, an arrival. `INDEX` computes the index in `%r8` from the row `%r5` and the
-/// column `%r6`, `LOAD` reads `%r9`, and `TEST` says whether `%p3` that nothing is done.
+/// In each round, the kernel reads a word of the CTA's row, and arrives if the word is not 0. `INDEX` computes the
+/// index in `%r8` from the start of the row in `%r5` and the column in `%r6`. `LOAD` reads the word into `%r9`.
+/// `TEST` sets `%p3` if nothing is to be done.
 const MASKED: &str = "\
 .version 8.7
 .target sm_90a
@@ -107,7 +109,7 @@ fn whether_words_are_0_is_a_pattern() {
     ");
 }
 
-/// A word of 1 byte, a pointer that moves on, a test for anything but 0, and a load of the round before.
+/// A word of 1 byte, a pointer that advances, a test for anything but 0, and a load in the previous round.
 #[test]
 fn entries_are_found_however_they_are_read() {
     let bytes = "cvt.u64.u32 %rd5, %r8;\nadd.u64 %rd6, %rd2, %rd5;\nld.global.nc.u8 %rs1, [%rd6];\ncvt.u32.u8 %r9, %rs1;";
@@ -122,7 +124,7 @@ fn entries_are_found_however_they_are_read() {
     role warp0 warp {
         for i in row(at_mask) ascending {  // line 37
     ");
-    // The row that belongs to the CTA after this one as well.
+    // Also the row of the next CTA.
     let next = "add.u32 %r10, %r3, 1;\nmad.lo.u32 %r8, %r10, %r4, %r6;";
     let both = "ld.global.nc.u32 %r9, [%rd6];\nadd.u32 %r8, %r5, %r6;\nmul.wide.u32 %rd5, %r8, 4;\nadd.u64 %rd6, %rd2, %rd5;\nld.global.nc.u32 %r11, [%rd6];";
     let test = "setp.eq.u32 %p5, %r9, 0;\nsetp.eq.u32 %p6, %r11, 0;\nand.pred %p3, %p5, %p6;";
@@ -132,7 +134,7 @@ fn entries_are_found_however_they_are_read() {
         for i in 0..n {  // line 43
             if (at_mask[1, i] || at_mask[0, i]) {  // line 43
     ");
-    // No rows: the same words for all CTAs.
+    // No rows: all CTAs read the same words.
     insta::assert_snapshot!(shown(&kernel("mov.u32 %r8, %r6;", LOAD, TEST)), @"
     pattern at_mask[n]  // where the memory is not 0
     role warp0 warp {
@@ -140,7 +142,8 @@ fn entries_are_found_however_they_are_read() {
     ");
 }
 
-/// Memory that the kernel writes, or that others are expected to write, may change; each lane may read another word.
+/// A word is no entry if the kernel writes it, if others are expected to write it, or if each lane may read a
+/// different word.
 #[test]
 fn words_that_may_change_are_no_entries() {
     for load in [
@@ -169,28 +172,29 @@ fn recovered(source: &str) -> super::Lift {
     super::lift(&module.kernels[0], shape, || false).unwrap_or_else(|why| panic!("{why:?}"))
 }
 
-/// Whether a condition is a function of which nothing is known: then no hang is reported.
+/// Whether a condition becomes a function about which nothing is known. Then no hang is reported.
 fn is_any_function(source: &str) -> bool {
     let lift = recovered(source);
     lift.text.contains("  // where words of memory pass a test") && !lift.exact
 }
 
-/// Two indices that might be one word, and a word outside of its row.
+/// Entries are not free if two indices may lead to the same word, or if an index may leave its row.
 #[test]
 fn words_at_indices_that_may_leave_their_row_are_not_free() {
     for index in [
-        // Beyond the end.
+        // Past the end of the row.
         "add.u32 %r8, %r5, %r6;\nadd.s32 %r8, %r8, 1;",
-        // Rows of another length than the loop is.
+        // Rows whose length differs from the trip count of the loop.
         "mad.lo.u32 %r8, %r3, %r7, %r6;",
         // Every other word.
         "shl.b32 %r8, %r6, 1;\nadd.u32 %r8, %r5, %r8;",
-        // A column of rows as long as there are CTAs would be one of these, if there were so many.
+        // This would be a column of rows that are as long as there are CTAs, if it were certain that there are so
+        // many.
         "mad.lo.u32 %r8, %r6, %r7, %r3;",
     ] {
         assert!(is_any_function(&kernel(index, LOAD, TEST)), "{index}");
     }
-    // Before the pointer, or the end of the row before.
+    // Before the first word of the memory, or at the end of the previous row.
     let text = shown(&kernel(
         "add.u32 %r8, %r5, %r6;\nadd.s32 %r8, %r8, -1;",
         LOAD,
@@ -203,15 +207,15 @@ fn words_at_indices_that_may_leave_their_row_are_not_free() {
 fn memory_that_is_read_in_two_ways_is_not_free() {
     let test = "setp.eq.u32 %p5, %r9, 0;\nsetp.eq.u32 %p6, %r11, 0;\nand.pred %p3, %p5, %p6;";
     for load in [
-        // Bytes, too.
+        // The same memory is read as bytes, too.
         "cvt.u64.u32 %rd8, %r8;\nadd.u64 %rd9, %rd2, %rd8;\nld.global.nc.u8 %rs1, [%rd9];\ncvt.u32.u8 %r11, %rs1;",
-        // Without rows.
+        // The same memory is read without rows, too.
         "mul.wide.u32 %rd8, %r6, 4;\nadd.u64 %rd9, %rd2, %rd8;\nld.global.nc.u32 %r11, [%rd9];",
     ] {
         let both = format!("{LOAD}\n{load}");
         assert!(is_any_function(&kernel(INDEX, &both, test)), "{load}");
     }
-    // As a number.
+    // A word of the memory is used as a number, too.
     let number = "ld.global.nc.u32 %r4, [%rd2];";
     let text = shown(
         &kernel(INDEX, LOAD, TEST).replace("mul.lo.u32 %r5", &format!("{number}\nmul.lo.u32 %r5")),
@@ -222,7 +226,7 @@ fn memory_that_is_read_in_two_ways_is_not_free() {
     );
 }
 
-/// Another condition on the word alone is a pattern of its own, whichever way it is written.
+/// Another condition on the word alone becomes a separate pattern, whatever the form of the condition.
 #[test]
 fn other_conditions_on_words_are_patterns() {
     let patterns = |test: &str| {
@@ -254,7 +258,8 @@ fn other_conditions_on_words_are_patterns() {
     ");
 }
 
-/// Entries of two conditions on one word are not free of each other: a run that contradicts them is none of the kernel.
+/// The entries of two conditions on one word are not independent. So a run with entries that contradict each other is
+/// no run of the kernel.
 #[test]
 fn two_conditions_on_one_word_are_not_exact() {
     let recovered = |test: &str| recovered(&kernel(INDEX, LOAD, test));
@@ -267,7 +272,7 @@ fn two_conditions_on_one_word_are_not_exact() {
     assert!(!two.exact, "{}", two.text);
 }
 
-/// What is compared with something else is no condition on the word alone.
+/// A comparison of the word with a value that changes is no condition on the word alone.
 #[test]
 fn comparisons_with_what_moves_are_functions() {
     for test in [
@@ -279,7 +284,7 @@ fn comparisons_with_what_moves_are_functions() {
     }
 }
 
-/// What ends and begins elsewhere in each round is not one length for all rounds.
+/// If a row begins and ends elsewhere in each round, its length is not one number for all rounds.
 #[test]
 fn lengths_that_differ_from_round_to_round_are_no_number() {
     let rows = "ld.global.nc.u32 %r9, [%rd6];\nld.global.nc.u32 %r11, [%rd6+4];\nsub.u32 %r12, %r11, %r9;\nmov.u32 %r13, 0;\n\
@@ -290,7 +295,8 @@ fn lengths_that_differ_from_round_to_round_are_no_number() {
     assert!(text.contains("read from memory"), "{text}");
 }
 
-/// Where both ways do the same, no pattern is left, but lanes go the same way only as long as nobody writes the word.
+/// Both sides of a branch do the same, so no pattern is left. But the lanes take the same side only if nobody writes
+/// the word.
 #[test]
 fn lanes_that_go_the_same_way_by_a_word_take_it_for_unwritten() {
     let both = "@%p3 bra SAME;\n@!%p1 mbarrier.arrive.shared.b64 _, [%r1];\nbra NEXT;\nSAME:\n\
@@ -303,7 +309,7 @@ fn lanes_that_go_the_same_way_by_a_word_take_it_for_unwritten() {
     );
 }
 
-/// A byte that is cut out of a number wraps around, whatever is assumed of indices. There are 256 of them.
+/// A byte that is cut out of an index wraps around, whatever is assumed about indices. It has 256 values.
 #[test]
 fn indices_that_wrap_around_are_no_sums() {
     let byte = "add.u32 %r8, %r5, %r6;\nand.b32 %r8, %r8, 255;";
@@ -315,7 +321,8 @@ fn indices_that_wrap_around_are_no_sums() {
     ");
 }
 
-/// What is written behind another parameter does not reach the words, as long as the two point to different memory.
+/// A store through another parameter does not reach the words, under the assumption that the two parameters point to
+/// different memory.
 #[test]
 fn other_parameters_are_taken_to_point_elsewhere() {
     let load = format!("st.global.u32 [%rd4+64], %r2;\n{LOAD}");

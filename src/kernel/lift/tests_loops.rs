@@ -1,9 +1,9 @@
-//! Loops some of whose iterations leave out what the others do.
+//! Tests of loops in which some iterations skip what the others do.
 
 use super::tests::entry;
 
-/// Some iterations skip the rest of the body. Recovery must not assume that it is executed, however late the first such
-/// iteration is.
+/// Some iterations skip the rest of the body. The lift must not assume that every iteration executes the whole body,
+/// however late the first iteration is that does not.
 ///
 /// All exits of the loop pass the barrier, but the iteration with `i == 40000` does not.
 #[test]
@@ -23,7 +23,7 @@ fn an_iteration_that_goes_on_early_is_not_a_whole_one() {
     );
 }
 
-/// A branch that decides nothing but which iterations come to another branch is followed all the same.
+/// A branch that decides only which iterations come to another branch is followed, too.
 #[test]
 fn an_iteration_that_leaves_a_switch_out_is_told_apart() {
     let code = "mov.u32 %r4, 0;\nhead:\nsetp.eq.u32 %p2, %r4, 3;\n@%p2 bra next;\nbarrier.sync 1, 64;\nnext:\n\
@@ -32,7 +32,7 @@ fn an_iteration_that_leaves_a_switch_out_is_told_apart() {
     assert!(text.contains("!= 3"), "{text}");
 }
 
-/// A causal mask leaves out tiles up to the greater of 0 and a difference of sizes.
+/// A causal mask skips tiles up to the greater of 0 and a difference of sizes.
 #[test]
 fn a_loop_may_begin_at_the_greater_of_0_and_a_difference() {
     let code = "mov.u32 %r5, %ctaid.x;\nshl.b32 %r5, %r5, 7;\nsub.s32 %r6, %r5, %r3;\nshr.s32 %r6, %r6, 6;\nmax.s32 %r4, %r6, 0;\n\
@@ -59,8 +59,8 @@ fn a_loop_may_begin_at_the_greater_of_0_and_a_difference() {
     ");
 }
 
-/// `x % 2` rounds after a loop of `x / 2` times two are no rounds of a loop of `x` where `x` may be below 0: there are none before
-/// then, and there is still a remainder.
+/// A loop of `x / 2` iterations with two rounds each, and then `x % 2` more rounds, are a loop of `x` rounds only if
+/// `x` is not below 0. Below 0, the loop has no iteration, and there may still be a remainder.
 #[test]
 fn rounds_left_over_of_what_may_be_below_0_stand_for_themselves() {
     let loops = |count: &str| {
@@ -90,8 +90,8 @@ fn rounds_left_over_of_what_may_be_below_0_stand_for_themselves() {
     ");
 }
 
-/// What is left over of a loop that is written out twice may come before it: the first of these rounds is peeled off, and whether the
-/// number of the others is odd decides where the counter begins.
+/// The remainder of an unrolled loop may come before the loop. Here the first round is peeled off, and the parity of
+/// the number of other rounds decides where the counter begins.
 #[test]
 fn what_is_left_over_may_come_before_the_loop() {
     let code = |second: &str| {
@@ -134,7 +134,7 @@ fn what_is_left_over_may_come_before_the_loop() {
     insta::assert_snapshot!(text, @"how often a loop runs depends on a computation that cannot be written in the protocol language");
 }
 
-/// A wait may be the first thing in a loop. Then both loops begin at one block.
+/// A wait, which is a loop, may be the first thing in another loop. Then both loops begin at one block.
 #[test]
 fn a_wait_may_begin_where_the_loop_around_it_begins() {
     let recovered = |inner: &str| {
@@ -171,7 +171,7 @@ fn a_wait_may_begin_where_the_loop_around_it_begins() {
     wait memory_bar (i % 2)
     arrive memory_bar
     ");
-    // One label for both loops, two labels, and a jump of its own back to the test.
+    // One label for both loops; two labels; and a separate jump back to the test.
     let together = [
         format!("{test}\n@!%p2 bra head;"),
         format!("again:\n{test}\n@!%p2 bra again;"),
@@ -185,7 +185,8 @@ fn a_wait_may_begin_where_the_loop_around_it_begins() {
     assert!(recovered(&arrives).is_err());
 }
 
-/// A CTA has a share of what there is, and begins where the shares of others end. No number stands for that.
+/// Each CTA has a share of the work, and begins where the shares of other CTAs end. No formula of the language gives
+/// this trip count, so it becomes a parameter.
 #[test]
 fn a_loop_may_begin_at_any_value_of_the_launch() {
     let loops = |begin: &str, again: &str| {
@@ -222,12 +223,13 @@ fn a_loop_may_begin_at_any_value_of_the_launch() {
     ");
     assert!(!lift.exact);
     assert_eq!(loops(guard, different).unwrap().text, lift.text);
-    // Without the guard, or with one of another bound, a loop up to another number may go around.
+    // Without the guard, or with a guard for another bound, a loop that ends only when two numbers are equal may wrap
+    // around.
     for begin in ["", "setp.ge.s32 %p2, %r4, %r3;\n@%p2 bra out;"] {
         let reason = loops(begin, different).unwrap_err();
         assert!(reason.starts_with("how often a loop runs"), "{reason}");
     }
-    // A warp that begins one later has another number of rounds.
+    // A warp that begins one later has another trip count.
     let apart = loops(&format!("add.s32 %r4, %r4, %r9;\n{guard}"), less).unwrap();
     insta::assert_snapshot!(apart.text, @r"
     //! Recovered from the kernel `k`.

@@ -1,9 +1,9 @@
-//! Words of global memory that nobody writes decide how often loops run.
+//! Tests of loops whose trip counts are words of global memory that nobody writes.
 
 use super::tests::compared;
 use super::tests::first_of_threads;
 
-/// A CTA goes on as often as `lengths[ctaid.x]` says; `LOAD` and `STORE` differ between the tests.
+/// The trip count of a CTA is `lengths[ctaid.x]`. `LOAD` and `STORE` differ between the tests.
 const LENGTHS: &str = "\
 .version 8.7
 .target sm_90a
@@ -85,7 +85,7 @@ fn a_word_that_nobody_writes_is_a_number_of_the_launch() {
     ");
 }
 
-/// Other memory may be written, and that it is other memory is said.
+/// Stores to other memory are allowed. The protocol states the assumption that the memory is different.
 #[test]
 fn pointers_that_differ_do_not_overlap() {
     let assumed = |source: &str| {
@@ -124,12 +124,12 @@ fn words_at_different_addresses_are_computed_with() {
     insta::assert_snapshot!(parameters(&kernel(difference, "")), @"param length_at_lengths in 0..=1073741823  // a difference of words behind lengths");
     let pair = "ld.global.v2.u32 {%r8, %r4}, [%rd6];";
     insta::assert_snapshot!(parameters(&kernel(pair, "")), @"param at_lengths in 0..=1073741823  // a word behind lengths");
-    // The length lies where another word says.
+    // Another word says where the length lies.
     let chained = "ld.global.u32 %r8, [%rd6];\nmul.wide.u32 %rd8, %r8, 4;\nadd.u64 %rd9, %rd2, %rd8;\nld.global.u32 %r4, [%rd9];";
     insta::assert_snapshot!(parameters(&kernel(chained, "")), @"param at_lengths in 0..=1073741823  // a word behind lengths");
 }
 
-/// A store through what may be one of two pointers, of which one is not followed.
+/// A store to one of two pointers, of which one is unknown.
 #[test]
 fn stores_through_one_of_two_pointers_are_not_followed() {
     let store = "ld.global.u64 %rd7, [%rd4];\nsetp.eq.u32 %p7, %r2, 5;\nselp.b64 %rd8, %rd4, %rd7, %p7;\nst.global.u32 [%rd8], %r2;";
@@ -140,7 +140,7 @@ fn stores_through_one_of_two_pointers_are_not_followed() {
     );
 }
 
-/// What the kernel writes itself, or what others are expected to write, may change.
+/// A word may change if the kernel itself writes it, or if others are expected to write it.
 #[test]
 fn a_word_that_may_be_written_is_not_known() {
     for (load, store) in [
@@ -150,7 +150,7 @@ fn a_word_that_may_be_written_is_not_known() {
         ("ld.relaxed.gpu.global.u32 %r4, [%rd6];", ""),
         ("ld.acquire.gpu.global.u32 %r4, [%rd6];", ""),
         ("atom.global.add.u32 %r4, [%rd6], 0;", ""),
-        // Each lane reads another word.
+        // Each lane reads a different word.
         (
             "mad.wide.u32 %rd10, %r2, 4, %rd6;\nld.global.u32 %r4, [%rd10];",
             "",
@@ -161,7 +161,7 @@ fn a_word_that_may_be_written_is_not_known() {
     }
 }
 
-/// A warp that copies nothing expects a part of the bytes of the one tensor copy.
+/// A warp that copies nothing expects a part of the bytes of the only tensor copy.
 #[test]
 fn bytes_that_another_warp_expects() {
     let text = first_of_threads(

@@ -1,8 +1,8 @@
-//! What a kernel computes from the words of its launch, as a number.
+//! Tests of numbers that a kernel computes from the words of its launch.
 
 use super::tests::entry;
 
-/// How often a loop up to what is computed meets.
+/// The trip count that is recovered for a loop up to a computed number, with a barrier in each iteration.
 fn rounds(computed: &str) -> String {
     let code = format!(
         "{computed}\nmov.u32 %r5, 0;\nround:\nsetp.ge.s32 %p2, %r5, %r4;\n@%p2 bra out;\nbar.sync 0;\n\
@@ -32,13 +32,13 @@ fn signed_divisors_have_their_sign() {
         let found = rounds(computed);
         assert!(found.contains(expected), "{computed}: {found}");
     }
-    // The same of 64 bits.
+    // The same with 64 bits.
     let wide = "cvt.u64.u32 %rd2, %r3;\ndiv.s64 %rd3, %rd2, -100;\ncvt.u32.u64 %r4, %rd3;\nadd.s32 %r4, %r4, 3;";
     let found = rounds(wide);
     assert!(found.contains("0 - n_over_100 + 3"), "{found}");
 }
 
-/// As an unsigned number, what is below 0 is large.
+/// As an unsigned number, a number below 0 is large.
 #[test]
 fn negative_quotients_are_no_unsigned_bounds() {
     let code = "div.s32 %r4, %r3, -5;\nmov.u32 %r5, 0;\nround:\nsetp.ge.u32 %p2, %r5, %r4;\n@%p2 bra out;\nbar.sync 0;\n\
@@ -46,7 +46,8 @@ fn negative_quotients_are_no_unsigned_bounds() {
     assert!(entry(1, code).is_err());
 }
 
-/// Both sides of a branch do the same. If they came out alike by mistake, only a run of the rare side shows it.
+/// Both sides of a branch do the same. If the lift took different sides for equal ones, only a run of the rare side
+/// would show the mistake.
 #[test]
 fn a_side_that_does_what_the_other_does_is_run() {
     for (compare, value, rare) in [("eq", 1_234_567, 1_234_567), ("gt", 70_001, 70_002)] {

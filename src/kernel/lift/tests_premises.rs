@@ -1,10 +1,10 @@
-//! Assumptions about loops that do not synchronize, and about stores near mbarriers.
+//! Tests of assumptions about loops that do not synchronize, and about stores near mbarriers.
 
 use super::tests::entry;
 
 const MEETING: &str = "bar.sync 0;";
 
-/// The assumptions of a kernel that does something and then meets.
+/// The assumptions about a kernel that executes this code and then comes to a barrier.
 fn premises(code: &str) -> Vec<String> {
     let lift = entry(1, &format!("{code}\n{MEETING}")).unwrap();
     let premises = lift
@@ -40,7 +40,7 @@ fn loops_that_count_to_a_bound_end() {
     }
 }
 
-/// `i <= n` and steps of four hold for ever, or go over the bound, if it is near to the end of its type.
+/// If the bound is near the end of its type, `i <= n` may hold for ever, and steps of four may jump over the bound.
 #[test]
 fn loops_that_count_to_a_size_end() {
     for code in [
@@ -63,11 +63,11 @@ fn loops_that_may_go_on_for_ever_are_assumed_to_end() {
         "mov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.gt.s32 %p3, %r4, %r3;\n@%p3 bra h;",
         // half >>= 1 while half >= n: not for n == 0
         "mov.u32 %r4, %r1;\nh:\nshr.u32 %r4, %r4, 1;\nsetp.ge.u32 %p3, %r4, %r3;\n@%p3 bra h;",
-        // down by four from m - (n & 3), where n is m no more
+        // down by four from 2 * n - (n & 3), which need not be a multiple of four
         "mov.u32 %r6, %r3;\nand.b32 %r4, %r6, 3;\nadd.u32 %r6, %r6, %r3;\nsub.s32 %r5, %r6, %r4;\nh:\nadd.s32 %r5, %r5, -4;\nsetp.ne.s32 %p3, %r5, 0;\n@%p3 bra h;",
-        // i <= h for a 16-bit h, which 65535 may be
+        // i <= h for a 16-bit h that may be 65535
         ".reg .b16 %h<4>;\ncvt.u16.u32 %h1, %r3;\nmov.u16 %h2, 0;\nh:\nadd.u16 %h2, %h2, 1;\nsetp.le.u16 %p3, %h2, %h1;\n@%p3 bra h;",
-        // up to what lies in memory, and up to a product, which wraps around
+        // up to a word in memory, and up to a product, which may wrap around
         "ld.global.u32 %r5, [%rd1];\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 1;\nsetp.le.s32 %p3, %r4, %r5;\n@%p3 bra h;",
         "mul.lo.u32 %r5, %r3, %r3;\nor.b32 %r5, %r5, 255;\nmov.u32 %r4, 0;\nh:\nadd.u32 %r4, %r4, 4;\nsetp.lt.u32 %p3, %r4, %r5;\n@%p3 bra h;",
         // up to a clock, which may be the largest number of its width
@@ -84,15 +84,15 @@ fn loops_that_may_go_on_for_ever_are_assumed_to_end() {
     }
 }
 
-/// What no launch comes to the end of is compared with no run.
+/// A loop that no launch ends cannot be compared with a run.
 #[test]
 fn loops_that_no_launch_ends_are_refused() {
     for code in [
-        // i starts at 1 and moves by 2, through 1 and 1: never at n & -2
+        // the compared register is odd, and n & -2 is even: they are never equal
         "and.b32 %r6, %r3, -2;\nmov.u32 %r4, 0;\nh:\nadd.u32 %r5, %r4, 1;\nadd.u32 %r4, %r5, 1;\nsetp.ne.u32 %p3, %r5, %r6;\n@%p3 bra h;",
         // for (unsigned i = n; i >= 0; i--)
         "mov.u32 %r4, %r3;\nh:\nadd.u32 %r4, %r4, -1;\nsetp.ge.u32 %p3, %r4, 0;\n@%p3 bra h;",
-        // half >>= 1 while half > -3, with a sign
+        // half >>= 1 while half > -3, compared as signed numbers
         "mov.u32 %r4, %r3;\nh:\nshr.u32 %r4, %r4, 1;\nsetp.gt.s32 %p3, %r4, -3;\n@%p3 bra h;",
         // the bound moves as well
         "mov.u32 %r4, 0;\nmov.u32 %r5, 9;\nh:\nadd.u32 %r4, %r4, 1;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p3, %r4, %r5;\n@%p3 bra h;",
@@ -178,7 +178,7 @@ fn writes_to_computed_places_beside_an_mbarrier_are_an_assumption() {
 const DISPATCH: &str =
     "ts: .branchtargets A, B;\nbrx.idx %r4, ts;\nA:\nFIRST\nbra E;\nB:\nE:\nbar.sync 0;";
 
-/// A branch through a table by an index.
+/// Lifts a branch through a table of labels. Returns whether the protocol assumes that the index is in the table.
 fn dispatched(index: &str, first: &str) -> Result<bool, String> {
     let code = format!("{index}\n{}", DISPATCH.replace("FIRST", first));
     let text = entry(1, &code)?.text;
@@ -189,11 +189,11 @@ fn dispatched(index: &str, first: &str) -> Result<bool, String> {
 fn an_index_behind_the_end_of_a_list_is_undefined() {
     let meets = "bar.sync 0;";
     assert_eq!(dispatched("mov.u32 %r4, 1;", meets), Ok(false));
-    // What the launch decides is not followed, and past the end there is nothing.
+    // An index that the launch decides is not followed, and an index past the end of the table has no target.
     for index in ["mov.u32 %r4, %r3;", "mov.u32 %r4, 2;"] {
         assert!(dispatched(index, meets).is_err(), "{index}");
     }
-    // What is done there tells nobody else anything.
+    // Code that only computes has no effect on other threads.
     let computes = "add.u32 %r5, %r5, 1;";
     for index in [
         "mov.u32 %r4, %r3;",
@@ -204,7 +204,7 @@ fn an_index_behind_the_end_of_a_list_is_undefined() {
     assert!(dispatched("mov.u32 %r4, 2;", computes).is_err());
 }
 
-/// What an instruction that is not known does, nobody knows. That holds also for who follows the instructions otherwise.
+/// The effect of an unknown instruction is unknown, also if the protocol is recovered in another way.
 #[test]
 fn instructions_that_are_not_known_are_refused() {
     for unknown in [

@@ -1,4 +1,5 @@
-//! Words that warps hand over in shared memory by mbarriers, and loops that go on as they say.
+//! Tests of words that warps hand over in shared memory by mbarriers, and of loops that continue depending on these
+//! words.
 
 use super::tests::first_of_threads;
 
@@ -6,7 +7,8 @@ const HEAD: &str = ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .en
      .shared .align 8 .b64 full[2];\n.shared .align 8 .b64 empty[2];\n.shared .align 8 .b64 other;\n.shared .align 4 .b32 word[2];\n\
      mov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 31;\nsetp.eq.u32 %p1, %r1, 0;\nsetp.eq.u32 %p2, %r2, 0;\n";
 
-/// The first warp hands over whether there is one more tile, and reads it, too. The other warps read it.
+/// In each round, the first warp hands over whether there is one more tile, and reads this word, too. The other warps
+/// read it.
 const TILES: &str = "mov.u32 %r3, full;\nmov.u32 %r4, empty;\nmov.u32 %r5, word;\nmov.u32 %r13, other;\n\
      @%p1 mbarrier.init.shared.b64 [%r3], 1;\n@%p1 mbarrier.init.shared.b64 [%r4], READERS;\n@%p1 mbarrier.init.shared.b64 [%r13], 1;\n\
      bar.sync 0;\nld.param.u32 %r6, [n];\nsetp.gt.s32 %p3, %r6, 0;\nmov.u32 %r7, 0;\nmov.u32 %r8, 0;\n\
@@ -69,7 +71,8 @@ fn loops_go_on_as_a_word_says_that_a_warp_hands_over() {
     assert!(text.contains("Assumed: a word that a warp hands over by mbarriers ends"));
 }
 
-/// Lanes may arrive for themselves, and the lane that stores need not be the one that arrives, if the warp meets in between.
+/// Each lane may arrive for itself. The lane that stores need not be the lane that arrives, if the warp meets in
+/// between.
 #[test]
 fn lanes_that_hand_a_word_over() {
     let each = "mbarrier.arrive.shared.b64 _, [%r4];";
@@ -80,7 +83,8 @@ fn lanes_that_hand_a_word_over() {
 
 const MULTIPLY: &str = "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, 1, 1, 1, 0, 0;";
 
-/// In each round that a word asks for, a warpgroup does this, and reads the next word at a place that `word` computes.
+/// In each round that a word asks for, a warpgroup executes `multiply`, and reads the next word at the address that
+/// `word` computes.
 fn multiplies(multiply: &str, word: &str) -> Result<String, String> {
     let load = format!("{word}\nld.shared.u32 %r11, [%r15];");
     let read = [multiply, FULL, &load, TOGETHER, RELEASE].join("\n");
@@ -98,8 +102,8 @@ fn multiplies(multiply: &str, word: &str) -> Result<String, String> {
     Ok(found.text)
 }
 
-/// The four warps of a warpgroup multiply equally often, as a word says that another warp hands over. Not if one of them goes by
-/// what it finds elsewhere, or leaves a round out.
+/// The four warps of a warpgroup multiply equally often if all of them go by the word that another warp hands over.
+/// This is not certain if one of them goes by another word, or skips a round.
 #[test]
 fn multiplications_as_a_word_says_that_a_warp_hands_over() {
     let same = "mov.u32 %r15, %r5;";
@@ -128,7 +132,7 @@ fn multiplications_as_a_word_says_that_a_warp_hands_over() {
     insta::assert_snapshot!(multiplies(&leaves_out, same).unwrap_err(), @"all four warps of a warpgroup have to multiply together, equally often, and it is not certain that they do: otherwise this is undefined");
 }
 
-/// What may be read too early or too late is not the word of its round.
+/// A word that may be read too early or too late is not the word of its round.
 #[test]
 fn words_that_may_be_others_decide_about_nothing() {
     let cases: [(&str, &str, &str, &str, &[&str]); 15] = [
@@ -258,10 +262,10 @@ fn words_that_may_be_others_decide_about_nothing() {
     }
 }
 
-/// A word of the round before, or of another ring, is another word.
+/// The word of an earlier round, or of another ring, is a different word.
 #[test]
 fn words_of_other_rounds() {
-    // Warps that read only every other round, or twice in one.
+    // Warps that read only in every other round, or twice in one round.
     let twice = [
         FULL,
         LOAD,
@@ -274,19 +278,20 @@ fn words_of_other_rounds() {
         RELEASE,
     ];
     assert!(tiles("2", FREE, STORE, &twice).is_err());
-    // Another word, which is stored to nowhere.
+    // Another word, to which nobody stores.
     let other = [FULL, "ld.shared.u32 %r11, [%r5+4];", TOGETHER, RELEASE];
     assert!(tiles("2", FREE, STORE, &other).is_err());
-    // Half of it is another condition, and the loop of the writer and that of the reader have numbers of their own.
+    // A test of half of the word is another condition, so the loops of the writer and of the reader have separate
+    // trip counts.
     let half = [FULL, "ld.shared.u16 %r11, [%r5];", TOGETHER, RELEASE];
     let text = tiles("2", FREE, STORE, &half).unwrap();
     assert!(text.contains("handed_over_2"), "{text}");
-    // A lifetime that ends.
+    // A lifetime of the mbarrier ends.
     let ends = format!("{STORE}\n@%p1 mbarrier.inval.shared.b64 [%r4];");
     assert!(tiles("2", FREE, &ends, &READ).is_err());
 }
 
-/// Words that are written otherwise at an address that is the same for all threads.
+/// Words that other instructions write, at an address that is the same for all threads.
 #[test]
 fn words_that_are_cleared_or_overwritten() {
     for write in [
@@ -299,7 +304,8 @@ fn words_that_are_cleared_or_overwritten() {
     }
 }
 
-/// Each CTA is told a number of its own. So a protocol of several CTAs with one number for all is none of the kernel's.
+/// Each CTA is told a different number. So a protocol of several CTAs with one number for all of them is not a
+/// protocol of the kernel.
 #[test]
 fn ctas_that_are_told_different_numbers() {
     let read = [

@@ -1,9 +1,11 @@
-//! Waits that tests spare which were made in the round before, where several loops share the rounds.
+//! Tests of waits that are skipped because a test in the previous round has passed, where several loops share the
+//! rounds.
 
 use super::tests::entry;
 
-/// The first loop has up to FIRST rounds, and the second one goes on from there up to `n`. In front of the first one and after each
-/// round, the mbarrier is tested if there is a round MORE further on. The second warp arrives as often.
+/// FIRST gives the number of rounds of the first loop, and the second loop continues from there up to `n`. Before the
+/// first loop and after each of its rounds, the kernel tests the mbarrier if MORE says that there is another round.
+/// The second warp arrives once in each round.
 const ROUNDS: &str = ".shared .align 8 .b64 free;\nmov.u32 %r8, free;\n@%p1 mbarrier.init.shared.b64 [%r2], 1;\n@%p1 mbarrier.init.shared.b64 [%r8], 1;\nbar.sync 0;\nmov.u32 %r4, 0;\nmov.u32 %r5, 0;\n\
      setp.ge.u32 %p2, %r1, 32;\n@%p2 bra other;\nFIRST\nsetp.lt.s32 %p3, 0, %r3;\nsetp.eq.u32 %p4, %r3, %r3;\n@!%p3 bra first;\n\
      mbarrier.try_wait.parity.shared.b64 %p4, [%r2], %r5;\nfirst:\nsetp.lt.s32 %p5, %r4, %r6;\n@!%p5 bra behind;\n\
@@ -28,8 +30,9 @@ fn rounds(first: &str, more: &str, begin: &str) -> Result<String, String> {
     entry(1, &code).map(|lift| lift.text)
 }
 
-/// In a first loop up to `min(n, 1)` the test in front of it was made, since there is a round only where `n` is above 0. In a second one
-/// from there on, that after the only round of the first one was.
+/// The first loop has `min(n, 1)` rounds. It has a round only if `n` is above 0, and then the test before the loop
+/// was made. The second loop continues from there. If it has a round, the test after the only round of the first loop
+/// was made.
 #[test]
 fn a_wait_is_spared_across_a_loop_of_one_round() {
     let text = rounds(ONE, MORE, "%r6").unwrap();
@@ -38,7 +41,7 @@ fn a_wait_is_spared_across_a_loop_of_one_round() {
     assert!(text.contains("if waits at an mbarrier may be for phases that are not consecutive"));
 }
 
-/// Where the test was not made, or the first loop has a round where it was not, a wait is lacking.
+/// If a round comes without a test before it, a wait is missing.
 #[test]
 fn a_wait_that_no_test_spares_is_lacking() {
     let cases = [

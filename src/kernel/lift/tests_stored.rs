@@ -1,4 +1,4 @@
-//! Words of global memory that CTAs store to and wait for.
+//! Tests of words of global memory that CTAs store to and wait for.
 
 use super::tests::compared;
 
@@ -97,7 +97,7 @@ fn lines(source: &str, with: &str) -> String {
     found.join("\n")
 }
 
-/// What becomes of a kernel in which one thing is changed, as far as it is about words of memory.
+/// The lines about words of memory that are recovered from a kernel with one change, or why it is refused.
 fn changed(source: &str, from: &str, to: &str) -> String {
     assert!(source.contains(from), "{from}");
     lines(&source.replace(from, to), "at_")
@@ -137,7 +137,7 @@ fn a_flag_is_a_count_of_stores() {
 
 #[test]
 fn a_flag_has_any_number_but_0() {
-    // Also one below 0, which no count ever is.
+    // Also a store of a number below 0, which no count ever is.
     insta::assert_snapshot!(changed(FLAGS, "[%rd4], 1;", "[%rd4], -1;"), @r"
         semaphore at_flags[nctaid_x] = 0  // taken to be cleared before the launch
         wait at_flags[ctaid_x - 1] >= 1  // line 22
@@ -149,13 +149,13 @@ fn a_flag_has_any_number_but_0() {
         wait at_flags[ctaid_x - 1] >= 1  // line 22
         at_flags[ctaid_x] += 1  // line 26
         ");
-    // What an exchange found is not asked for.
+    // The kernel does not use the result of the exchange.
     insta::assert_snapshot!(changed(FLAGS, "st.release.gpu.global.s32 [%rd4], 1;", "atom.release.gpu.global.exch.b32 %r7, [%rd4], 1;"), @r"
         semaphore at_flags[nctaid_x] = 0  // taken to be cleared before the launch
         wait at_flags[ctaid_x - 1] >= 1  // line 22
         at_flags[ctaid_x] += 1  // line 26
         ");
-    // One CTA after another raises it, and each more than once: nobody can tell.
+    // Two CTAs raise each flag, one after the other. A wait cannot tell how often a flag was raised.
     insta::assert_snapshot!(changed(FLAGS, "[%rd4], 1;", "[%rd4], 1;\nst.relaxed.gpu.global.s32 [%rd4+-4], 2;"), @r"
         semaphore at_flags[nctaid_x] = 0  // taken to be cleared before the launch
         wait at_flags[ctaid_x - 1] >= 1  // line 22
@@ -164,10 +164,10 @@ fn a_flag_has_any_number_but_0() {
         ");
 }
 
-/// The text says what the store does where a count of stores would say something else.
+/// The protocol says which value a store sets, where a count of stores would mean something else.
 #[test]
 fn other_words_are_set() {
-    // A look passes at none of the numbers, or at 0 as well.
+    // A look passes at none of the stored numbers, or at 0 as well.
     insta::assert_snapshot!(changed(FLAGS, "setp.eq.s32 %p3, %r5, 0;", "setp.ne.s32 %p3, %r5, 2;"), @r"
         semaphore at_flags[nctaid_x] = 0  // taken to be cleared before the launch
         wait at_flags[ctaid_x - 1] == 2  // line 22
@@ -183,7 +183,7 @@ fn other_words_are_set() {
         wait at_flags[ctaid_x - 1] == 0  // line 22
         at_flags[ctaid_x] = 1  // line 26
         ");
-    // It comes back to 0, or down to less.
+    // The word is set back to 0, or to a lesser number.
     insta::assert_snapshot!(changed(FLAGS, "[%rd4], 1;", "[%rd4], 1;\nst.release.gpu.global.s32 [%rd4], 0;"), @r"
         semaphore at_flags[nctaid_x] = 0  // taken to be cleared before the launch
         wait at_flags[ctaid_x - 1] >= 1  // line 22
@@ -197,7 +197,7 @@ fn other_words_are_set() {
         at_flags[ctaid_x] = 2  // line 26
         at_flags[ctaid_x] = 1  // line 27
         ");
-    // One of two numbers is awaited exactly.
+    // A wait is for exactly one of two stored numbers.
     let exactly = FLAGS.replace("setp.eq.s32 %p3, %r5, 0;", "setp.ne.s32 %p3, %r5, 1;");
     insta::assert_snapshot!(changed(&exactly, "[%rd4], 1;", "[%rd4], 1;\nst.release.gpu.global.s32 [%rd4], 2;"), @r"
         semaphore at_flags[nctaid_x] = 0  // taken to be cleared before the launch
@@ -205,7 +205,7 @@ fn other_words_are_set() {
         at_flags[ctaid_x] = 1  // line 26
         at_flags[ctaid_x] = 2  // line 27
         ");
-    // A number below 0 is more than 0 without a sign, and less with one.
+    // As an unsigned number, a number below 0 is more than 0. As a signed number, it is less.
     for test in [
         "setp.lt.s32 %p3, %r5, 1;",
         "setp.lt.u32 %p3, %r5, 1;",
@@ -216,7 +216,7 @@ fn other_words_are_set() {
             insta::assert_snapshot!(changed(&other, "[%rd4], 1;", "[%rd4], -1;"), @"line 26: CTAs wait for a word of memory that is set to a negative number. That is followed only if nothing else is stored there, and each wait is for exactly that number");
         }
     }
-    // Numbers of a CTA.
+    // Numbers that depend on the CTA or the launch.
     insta::assert_snapshot!(changed(FLAGS, "[%rd4], 1;", "[%rd4], %r3;"), @r"
         semaphore at_flags[nctaid_x] = 0  // taken to be cleared before the launch
         wait at_flags[ctaid_x - 1] >= 1  // line 22
@@ -229,7 +229,7 @@ fn other_words_are_set() {
         ");
 }
 
-/// One number of the launch is awaited and stored: whether it is 0 is the same for both.
+/// A number of the launch is both awaited and stored. So whether it is 0 is the same for both.
 #[test]
 fn a_flag_may_have_a_number_of_the_launch() {
     let exactly = FLAGS.replace("setp.eq.s32 %p3, %r5, 0;", "setp.ne.s32 %p3, %r5, %r1;");
@@ -255,19 +255,19 @@ fn stores_that_others_need_not_see_are_refused() {
     insta::assert_snapshot!(stored("st.global.s32 [%rd4], 1;"), @"line 26: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
     insta::assert_snapshot!(stored("st.release.cta.global.s32 [%rd4], 1;"), @"line 26: other CTAs wait for this memory, and need not see what is done in this scope");
     insta::assert_snapshot!(stored("st.release.cluster.global.s32 [%rd4], 1;"), @"line 26: other CTAs wait for this memory, and need not see what is done in this scope");
-    // Other words than the looks are for, or parts of two of them.
+    // Other words than those that are waited for, or parts of two of them.
     insta::assert_snapshot!(stored("st.release.gpu.global.u16 [%rd4], 1;"), @"line 26: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
     insta::assert_snapshot!(stored("st.release.gpu.global.u64 [%rd4], 1;"), @"line 26: which word of memory this is cannot be written as a formula");
     insta::assert_snapshot!(stored("st.release.gpu.global.s32 [%rd4+2], 1;"), @"line 26: the words of memory that are waited for begin at several places, so that it is not known which of them are the same");
     insta::assert_snapshot!(stored("st.relaxed.gpu.global.v2.u32 [%rd4], {1, 1};"), @"line 26: this may write to a word that the kernel waits for: only additions are supported, and stores that other CTAs are sure to see");
-    // Numbers that memory gives.
+    // A number that is read from memory.
     insta::assert_snapshot!(stored("ld.global.u32 %r7, [%rd2];\nst.release.gpu.global.s32 [%rd4], %r7;"), @r"
         param at_data in 0..=1073741823  // a word behind data
         semaphore at_flags[nctaid_x] = 0  // taken to be cleared before the launch
         wait at_flags[ctaid_x - 1] >= 1  // line 22
         at_flags[ctaid_x] = at_data  // line 27
         ");
-    // Both, and what an atomic operation finds.
+    // A store and an addition; and an atomic operation whose result is used.
     insta::assert_snapshot!(stored("st.release.gpu.global.s32 [%rd4], 1;\nred.release.gpu.global.add.s32 [%rd4], 1;"), @r"
         semaphore at_flags[nctaid_x] = 0  // taken to be cleared before the launch
         wait at_flags[ctaid_x - 1] >= 1  // line 22
@@ -275,12 +275,12 @@ fn stores_that_others_need_not_see_are_refused() {
         at_flags[ctaid_x] += 1  // line 27
         ");
     insta::assert_snapshot!(stored("atom.release.gpu.global.exch.b32 %r7, [%rd4], 1;\nst.global.u32 [%rd2], %r7;"), @"line 26: this atomic operation changes a word that the kernel waits for, and the kernel uses its result: that is not supported");
-    // Other threads of the warp.
+    // Several threads of the warp store.
     let first = "setp.ne.u32 %p1, %r2, 0;";
     insta::assert_snapshot!(changed(FLAGS, first, "setp.gt.u32 %p1, %r2, 1;"), @"line 26: lanes of a warp store to one word of memory together");
 }
 
-/// The distance between two arrays leads from one to the other.
+/// The distance between two arrays, added to one of them, leads to the other.
 #[test]
 fn a_store_by_a_distance_is_not_passed_over() {
     let by_distance = "sub.s64 %rd6, %rd4, %rd2;\nshr.s64 %rd7, %rd6, 2;\nshl.b64 %rd8, %rd7, 2;\n\
@@ -290,7 +290,7 @@ fn a_store_by_a_distance_is_not_passed_over() {
     assert!(!refused.contains("wait at_"), "{refused}");
 }
 
-/// Lanes are in no order among each other.
+/// Nothing orders the lanes of a warp.
 #[test]
 fn lanes_that_set_words_are_refused() {
     let lane = FLAGS.replace(
@@ -298,7 +298,7 @@ fn lanes_that_set_words_are_refused() {
         "setp.gt.u32 %p1, %r2, 1;\n@%p1 bra END;\nsetp.eq.u32 %p4, %r2, 0;",
     );
     let two = |stores: &str| changed(&lane, "st.release.gpu.global.s32 [%rd4], 1;", stores);
-    // Whichever comes first.
+    // The two stores may come in either order.
     insta::assert_snapshot!(two("@%p4 st.release.gpu.global.s32 [%rd4], 1;\n@!%p4 st.release.gpu.global.s32 [%rd4], 2;"), @r"
         semaphore at_flags[nctaid_x] = 0  // taken to be cleared before the launch
         wait at_flags[ctaid_x - 1] >= 1  // line 23
@@ -352,7 +352,7 @@ fn words_that_grow_in_rounds() {
         role warp1[ctaid_x in 0..nctaid_x] warp {
         }
         ");
-    // One thread stores to each word, and the numbers grow: no order is needed.
+    // Only one thread stores to each word, and the numbers increase, so no memory order is needed.
     let relaxed = ROUNDS
         .replace("st.release", "st.relaxed")
         .replace("ld.acquire", "ld.volatile");
@@ -367,7 +367,7 @@ fn words_that_grow_in_rounds() {
         ");
 }
 
-/// Two threads, or numbers that fall: the last store has to be the last one for all.
+/// If two threads store to a word, or if the numbers decrease, all observers must agree on which store is the last.
 #[test]
 fn words_that_fall_are_set_in_an_order_that_is_seen() {
     let falls = ROUNDS.replace(
@@ -384,7 +384,7 @@ fn words_that_fall_are_set_in_an_order_that_is_seen() {
         ");
     insta::assert_snapshot!(lines(&falls.replace("st.release", "st.relaxed"), "at_"), @"line 25: a word of memory that CTAs wait for is set to several numbers, and some additions, stores or looks may be seen in any order: they are neither releases and acquires nor beside a fence");
     insta::assert_snapshot!(lines(&falls.replace("ld.acquire", "ld.relaxed"), "at_"), @"line 25: a word of memory that CTAs wait for is set to several numbers, and some additions, stores or looks may be seen in any order: they are neither releases and acquires nor beside a fence");
-    // A fence beside each of them will do.
+    // A fence next to each operation suffices.
     let fenced = falls
         .replace("st.release", "fence.acq_rel.gpu;\nst.relaxed")
         .replace("ld.acquire", "ld.relaxed")
@@ -418,7 +418,7 @@ fn words_that_fall_are_set_in_an_order_that_is_seen() {
         ");
 }
 
-/// A barrier of all CTAs: each adds 1 and waits until all have.
+/// A barrier of all CTAs: each adds 1 and waits until all have added.
 const BARRIER: &str = "\
 .version 8.7
 .target sm_90a
@@ -515,8 +515,8 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         wait at_word[0] >= (nctaid_x + nctaid_x * i + 1)  // line 24
         role warp1[ctaid_x in 0..nctaid_x] warp {
         ");
-    // It may be below 0.
+    // The awaited number may be below 0.
     insta::assert_snapshot!(wait("mul.lo.u32 %r6, %r4, %r3;", "mad.lo.u32 %r6, %r4, %r3, -1;"), @"line 24: an operand of this depends on a computation that cannot be written in the protocol language");
-    // A number of each CTA.
+    // A number that depends on the CTA.
     insta::assert_snapshot!(wait("mov.u32 %r3, %nctaid.x;", "mov.u32 %r3, %ctaid.x;"), @"line 24: a value that a wait expects in a word of memory, or that is stored to the word, may wrap around");
 }

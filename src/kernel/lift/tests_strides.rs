@@ -1,10 +1,10 @@
-//! Loops in steps that the launch gives.
+//! Tests of loops whose step depends on the launch.
 
 use super::tests::entry;
 
 const STEP: &str = "steps of loops that the launch gives are at least 1";
 
-/// A loop up to `n` whose step is computed: what it is recovered as, and whether the step is taken to be 1 or more.
+/// Lifts a loop up to `n` with a computed step. Returns whether the protocol assumes that the step is at least 1.
 fn stepping(step: &str) -> Result<bool, String> {
     let code = format!(
         "{step}\nmov.u32 %r6, 0;\nhead:\nsetp.ge.s32 %p3, %r6, %r3;\n@%p3 bra out;\nbar.sync 1, 64;\n\
@@ -15,7 +15,7 @@ fn stepping(step: &str) -> Result<bool, String> {
     Ok(lift.text.contains(STEP))
 }
 
-/// A loop whose step is 0 in some CTA of every launch ends at none of them.
+/// If some CTA of every launch has the step 0, no launch ends the loop.
 #[test]
 fn a_step_that_is_0_in_the_first_cta_is_not_followed() {
     for step in [
@@ -45,8 +45,8 @@ fn a_step_that_may_be_0_is_assumed_not_to_be() {
     }
 }
 
-/// Two warps go through the same numbers. One is left at `i >= n` and meets in the rounds in which another relation of `i` does not
-/// hold, and the other one the other way round.
+/// Two warps go through the same numbers `i`. The first warp leaves its loop at `i >= n`, and comes to the barrier in
+/// the rounds in which another relation of `i` does not hold. For the second warp, the two conditions are exchanged.
 #[test]
 fn a_relation_that_may_hold_again_says_nothing_of_other_loops() {
     let both = |relation: &str| {
@@ -71,7 +71,7 @@ fn a_relation_that_may_hold_again_says_nothing_of_other_loops() {
     assert!(text.contains("if tiles_2 > i"), "{text}");
 }
 
-/// Its own loop is left at the first round in which it does not hold.
+/// The loop itself ends in the first round in which `i != n` does not hold.
 #[test]
 fn a_loop_may_run_until_its_register_is_equal() {
     let code = "mov.u32 %r4, %nctaid.x;\nmov.u32 %r6, 0;\nhead:\nsetp.eq.s32 %p3, %r6, %r3;\n@%p3 bra out;\nbar.sync 1, 64;\n\
@@ -80,7 +80,7 @@ fn a_loop_may_run_until_its_register_is_equal() {
     assert!(text.contains("for i in 0..tiles {"), "{text}");
 }
 
-/// A loop that begins at what it runs up to, or below it, does not run as often as one likes.
+/// If a loop begins at a number that depends on its bound, its trip count is not free.
 #[test]
 fn how_often_a_loop_runs_is_free_of_where_it_begins() {
     let exact = |first: &str| {

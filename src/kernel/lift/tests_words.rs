@@ -1,12 +1,13 @@
-//! Words that warps hand over in shared memory, second lifetimes of mbarriers, and waits that barriers make
-//! superfluous.
+//! Tests of words that warps hand over in shared memory, of mbarriers that are initialised a second time, and of
+//! waits that barriers make unnecessary.
 
 use super::tests::entry;
 
-/// The first warp hands commands over in `memory`; the second one carries out what they say.
+/// The first warp hands commands over in `word`. The second warp executes them.
 ///
-/// Each command is read between two barriers. `HAND` and `THEN` are what the first warp stores before they are read, `MEANWHILE`
-/// what it does while the first one is.
+/// Each command is read between two barriers. `HAND` has the first warp's stores before the first command is read,
+/// and `THEN` those before the second one is. `MEANWHILE` is what the first warp does while the first command is
+/// read.
 const DISPATCH: &str = ".shared .align 4 .b32 word;\n@%p1 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;\nmov.u32 %r4, word;\n\
      setp.ge.u32 %p2, %r1, 32;\n@%p2 bra worker;\nHAND\nbar.sync 1;\nMEANWHILE\nbar.sync 1;\nTHEN\nbar.sync 1;\nret;\n\
      worker:\nbar.sync 1;\nld.shared.u32 %r5, [%r4];\nsetp.eq.u32 %p3, %r5, 2;\n@%p3 bra out;\nbar.sync 1;\n\
@@ -31,7 +32,7 @@ const ONE: &str = "st.shared.u32 [%r4], 1;";
 const TWO: &str = "st.shared.u32 [%r4], 2;";
 const UNKNOWN: &str = "whether this is done depends on a value that is read from memory";
 
-/// The text, or why there is none, without the line from which a value comes.
+/// The text, or why there is none. The reason is shown without the line from which a value comes.
 fn without_place(found: Result<String, String>) -> Result<String, String> {
     found.map_err(|reason| match reason.split_once(" (line ") {
         Some((before, _)) => before.to_owned(),
@@ -64,7 +65,7 @@ fn a_worker_does_what_it_is_told() {
 
 #[test]
 fn a_word_that_may_be_overwritten_is_not_known() {
-    // Between the barrier and the load, after it, nowhere, or not certainly.
+    // A store between the barrier and the load, a store after the load, no store, or a store that is not certain.
     for (hand, meanwhile, then) in [
         (ONE, "", ""),
         (ONE, TWO, ""),
@@ -153,7 +154,7 @@ fn a_word_that_may_be_overwritten_is_not_known() {
 
 #[test]
 fn a_range_that_decided_something_is_said() {
-    // What is done for a negative `n` only is left out.
+    // Code that is executed only for a negative `n` is left out.
     let code = "setp.ge.s32 %p2, %r3, 0;\n@%p2 bra out;\nbar.sync 1, 96;\nout:";
     let found = entry(1, code).unwrap();
     assert!(
@@ -163,7 +164,7 @@ fn a_range_that_decided_something_is_said() {
         "{}",
         found.text
     );
-    // The range of the rounds is not that of `n`.
+    // The range of the trip count differs from the range of `n`.
     let rounds = "setp.ge.s32 %p2, %r3, 0;\n@%p2 bra go;\nbar.sync 1, 96;\ngo:\nadd.s32 %r4, %r3, 127;\n\
          shr.s32 %r5, %r4, 7;\nmov.u32 %r6, 0;\nsetp.lt.s32 %p3, %r5, 1;\n@%p3 bra out;\nloop:\nbar.sync 2, 64;\n\
          add.s32 %r6, %r6, 1;\nsetp.lt.s32 %p4, %r6, %r5;\n@%p4 bra loop;\nout:";
@@ -186,14 +187,15 @@ fn a_barrier_by_number_waits_for_those_that_have_ended() {
     let by_number = entry(1, &format!("{ended}bar.sync 0, 64;")).unwrap();
     assert_eq!(by_number.text.matches("sync cta_bar[0] 64").count(), 1);
     assert!(by_number.exact);
-    // One that names no number does not, and others come to it twice.
+    // A barrier without a thread count does not wait for threads that have ended, and here the other threads come to
+    // the barrier twice.
     let twice = entry(1, &format!("bar.sync 0;\n{ended}bar.sync 0, 64;")).unwrap();
     assert!(!twice.exact, "{}", twice.text);
 }
 
 #[test]
 fn warps_of_another_barrier_hand_nothing_over() {
-    // Only the second warp comes to its barrier: what it has passed orders nothing.
+    // Only the second warp comes to the barrier, so passing the barrier orders nothing.
     let code = ".shared .align 4 .b32 word;\nmov.u32 %r4, word;\nsetp.ge.u32 %p2, %r1, 32;\n@%p2 bra worker;\n\
          st.shared.u32 [%r4], 1;\nret;\nworker:\nbar.sync 1, 32;\nld.shared.u32 %r5, [%r4];\n\
          setp.ne.u32 %p3, %r5, 1;\n@%p3 bra out;\nbar.sync 2, 32;\nout:";
@@ -215,7 +217,7 @@ fn a_warp_that_does_not_wait_at_a_barrier_hands_nothing_over() {
     );
 }
 
-/// A lifetime of `memory` of one phase: its beginning, its use, and its end.
+/// A lifetime of the mbarrier `memory` with one phase: its initialisation, its use, and its end.
 const LIFE: &str = "@%p1 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;\n@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n\
      WLABEL:\nmbarrier.try_wait.parity.shared.b64 %p6, [%r2], 0;\n@!%p6 bra WLABEL;\nMEET\n\
      @%p1 mbarrier.inval.shared.b64 [%r2];\n";
@@ -253,7 +255,7 @@ fn a_store_over_an_mbarrier_is_refused() {
     let refused = Err("this writes data over an mbarrier, which is undefined".to_owned());
     assert_eq!(code("st.shared.u32 [%r2+4], 0;"), refused);
     assert_eq!(code("atom.shared.add.u32 %r5, [%r2], 1;"), refused);
-    // A computed place of a variable that is one mbarrier.
+    // A computed place in a variable that is one mbarrier.
     let computed = "and.b32 %r5, %r1, 1;\nshl.b32 %r6, %r5, 2;\nadd.u32 %r7, %r2, %r6;\nst.shared.u32 [%r7], 0;";
     assert_eq!(code(computed), refused);
     assert_eq!(code("mov.u32 %r5, other;\nst.shared.u32 [%r5], 0;"), Ok(()));
@@ -262,15 +264,15 @@ fn a_store_over_an_mbarrier_is_refused() {
     let unmet = format!("@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n{ended}");
     let ended = unmet.replace("MEET", "bar.sync 0;");
     assert_eq!(code(&ended), Ok(()));
-    // Other threads may store before the one that ends it does.
+    // Other threads may store before the thread that ends the mbarrier.
     assert_eq!(code(&unmet.replace("MEET", "")), refused);
-    // Whether anybody ends it depends on the launch.
+    // The launch decides whether a thread ends the mbarrier.
     let perhaps = ended.replace(
         "@%p1 mbarrier.inval",
         "setp.gt.u32 %p7, %r3, 5;\nand.pred %p5, %p1, %p7;\n@%p5 mbarrier.inval",
     );
     assert_eq!(code(&perhaps), refused);
-    // A thread that is not there ends it.
+    // The thread that would end the mbarrier does not exist.
     let idle = ended.replace(
         "@%p1 mbarrier.inval",
         "setp.eq.u32 %p7, %r1, 1024;\n@%p7 mbarrier.inval",
@@ -279,22 +281,22 @@ fn a_store_over_an_mbarrier_is_refused() {
     assert_eq!(code(&idle), Err(nobody.to_owned()));
     let last = idle.replace("%r1, 1024", "%r1, 31");
     assert_eq!(code(&last), Ok(()));
-    // Warps that wait at it need not be through.
+    // Warps that wait at the mbarrier may still be waiting.
     let waits = "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p6, [%r2], 0;\n@!%p6 bra WAIT;\n";
     let waited = ended.replacen("bar.sync 0;", &format!("{waits}bar.sync 0;"), 1);
     assert_eq!(code(&waited), Ok(()));
     assert_eq!(code(&waited.replace("bar.sync 0;", "")), refused);
-    // A response of cluster launch control would complete there.
+    // A response of cluster launch control would complete at the mbarrier after its end.
     let asked = "mov.u32 %r5, other;\n@%p1 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r5], [%r2];\nret;";
     assert_eq!(code(&ended.replace("ret;", asked)), refused);
 }
 
-/// Two mbarriers in one variable, of which the first one ends. Then something is done.
+/// Two mbarriers in one variable. The first one ends, and the second one begins. After that, `then` is executed.
 fn one_of_two_ends(then: &str) -> Result<(), String> {
     two_of_which_one_ends("", then)
 }
 
-/// The same, and something is done at the beginning.
+/// As [`one_of_two_ends`], and `first` is executed at the beginning.
 fn two_of_which_one_ends(first: &str, then: &str) -> Result<(), String> {
     let code = format!(
         ".shared .align 8 .b8 both[64];\nmov.u32 %r4, both;\n{first}\n@%p1 mbarrier.init.shared.b64 [%r4], 1;\nbar.sync 0;\n\
@@ -309,36 +311,36 @@ fn two_of_which_one_ends(first: &str, then: &str) -> Result<(), String> {
 fn the_place_of_an_mbarrier_that_has_ended_is_for_data_though_another_one_beside_it_goes_on() {
     let refused = Err("this writes data over an mbarrier, which is undefined".to_owned());
     assert_eq!(one_of_two_ends("st.shared.u32 [%r4], 0;"), Ok(()));
-    // Before it begins it is for data, too.
+    // Before the initialisation of the first mbarrier, its place is for data, too.
     let before = "st.shared.u32 [%r4], 0;\nbar.sync 0;";
     assert_eq!(two_of_which_one_ends(before, ""), Ok(()));
     assert_eq!(
         two_of_which_one_ends("st.shared.u32 [%r4+8], 0;\nbar.sync 0;", ""),
         refused
     );
-    // Over the other one, and over both.
+    // A store over the second mbarrier, and one over both.
     assert_eq!(one_of_two_ends("st.shared.u32 [%r4+8], 0;"), refused);
     assert_eq!(
         one_of_two_ends("st.shared.v4.u32 [%r4], {%r3, %r3, %r3, %r3};"),
         refused
     );
-    // It is used again after the store.
+    // The first mbarrier is used again after the store.
     let again = "st.shared.u32 [%r4], 0;\n@%p1 mbarrier.arrive.shared.b64 _, [%r4];";
     assert_eq!(one_of_two_ends(again), refused);
-    // So it may be by a computed place, and a use after the end of a lifetime is refused.
+    // A use at a computed place may be a use of the first mbarrier, and a use after the end of a lifetime is refused.
     let computed = "and.b32 %r5, %r3, 1;\nshl.b32 %r5, %r5, 3;\nadd.u32 %r6, %r4, %r5;\nst.shared.u32 [%r4], 0;\n@%p1 mbarrier.arrive.shared.b64 _, [%r6];";
     assert!(one_of_two_ends(computed).is_err());
-    // At a computed place it may begin again before the store.
+    // At a computed place, the first mbarrier may begin again before the store.
     let begun = computed.replace(
         "st.shared",
         "@%p1 mbarrier.init.shared.b64 [%r6], 1;\nst.shared",
     );
     assert_eq!(one_of_two_ends(&begun), refused);
-    // The store may come before the end, in the first round.
+    // In the first round, the store comes before the end of the second mbarrier's lifetime.
     let early = "mov.u32 %r5, 0;\nROUND:\nst.shared.u32 [%r4+8], 0;\n@%p1 mbarrier.inval.shared.b64 [%r4+8];\nadd.u32 %r5, %r5, 1;\n\
          setp.lt.u32 %p2, %r5, %r3;\n@%p2 bra ROUND;\n@%p1 mbarrier.init.shared.b64 [%r4+8], 1;";
     assert_eq!(one_of_two_ends(early), refused);
-    // An initialisation of the other one does not make it one.
+    // The initialisation of a third mbarrier does not begin a lifetime of the first one.
     let other = "st.shared.u32 [%r4], 0;\n@%p1 mbarrier.init.shared.b64 [%r4+16], 1;\n@%p1 mbarrier.arrive.shared.b64 _, [%r4];";
     assert_eq!(one_of_two_ends(other), refused);
 }
@@ -393,7 +395,7 @@ fn groups_of_a_loop_that_a_constant_bounds_are_counted() {
     assert!(few.contains("in 0..min(n, 3)"), "{few}");
     let few = begun("min.s32 %r4, %r3, 100;", "add.s32 %r5, %r5, 40;");
     assert!(few.starts_with("//! Recovered"), "{few}");
-    // 20 rounds are too many, and nothing is known of others.
+    // 20 rounds are too many, and nothing is known of the other bounds.
     for high in [
         "min.s32 %r4, %r3, 20;",
         "mov.u32 %r4, %r3;",
@@ -401,9 +403,9 @@ fn groups_of_a_loop_that_a_constant_bounds_are_counted() {
     ] {
         assert_eq!(begun(high, ONE), MANY, "{high}");
     }
-    // As an unsigned number, -1 is not the lesser one.
+    // As an unsigned number, -1 is not less than 3.
     assert_eq!(begun("min.u32 %r4, %r3, 3;", ONE), MANY);
-    // What the loop runs up to, or what it counts, may not come closer.
+    // The bound or the count of the loop may change so that they do not come closer.
     for step in [
         "add.s32 %r5, %r5, 1;\nadd.s32 %r4, %r4, 1;",
         "add.s32 %r5, %r5, 1;\nadd.s32 %r5, %r5, -1;",
@@ -415,7 +417,7 @@ fn groups_of_a_loop_that_a_constant_bounds_are_counted() {
     }
 }
 
-/// The round after which a loop ends is read from memory, and so is the count that it begins with.
+/// Whether the loop goes on is read from memory, in the same round or in the round before.
 #[test]
 fn what_a_loop_carries_may_be_read_from_memory() {
     let text = |from: &str| {
@@ -438,7 +440,8 @@ fn what_a_loop_carries_may_be_read_from_memory() {
     );
 }
 
-/// Lanes read words of their own, though the walk has one name for them: what a vote says of all need not be what each has read.
+/// Each lane reads a different word, although the walk has one name for all of these words. So the result of a vote
+/// over all lanes says nothing about the word of one lane.
 #[test]
 fn a_vote_about_words_from_memory_says_nothing_of_the_own_word() {
     let voted = "setp.ne.u32 %p2, %r5, 0;\nvote.sync.any.pred %p3, %p2, -1;\n@!%p3 bra next;\n@%p2 bra next;\n\
@@ -465,8 +468,8 @@ fn a_vote_about_words_from_memory_says_nothing_of_the_own_word() {
     assert!(!known.contains("arrive"), "{known}");
 }
 
-/// A warpgroup that multiplies in 9 rounds, which it counts up to a number that an earlier warp's terms may have come before.
-/// `WHO` leaves out some.
+/// A warpgroup that multiplies in each round, and counts rounds until the count equals 9. `WHO` sets the number from
+/// which a warp counts.
 fn counted_to_the_end(who: &str) -> Result<super::Lift, String> {
     let text = format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n.reqntid 128, 1, 1\n{{\n\
@@ -484,14 +487,14 @@ fn warps_that_count_rounds_up_to_a_number_multiply_together() {
     let all = counted_to_the_end("mov.u32 %r5, 0;");
     let all = all.map(|lift| lift.text).unwrap_or_else(|reason| reason);
     assert!(all.contains("for i in 0..9 {"), "{all}");
-    // The last warp makes a round less.
+    // The last warp makes one round less.
     let fewer = "setp.ge.u32 %p1, %r1, 96;\nselp.b32 %r5, 1, 0, %p1;";
     let refused = counted_to_the_end(fewer).expect_err("warps multiply unequally often");
     assert!(refused.contains("multiply together"), "{refused}");
 }
 
-/// Two phases of an mbarrier for which three boxes are copied each, written out one after the other. `BEFORE` stands between what is
-/// expected and the copies.
+/// Two phases of an mbarrier, written out one after the other. In each phase three boxes are copied. `BEFORE` stands
+/// between the `expect_tx` operations and the copies.
 fn copied_in_turns(before: &str) -> Result<String, String> {
     let copy = "@%p1 cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd1, {%r3}], [%r2];\n";
     let expect = "@%p1 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r2], 16;\n";
@@ -525,7 +528,7 @@ fn boxes_of_each_phase_deliver_what_it_expects() {
     }
 }
 
-/// Where the launch says so, the first warp hands a command over before it says that the others are done.
+/// Depending on the launch, the first warp hands over a command before the word that tells the other warps to end.
 const PERHAPS: &str = ".shared .align 4 .b32 word;\n@%p1 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;\nmov.u32 %r4, word;\n\
      setp.ge.u32 %p2, %r1, 32;\n@%p2 bra worker;\nsetp.lt.s32 %p6, %r3, 5;\n@%p6 bra last;\n\
      st.shared.u32 [%r4], 1;\nbar.sync 1;\nMEANWHILE\nbar.sync 1;\n\
@@ -558,7 +561,7 @@ fn the_launch_decides_what_a_worker_is_told() {
             }
         }
         ");
-    // Nothing is known of a word that is overwritten in one of the cases.
+    // Nothing is known of a word that is overwritten in one of the two cases.
     let said = lifted("st.shared.u32 [%r4], 2;").unwrap_err();
     assert!(said.contains(UNKNOWN), "{said}");
 }

@@ -1,12 +1,12 @@
-//! The one meaning of integer and predicate operations, over any domain of values.
+//! The meaning of integer and predicate operations, defined once for every domain of values.
 //!
-//! [`result_of`] says what a [`Compute`] gives in terms of the primitives of a [`Domain`]: those of
-//! SMT-LIB's theory of bit-vectors, with the same corner cases (division by 0 gives all ones, the
-//! remainder by 0 is the dividend, a shift by the width or more shifts everything out). The
-//! interpreter runs it over [`Concrete`] words, the recovery over terms, so both read one text.
+//! [`result_of`] expresses the result of a [`Compute`] by the primitives of a [`Domain`]. These are the primitives of
+//! SMT-LIB's theory of bit-vectors, with the same corner cases: division by 0 gives all ones, the remainder by 0 is
+//! the dividend, and a shift by the width or more shifts everything out. The interpreter uses it with [`Concrete`]
+//! words, and recovery with terms. So both share one definition.
 //!
-//! Source: PTX ISA, "Integer Arithmetic Instructions", "Logic and Shift Instructions",
-//! "Comparison and Selection Instructions", "Data Movement and Conversion Instructions".
+//! Source: PTX ISA, "Integer Arithmetic Instructions", "Logic and Shift Instructions", "Comparison and Selection
+//! Instructions", "Data Movement and Conversion Instructions".
 
 mod concrete;
 mod shuffle;
@@ -22,26 +22,26 @@ use crate::ir::Compute;
 pub trait Domain {
     type Value: Clone;
 
-    /// `bits` cut to `width`.
+    /// A constant: `bits`, cut to `width`.
     fn constant(&mut self, bits: u128, width: u16) -> Self::Value;
     fn width(&self, value: &Self::Value) -> u16;
-    /// Both operands have one width, which is the result's.
+    /// Both operands have the same width, and the result has it, too.
     fn binary(&mut self, operation: Binary, a: &Self::Value, b: &Self::Value) -> Self::Value;
     fn not(&mut self, a: &Self::Value) -> Self::Value;
-    /// 1 bit; the operands have one width.
+    /// The result has 1 bit. The operands have the same width.
     fn relation(&mut self, relation: Relation, a: &Self::Value, b: &Self::Value) -> Self::Value;
-    /// `condition` has 1 bit; the others have one width.
+    /// `condition` has 1 bit. The other operands have the same width.
     fn select(
         &mut self,
         condition: &Self::Value,
         then: &Self::Value,
         otherwise: &Self::Value,
     ) -> Self::Value;
-    /// To at least as many bits.
+    /// Extends a value to at least as many bits.
     fn extend(&mut self, a: &Self::Value, width: u16, signed: bool) -> Self::Value;
-    /// `width` bits from `low` on.
+    /// The `width` bits from bit `low` on.
     fn extract(&mut self, a: &Self::Value, low: u16, width: u16) -> Self::Value;
-    /// `high` above `low`.
+    /// The value with `high` above `low`.
     fn concatenate(&mut self, high: &Self::Value, low: &Self::Value) -> Self::Value;
 }
 
@@ -82,8 +82,7 @@ pub enum Relation {
 /// The widest value that is computed with.
 pub const MAX_WIDTH: u16 = 128;
 
-/// The width of what `compute` gives for main operands of `width` bits, or `None` where there is no
-/// such operation.
+/// The width of the result of `compute` for main operands of `width` bits; `None` if there is no such operation.
 pub fn result_width(compute: Compute, width: u16, operands: usize) -> Option<u16> {
     let result = match compute {
         Compute::MultiplyWide { .. } => width.checked_mul(2)?,
@@ -96,7 +95,7 @@ pub fn result_width(compute: Compute, width: u16, operands: usize) -> Option<u16
     (1..=MAX_WIDTH).contains(&result).then_some(result)
 }
 
-/// The width in bits that operand `index` is taken at.
+/// The width in bits of operand `index`.
 pub fn operand_width(compute: Compute, width: u16, index: usize) -> u16 {
     match (compute, index) {
         (Compute::Select, 0) => 1,
@@ -108,7 +107,7 @@ pub fn operand_width(compute: Compute, width: u16, index: usize) -> u16 {
     }
 }
 
-/// How many operands `compute` takes, or `None` where any number does.
+/// The number of operands of `compute`; `None` if it takes any number.
 pub fn operand_count(compute: Compute) -> Option<usize> {
     Some(match compute {
         Compute::Copy
@@ -132,8 +131,8 @@ pub fn operand_count(compute: Compute) -> Option<usize> {
     })
 }
 
-/// What `compute` gives. `operands` have the widths that [`operand_width`] says; `width` is that of
-/// the main ones. `None` where the operation does not exist at this width.
+/// The result of `compute`. `operands` have the widths that [`operand_width`] gives, and `width` is the width of the
+/// main operands. `None` if the operation does not exist at this width.
 pub fn result_of<D: Domain>(
     domain: &mut D,
     compute: Compute,
@@ -312,8 +311,8 @@ fn wide_product<D: Domain>(
     Some(d.binary(Binary::Multiply, &a, &b))
 }
 
-/// A shift by a 32-bit amount. Amounts beyond the width mean the width, also where they do not fit
-/// into a value of `width` bits.
+/// A shift by a 32-bit amount. An amount above the width counts as the width, even if it does not fit into `width`
+/// bits.
 fn shift<D: Domain>(
     d: &mut D,
     operation: Binary,
@@ -363,7 +362,7 @@ fn extracted<D: Domain>(d: &mut D, width: u16, signed: bool, operands: &[D::Valu
     let empty = d.relation(Relation::Equal, &length, &zero_32);
     let false_ = d.constant(0, 1);
     let sign = d.select(&empty, &false_, &sign);
-    // Bits of the field beyond the width, and those above it, are the sign.
+    // Bits of the field beyond the width, and bits above the field, are the sign.
     let available = {
         let width_32 = d.constant(u128::from(width), 32);
         let room = d.binary(Binary::Subtract, &width_32, &position);

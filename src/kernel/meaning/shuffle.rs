@@ -4,7 +4,7 @@
 
 use crate::ir::ShuffleMode;
 
-/// What a lane reads in a shuffle: the lane, and whether that is in range.
+/// The lane that a lane reads in a shuffle, and whether it is in range.
 pub fn shuffled(mode: ShuffleMode, lane: u32, by: u32, clamp: u32) -> (u32, bool) {
     let (by, limit, segment) = (by & 31, clamp & 31, clamp >> 8 & 31);
     let most = lane & segment | limit & !segment;

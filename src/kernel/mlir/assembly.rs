@@ -1,9 +1,8 @@
-//! Inline assembly: its PTX is read by the PTX reader as the body of a kernel, whose blocks are put
-//! in place of the operation.
+//! Inline assembly. The PTX reader reads its text as the body of a kernel, and the blocks of this kernel replace the
+//! operation.
 //!
-//! The operands of the assembly are registers of that kernel, known by their names. Registers that
-//! one piece declares outside of braces are visible in later pieces, as they are in the text that
-//! the compiler writes.
+//! The operands of the assembly are registers of that kernel, with names of their own. A register that one piece of
+//! assembly declares outside of braces is visible in later pieces, as in the text that the compiler writes.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -23,7 +22,7 @@ use crate::ir::RegisterId;
 use crate::ir::Terminator;
 use crate::ptx;
 
-/// What pieces of assembly of one kernel share.
+/// State that all pieces of assembly of one kernel share.
 #[derive(Debug, Default)]
 pub struct Shared {
     /// Declarations of registers outside of braces.
@@ -39,7 +38,7 @@ struct Slot {
     placeholder: String,
     width: u16,
     floating: bool,
-    /// What it holds at the beginning.
+    /// Its initial value.
     initial: Option<Operand>,
 }
 
@@ -94,7 +93,7 @@ impl<'a> Lower<'_, 'a> {
             } else {
                 Some(*values.next()?.parts.first()?)
             };
-            // A number ties an operand to a result: it is what the result holds before.
+            // A number ties an operand to a result: the operand is the initial value of the result.
             if let Ok(number) = code.parse::<usize>() {
                 slots.get_mut(number)?.initial = initial;
                 continue;
@@ -138,7 +137,7 @@ impl<'a> Lower<'_, 'a> {
         for (number, value) in self.operand_values(operation).into_iter().enumerate() {
             let ty = types.get(number).unwrap_or(&value.ty);
             let width = *parts_of(ty)?.first()?;
-            // What nothing is known of, as two floating-point numbers in one word, is handed over all the same.
+            // An unknown value, such as two floating-point numbers in one word, is passed as well.
             let initial = match value.parts.first() {
                 Some(known) => *known,
                 None => self.build.opaque("data", Vec::new(), &[width], false)[0],
@@ -153,7 +152,7 @@ impl<'a> Lower<'_, 'a> {
         Some(slots)
     }
 
-    /// Puts the blocks of the assembly in place; the values of the results.
+    /// Inserts the blocks of the assembly, and returns the values of the results.
     fn splice(
         &mut self,
         operation: &Operation<'a>,
@@ -161,11 +160,11 @@ impl<'a> Lower<'_, 'a> {
         slots: &[Slot],
     ) -> Option<Vec<Operand>> {
         let mut body = text.to_owned();
-        // From the last one on: `$1` begins `$10` as well.
+        // The last slot is replaced first, because `$1` is a prefix of `$10`.
         for (number, slot) in slots.iter().enumerate().rev() {
             body = body.replace(&slot.placeholder, &format!("{PREFIX}{number}"));
         }
-        // The end of the text is where the PTX reader has the end of the thread.
+        // At the end of the text, the PTX reader assumes that the thread ends.
         let leaves = |word: &str| matches!(word, "exit" | "ret" | "call");
         if body
             .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$'))
@@ -212,7 +211,7 @@ impl<'a> Lower<'_, 'a> {
         results
     }
 
-    /// A register of this kernel for each one of the assembly.
+    /// Creates a register of this kernel for each register of the assembly.
     fn registers(&mut self, kernel: &Kernel, slots: &[Slot]) -> Vec<RegisterId> {
         let mut out = Vec::new();
         for register in &kernel.registers {
@@ -366,7 +365,7 @@ fn declarations(text: &str) -> Vec<String> {
     out
 }
 
-/// Whether a `.reg` statement declares a name, also by `name<count>`.
+/// Whether a `.reg` statement declares a name, possibly in the form `name<count>`.
 fn declares(declaration: &str, name: &str) -> bool {
     let names = declaration.trim_end_matches(';').split_whitespace().skip(2);
     names

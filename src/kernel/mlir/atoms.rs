@@ -1,4 +1,4 @@
-//! Copy and matrix atoms of CuTe. The type of an atom says what its copy or multiplication does.
+//! Copy and matrix atoms of CuTe. The type of an atom determines what its copy or multiplication does.
 
 use super::lower::Lower;
 use super::special::ALL_LANES;
@@ -20,11 +20,11 @@ use crate::ir::OperationKind;
 use crate::ir::Space;
 use crate::ir::Synchronization;
 
-/// More copies at once are one whose bytes are not known.
+/// With more copies than this, they become a single copy with an unknown number of bytes.
 const MAX_COPIES: u128 = 64;
 
 impl<'a> Lower<'_, 'a> {
-    /// Atoms are made, and given the mbarrier and the mask that copies use.
+    /// Lowers operations that make atoms, or that set the mbarrier and the mask for their copies.
     pub fn atom(&mut self, operation: &Operation<'a>) -> Option<()> {
         let values = self.operand_values(operation);
         match operation.name {
@@ -66,7 +66,7 @@ impl<'a> Lower<'_, 'a> {
                         *atom.parts.get_mut(0)? = address;
                     }
                     "mcast_mask" => *atom.parts.get_mut(1)? = *given.parts.first()?,
-                    // What the matrix unit or the cache is told.
+                    // Other fields are for the matrix unit or the cache.
                     _ => {}
                 }
                 self.define(*operation.results.first()?, atom);
@@ -167,7 +167,7 @@ impl<'a> Lower<'_, 'a> {
         Some(())
     }
 
-    /// Where a TMA load completes its bytes.
+    /// The place at which a TMA load completes its bytes.
     fn tma_completion(&mut self, atom: &Value) -> Option<Completion> {
         let [barrier, mask] = atom.parts.as_slice() else {
             return None;
@@ -194,7 +194,7 @@ impl<'a> Lower<'_, 'a> {
         })
     }
 
-    /// The copies of a view: one for as many bits as the atom copies at once.
+    /// The copies of a view: one for each piece of as many bits as the atom copies at once.
     fn bulk_copies(
         &mut self,
         atom: &Value,
@@ -225,7 +225,7 @@ impl<'a> Lower<'_, 'a> {
         let (mut from, source_space) = self.begin(source);
         let mut copies = Vec::new();
         for number in 0..count.max(1) {
-            // Where the others begin is in the layouts of both sides, which are not followed.
+            // The beginnings of the other copies depend on the layouts of both sides, which are not followed.
             if number > 0 {
                 let widths = [
                     address_width(destination_space),
@@ -246,7 +246,7 @@ impl<'a> Lower<'_, 'a> {
         copies
     }
 
-    /// Where a view begins; a coordinate of a tensor map is no address.
+    /// The beginning of a view. A coordinate of a tensor map is not an address.
     fn begin(&mut self, view: &Value) -> (Operand, Space) {
         if view.ty.name == "cute.memref"
             && let Some(address) = view.parts.first()
@@ -257,7 +257,7 @@ impl<'a> Lower<'_, 'a> {
         (parts[0], Space::Global)
     }
 
-    /// The bits of a view.
+    /// The size of a view in bits.
     fn bits(&self, atom: &Value, source: &Value, destination: &Value) -> Option<u128> {
         // A tiled copy has its element in the views.
         let bits = element_bits(&atom.ty).or_else(|| element_bits(&destination.ty))?;
@@ -273,7 +273,7 @@ impl<'a> Lower<'_, 'a> {
         u128::try_from(elements).ok()?.checked_mul(u128::from(bits))
     }
 
-    /// Reads or writes of data, whose addresses are not followed.
+    /// Lowers reads or writes of data whose addresses are not followed.
     pub fn data_access(&mut self, operation: &Operation<'a>, atom: &str) {
         let mnemonic = format!("{} {atom}", operation.name);
         self.build.push(OperationKind::Opaque {
@@ -287,7 +287,7 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
-/// The bytes of one copy that arrive in one CTA: CTAs that share a box divide it.
+/// How many bytes of one copy arrive in one CTA. CTAs that share a box divide it.
 fn share(atom: &Value, bits: u128) -> Option<u128> {
     let shares = if is_multicast(atom) {
         u128::from(atom.multicast?)
@@ -302,7 +302,7 @@ fn is_multicast(atom: &Value) -> bool {
     atom.ty.field("mcast") == Some("true") || atom.ty.name.ends_with("_mcast")
 }
 
-/// The name of the atom of an atom, of a tiled copy or of a tiled multiplication.
+/// The name of an atom, given the type of the atom, of a tiled copy or of a tiled multiplication.
 fn atom_name(ty: &Type) -> Option<&str> {
     if let Some(name) = ty.name.strip_prefix("cute_nvgpu.") {
         return Some(name);

@@ -24,11 +24,11 @@ pub struct Builder {
     pub kernel: Kernel,
     /// The block that operations are added to.
     block: usize,
-    /// Where the next operations come from.
+    /// The source location of the next operations.
     pub location: Location,
     /// The name of the value that the next operations compute.
     pub name: String,
-    /// What the next operations are executed under.
+    /// The guard of the next operations.
     pub guard: Option<Guard>,
 }
 
@@ -45,7 +45,7 @@ impl Builder {
         builder
     }
 
-    /// A new block, which nothing leads to yet; operations still go where they went.
+    /// Creates a block without predecessors. Operations are still added to the current block.
     pub fn block(&mut self, label: &str) -> BlockId {
         let number = self.kernel.blocks.len();
         let label = if number == 0 {
@@ -62,17 +62,17 @@ impl Builder {
         BlockId(u32::try_from(number).unwrap_or(u32::MAX))
     }
 
-    /// Operations go to this block from now on.
+    /// Makes this block the current one: operations are added to it from now on.
     pub fn enter(&mut self, block: BlockId) {
         self.block = block.0 as usize;
     }
 
-    /// The block that operations go to.
+    /// The current block.
     pub fn current(&self) -> BlockId {
         BlockId(u32::try_from(self.block).unwrap_or(u32::MAX))
     }
 
-    /// Ends the block that operations go to.
+    /// Ends the current block.
     pub fn end(&mut self, end: Terminator) {
         let location = self.location.clone();
         if let Some(block) = self.kernel.blocks.get_mut(self.block) {
@@ -81,7 +81,7 @@ impl Builder {
         }
     }
 
-    /// After a return begins a block that nothing may lead to; it is the last one.
+    /// After a return, an empty block begins that nothing may lead to. If this is the last block, it is dropped.
     pub fn drop_unused_end(&mut self) {
         let last = BlockId(u32::try_from(self.kernel.blocks.len().saturating_sub(1)).unwrap_or(0));
         let used = self.kernel.blocks.iter().any(|block| match &block.end {
@@ -133,7 +133,7 @@ impl Builder {
         }
     }
 
-    /// An operation that was made elsewhere, as if it came from here.
+    /// Adds an operation that was made elsewhere, with the current location.
     pub fn append(&mut self, mut operation: Operation) {
         operation.location = self.location.clone();
         if let Some(block) = self.kernel.blocks.get_mut(self.block) {
@@ -155,7 +155,7 @@ impl Builder {
         results.into_iter().map(Operand::Register).collect()
     }
 
-    /// Results of `widths` that nothing is known of.
+    /// Creates unknown results of these widths.
     pub fn opaque(
         &mut self,
         mnemonic: &str,
@@ -181,7 +181,7 @@ impl Builder {
         Operand::Register(result)
     }
 
-    /// A pure operation; of constants its value.
+    /// Adds a pure operation. If all operands are constants, the result is a constant.
     pub fn compute(&mut self, compute: Compute, width: u16, operands: &[Operand]) -> Operand {
         let words: Option<Vec<_>> = operands
             .iter()
@@ -235,7 +235,7 @@ impl Builder {
         self.compute(Compute::Convert { to, signed }, from, &[operand])
     }
 
-    /// An assignment to a register that may have other assignments.
+    /// Assigns to a register that may have other assignments.
     pub fn assign(&mut self, result: RegisterId, width: u16, operand: Operand) {
         self.push(OperationKind::Compute {
             compute: Compute::Copy,
@@ -245,7 +245,7 @@ impl Builder {
         });
     }
 
-    /// Assignments that take place at once: a target may be a source of another one.
+    /// Performs parallel assignments: a target may be the source of another assignment.
     pub fn assign_all(&mut self, targets: &[(RegisterId, u16)], sources: &[Operand]) {
         let mut sources = sources.to_vec();
         for source in &mut sources {

@@ -27,7 +27,7 @@ pub struct Head {
     pub step: Operand,
     pub width: u16,
     pub signed: bool,
-    /// What is carried: the names in the body, and the registers.
+    /// The carried values: their names in the body, and their registers.
     pub names: Vec<ValueId>,
     pub carried: Vec<Value>,
 }
@@ -41,7 +41,7 @@ pub struct Label<'a> {
 }
 
 impl<'a> Lower<'_, 'a> {
-    /// The operations of a region; what the operation that ends it yields.
+    /// Lowers the operations of a region. Returns the values that its last operation yields.
     pub fn region(&mut self, region: &Region<'a>) -> Vec<ValueId> {
         if region.blocks.len() > 1 {
             self.blocks(&region.blocks);
@@ -59,7 +59,7 @@ impl<'a> Lower<'_, 'a> {
         yields
     }
 
-    /// Blocks with branches between them; control leaves them by a return.
+    /// Lowers blocks with branches between them. Control leaves them by a return.
     fn blocks(&mut self, blocks: &[Block<'a>]) {
         let outer = std::mem::take(&mut self.labels);
         for block in blocks {
@@ -210,7 +210,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     fn branch(&mut self, operation: &Operation<'a>) -> Option<()> {
-        // A condition that nothing is known of still decides between two ways.
+        // A condition that is unknown still decides between two targets.
         let condition = match self.scalar(operation, 0) {
             Some(condition) => condition,
             None => self.build.opaque("condition", Vec::new(), &[1], false)[0],
@@ -299,7 +299,7 @@ impl<'a> Lower<'_, 'a> {
             Value::new(low.ty.clone(), vec![Operand::Register(counter)]),
         );
         let results = self.results(operation);
-        // `%a = %x` of the brackets: each name is followed by where it begins.
+        // `%a = %x` in the brackets: each name is followed by its initial value.
         let (names, initial): (Vec<_>, Vec<_>) = carried
             .chunks_exact(2)
             .map(|pair| (pair[0].value, pair[1].value))
@@ -447,7 +447,7 @@ impl<'a> Lower<'_, 'a> {
         Some(())
     }
 
-    /// Blocks that a branch leads to; each passes its arguments in a block of its own.
+    /// The blocks that a branch leads to. For each of them, a block of its own passes the arguments.
     fn jump_targets(&mut self, operation: &Operation<'a>) -> Option<Vec<BlockId>> {
         let mut out = Vec::new();
         for (at, item) in operation.items.iter().enumerate() {
@@ -477,7 +477,7 @@ impl<'a> Lower<'_, 'a> {
         Some(out)
     }
 
-    /// A block that assigns the arguments of `label` and goes on there.
+    /// A block that assigns the arguments of `label` and then jumps there.
     fn edge(&mut self, label: &Label<'a>, operands: &[Operand]) -> BlockId {
         let here = self.build.current();
         let edge = self.build.block("edge");

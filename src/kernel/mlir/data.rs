@@ -1,19 +1,19 @@
-//! Operations that are known not to synchronize.
+//! Operations that are known not to synchronize, and that are not modelled.
 
 use super::syntax::Item;
 use super::syntax::Operation;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Equal operands give equal results.
+    /// The results depend only on the operands.
     Pure,
-    /// Results may differ at equal operands.
+    /// The results may differ for equal operands.
     Data,
-    /// Reads or writes memory that only data uses.
+    /// The operation reads or writes memory that is used for data only.
     Memory,
 }
 
-/// What is known of an operation that is not modelled; `None` if it may synchronize.
+/// The kind of an operation that is not modelled; `None` if it may synchronize.
 pub fn kind(name: &str) -> Option<Kind> {
     let (dialect, rest) = name.split_once('.')?;
     match dialect {
@@ -30,7 +30,8 @@ pub fn kind(name: &str) -> Option<Kind> {
         "cute_nvgpu" => cute_nvgpu(rest),
         "nvvm" => nvvm(rest),
         "llvm" => llvm(rest),
-        // Marks of CuTe DSL's tracing, which leave nothing in a kernel that is not traced, and write the time to a buffer otherwise.
+        // Marks for the tracing of CuTe DSL. In a kernel that is not traced, they have no effect. Otherwise they
+        // write the time to a buffer.
         "iket" => match rest {
             "mark" | "range_push" | "range_pop" | "range_start" | "range_end"
             | "sentinel_token" => Some(Kind::Data),
@@ -211,7 +212,7 @@ fn llvm(name: &str) -> Option<Kind> {
     })
 }
 
-/// What an operation is besides its operands: operations with one signature are one function.
+/// Everything about an operation except its operands. Operations with equal signatures are the same function.
 pub fn signature(operation: &Operation<'_>) -> String {
     let mut text = operation.name.to_owned();
     write_items(&operation.items, &mut text);

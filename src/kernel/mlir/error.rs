@@ -11,9 +11,9 @@ pub struct Error {
     pub hint: Option<String>,
     /// The range of bytes in the text.
     pub span: Range<usize>,
-    /// From 1 on.
+    /// The line, counted from 1.
     pub line: u32,
-    /// In characters, from 1 on.
+    /// The column in characters, counted from 1.
     pub column: u32,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Lines<'a> {
         Self { text, starts }
     }
 
-    /// The line of a byte offset, from 1 on.
+    /// The line of a byte offset, counted from 1.
     pub fn line(&self, at: usize) -> u32 {
         u32::try_from(self.starts.partition_point(|start| *start <= at)).unwrap_or(u32::MAX)
     }

@@ -1,4 +1,4 @@
-//! Integers: arith, the integer operations of llvm, vectors of few integers.
+//! Integer operations: arith, the integer operations of llvm, and vectors of few integers.
 
 use super::lower::Lower;
 use super::syntax::Item;
@@ -68,7 +68,7 @@ impl<'a> Lower<'_, 'a> {
         self.set(operation, 0, Value::new(ty, parts))
     }
 
-    /// The type of the operands, and each operand's part.
+    /// The width of the operands, and one part for each operand.
     fn integers(&self, operation: &Operation<'a>) -> Option<(u16, Vec<Operand>)> {
         let values = self.operand_values(operation);
         let ty = &values.first()?.ty;
@@ -85,7 +85,7 @@ impl<'a> Lower<'_, 'a> {
         Some((ty.scalar_width()?, parts))
     }
 
-    /// On integers, or on vectors of them element by element.
+    /// Applies an operation to integers, or to vectors of integers element by element.
     fn elementwise(&mut self, operation: &Operation<'a>, compute: Compute) -> Option<()> {
         let values = self.operand_values(operation);
         let ty = values.first()?.ty.clone();
@@ -101,7 +101,7 @@ impl<'a> Lower<'_, 'a> {
         let mut parts = Vec::new();
         for index in 0..count {
             let mut operands: Vec<_> = values.iter().map(|value| value.parts[index]).collect();
-            // The IR takes amounts of shifts at 32 bits.
+            // In the IR, the amount of a shift has 32 bits.
             if matches!(compute, Compute::ShiftLeft | Compute::ShiftRight { .. }) && width < 32 {
                 operands[1] = self.build.convert(operands[1], width, 32, false);
             }
@@ -119,7 +119,7 @@ impl<'a> Lower<'_, 'a> {
         let [left, right] = values.as_slice() else {
             return None;
         };
-        // Pointers are compared as their addresses, vectors element by element.
+        // Pointers are compared as addresses, and vectors element by element.
         let widths = parts_of(&left.ty)?;
         if left.parts.len() != widths.len() || right.parts.len() != widths.len() {
             return None;
@@ -183,7 +183,7 @@ impl<'a> Lower<'_, 'a> {
         self.set(operation, 0, Value::scalar(width, result))
     }
 
-    /// The quotient that is rounded down.
+    /// The quotient, rounded down.
     pub fn floor_division(&mut self, width: u16, a: Operand, b: Operand) -> Operand {
         let build = &mut self.build;
         if let Operand::Constant(bits) = b
@@ -205,7 +205,7 @@ impl<'a> Lower<'_, 'a> {
         build.compute(Compute::Select, width, &[lower, below, quotient])
     }
 
-    /// The quotient that is rounded up.
+    /// The quotient, rounded up.
     fn ceil_division(&mut self, width: u16, a: Operand, b: Operand, signed: bool) -> Operand {
         let build = &mut self.build;
         let quotient = build.compute(Compute::Divide { signed }, width, &[a, b]);

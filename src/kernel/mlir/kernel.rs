@@ -25,7 +25,7 @@ use crate::ir::Scope;
 use crate::ir::Space;
 use crate::ir::Stability;
 
-/// A tensor map that is passed to a kernel.
+/// The size of a tensor map that is passed to a kernel.
 const DESCRIPTOR_BYTES: u32 = 128;
 
 pub struct Function<'t, 'a> {
@@ -33,7 +33,7 @@ pub struct Function<'t, 'a> {
     pub operation: &'t Operation<'a>,
     pub arguments: Vec<Argument>,
     pub body: &'t Region<'a>,
-    /// For each argument among how many CTAs its TMA loads are divided, where a launch says so.
+    /// For each argument: among how many CTAs its TMA loads are divided, if a launch says so.
     pub multicast: Vec<Option<u32>>,
 }
 
@@ -52,9 +52,9 @@ pub fn functions<'t, 'a>(operations: &'t [Operation<'a>]) -> Vec<Function<'t, 'a
 
 #[derive(Default)]
 struct Launches<'a> {
-    /// Atoms of the host, and among how many CTAs they divide a box.
+    /// Atoms of the host program, and among how many CTAs each divides a box.
     atoms: HashMap<ValueId, u32>,
-    /// By the kernel's name, for each argument.
+    /// By the name of the kernel: the same for each argument.
     multicast: HashMap<&'a str, Vec<Option<u32>>>,
 }
 
@@ -107,7 +107,7 @@ impl<'a> Launches<'a> {
             None => {
                 self.multicast.insert(name, counts);
             }
-            // Launches that differ say nothing.
+            // If several launches differ, nothing is known.
             Some(known) => {
                 for (known, count) in known.iter_mut().zip(counts) {
                     if *known != count {
@@ -155,7 +155,7 @@ fn function<'t, 'a>(operation: &'t Operation<'a>) -> Option<Function<'t, 'a>> {
     })
 }
 
-/// What the attributes of a kernel say about its launches.
+/// The launch bounds in the attributes of a kernel.
 pub fn bounds(operation: &Operation<'_>) -> LaunchBounds {
     let array = |name: &str| -> Option<[u32; 3]> {
         let numbers = numbers(operation.attribute(name)?);
@@ -188,7 +188,7 @@ pub fn bounds(operation: &Operation<'_>) -> LaunchBounds {
 }
 
 impl<'a> Lower<'_, 'a> {
-    /// Gives each argument its place in the parameters and reads it.
+    /// Assigns each argument a place in the parameter space, and reads it.
     pub fn parameters(&mut self, function: &Function<'_, 'a>) {
         let names = self.argument_names(&function.arguments);
         let mut offset = 0_u32;
@@ -258,7 +258,7 @@ impl<'a> Lower<'_, 'a> {
         Operand::Register(result)
     }
 
-    /// Names by locations if they tell all arguments apart, else those of the text.
+    /// Names the arguments by their locations if these distinguish all arguments; otherwise by the names in the text.
     fn argument_names(&self, arguments: &[Argument]) -> Vec<String> {
         let mut names = Vec::new();
         let mut texts = Vec::new();

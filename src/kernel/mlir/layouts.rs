@@ -151,7 +151,7 @@ impl<'a> Lower<'_, 'a> {
         self.set(operation, 0, value)
     }
 
-    /// The terms of an offset: what is added, and to which axis.
+    /// The terms of an offset: the numbers that are added, each with its axis.
     fn offset(&mut self, coordinate: &Tuple, shape: &Tuple, stride: &Tuple) -> Option<Vec<Leaf>> {
         match (coordinate, shape, stride) {
             // A free mode begins at 0.
@@ -179,14 +179,14 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    /// The offset of a coordinate, where it is a number.
+    /// The offset of a coordinate, if it is a number.
     pub fn offset_of(&mut self, coordinate: &Tuple, layout: &Layout) -> Option<Leaf> {
         let terms = self.offset(coordinate, &layout.shape, &layout.stride)?;
         self.sum(&terms)
     }
 
-    /// A coordinate in the modes of a shape, the first one fastest. The last mode takes what is
-    /// left, unless `wrap` bounds it as well.
+    /// Converts an index to a coordinate in the modes of a shape; the first mode is the fastest. The last mode takes
+    /// the rest, unless `wrap` bounds it, too.
     fn unravel(&mut self, index: &Leaf, shape: &Tuple, wrap: bool) -> Option<Tuple> {
         let extents: Vec<Leaf> = shape.leaves().into_iter().cloned().collect();
         let mut rest = index.clone();
@@ -226,7 +226,7 @@ impl<'a> Lower<'_, 'a> {
         Some(sum)
     }
 
-    /// A pointer or coordinate that is moved by an offset.
+    /// A pointer or coordinate, moved by an offset.
     fn moved(&mut self, iterator: &Value, terms: &[Leaf]) -> Option<Value> {
         if iterator.ty.name == "cute.ptr" {
             let sum = self.sum(terms)?;
@@ -255,10 +255,10 @@ impl<'a> Lower<'_, 'a> {
         Value::tuple(&iterator.ty.name.clone(), &tuple)
     }
 
-    /// A pointer some elements on.
+    /// A pointer, advanced by this many elements.
     pub fn advanced(&mut self, pointer: &Value, elements: &Leaf) -> Option<Value> {
         let space = pointer_space(&pointer.ty);
-        // Rows and columns of tensor memory are no bytes.
+        // Rows and columns of tensor memory are not bytes.
         if elements.known() == Some(0) {
             return Some(pointer.clone());
         }
@@ -320,7 +320,7 @@ impl<'a> Lower<'_, 'a> {
             Some(iterator) => {
                 let moved = match self.moved(&iterator, &terms) {
                     Some(moved) => moved,
-                    // Where it begins is not known, but its layout is.
+                    // The beginning is unknown, but the layout is known.
                     None => {
                         let widths = super::value::parts_of(&iterator.ty)?;
                         let parts = self
@@ -336,7 +336,7 @@ impl<'a> Lower<'_, 'a> {
         self.set(operation, 0, value)
     }
 
-    /// Keeps the modes whose coordinate is free; the others add to the offset.
+    /// Keeps the modes whose coordinate is free. The other modes are added to the offset.
     fn cut(
         &mut self,
         coordinate: &Tuple,
@@ -369,7 +369,7 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
-/// A view or layout with another layout.
+/// A view or layout in which another layout replaces the old one.
 pub fn rebuild(source: &Value, layout: &Layout) -> Option<Value> {
     match source.ty.name.as_str() {
         "cute.memref" | "cute.coord_tensor" => Value::view(&source.iterator()?, layout),
@@ -383,7 +383,7 @@ pub fn rebuild(source: &Value, layout: &Layout) -> Option<Value> {
     }
 }
 
-/// Leaves in the nesting of a shape.
+/// The leaves, nested like a shape.
 fn shaped(shape: &Tuple, leaves: &mut impl Iterator<Item = Leaf>) -> Option<Tuple> {
     match shape {
         Tuple::Leaf(_) => leaves.next().map(Tuple::Leaf),
@@ -395,7 +395,7 @@ fn shaped(shape: &Tuple, leaves: &mut impl Iterator<Item = Leaf>) -> Option<Tupl
     }
 }
 
-/// Whether an index is the coordinate of the layout in order, the first mode fastest.
+/// Whether the layout is compact: the index is the coordinate in order, with the first mode fastest.
 fn is_compact(layout: &Layout) -> bool {
     let mut expected = 1_i128;
     let (shapes, strides) = (layout.shape.leaves(), layout.stride.leaves());

@@ -24,9 +24,9 @@ pub enum LocationText<'a> {
 
 pub type Aliases<'a> = HashMap<&'a str, LocationText<'a>>;
 
-/// Aliases may be written in circles; no real location is as deep as this.
+/// Aliases may form a cycle. No actual location is as deep as this.
 const MAX_DEPTH: u32 = 64;
-/// A chain of calls that is longer is cut.
+/// The most lines of a chain of calls; the rest is left out.
 const MAX_LINES: usize = 32;
 
 /// The lines of a location, the innermost first.
@@ -67,7 +67,7 @@ fn collect(
             collect(callee, aliases, depth - 1, lines);
             collect(caller, aliases, depth - 1, lines);
         }
-        // Operations that were merged: the first stands for all.
+        // The location of operations that were merged: the first one stands for all.
         LocationText::Fused(parts) => {
             let before = lines.len();
             for part in parts {
@@ -80,7 +80,7 @@ fn collect(
     }
 }
 
-/// The name that a location gives, as of a parameter or variable, if it is one.
+/// The name of a parameter or variable that a location gives, if it gives one.
 pub fn name<'a>(location: &LocationText<'a>, aliases: &Aliases<'a>) -> Option<&'a str> {
     let mut location = location.clone();
     for _ in 0..MAX_DEPTH {

@@ -20,17 +20,17 @@ use crate::ir::Location;
 use crate::ir::Operand;
 use crate::ir::Terminator;
 
-/// One kernel on its way.
+/// A kernel while it is lowered.
 pub struct Lower<'t, 'a> {
     pub tree: &'t Tree<'a>,
     pub lines: &'t Lines<'a>,
     pub build: Builder,
     values: HashMap<ValueId, Value>,
-    /// Types as written where a value is used: some operations do not print the types of results.
+    /// The types that are written where a value is used. Some operations do not print the types of their results.
     uses: HashMap<ValueId, Rc<Type>>,
     /// The targets of branches of the region that is lowered.
     pub labels: Vec<super::control::Label<'a>>,
-    /// What pieces of inline assembly share.
+    /// State that pieces of inline assembly share.
     pub shared: super::assembly::Shared,
 }
 
@@ -73,7 +73,7 @@ impl<'t, 'a> Lower<'t, 'a> {
         }
     }
 
-    /// What follows comes from this operation.
+    /// Sets the location of the operations that follow to that of this operation.
     pub fn locate(&mut self, operation: &Operation<'a>) {
         let source = operation
             .location
@@ -86,7 +86,7 @@ impl<'t, 'a> Lower<'t, 'a> {
         };
     }
 
-    /// What follows computes this value.
+    /// Sets the name of the operations that follow to that of this value.
     pub fn call(&mut self, value: ValueId) {
         let Some(text) = self.tree.values.get(value.0 as usize) else {
             return;
@@ -127,7 +127,7 @@ impl<'t, 'a> Lower<'t, 'a> {
         }
     }
 
-    /// An operation that is not modelled: data only, or refused.
+    /// Lowers an operation that is not modelled: it is an operation on data only, or it is refused.
     fn unknown(&mut self, operation: &Operation<'a>) {
         match data::kind(operation.name) {
             Some(kind) => self.opaque_results(operation, kind),
@@ -159,7 +159,7 @@ impl<'t, 'a> Lower<'t, 'a> {
         let values: Vec<_> = ids.iter().map(|id| self.value(*id)).collect();
         let followed = values.iter().all(|value| parts_of(&value.ty).is_some());
         let pure = kind == data::Kind::Pure && followed;
-        // Where nothing comes out, there is nothing to keep but what touches memory.
+        // An operation without results is kept only if it accesses memory.
         if widths.is_empty() && kind != data::Kind::Memory {
             self.spread(operation, &types, &[]);
             return;
@@ -174,7 +174,7 @@ impl<'t, 'a> Lower<'t, 'a> {
         self.spread(operation, &types, &operands);
     }
 
-    /// Gives each result its share of the operands.
+    /// Distributes the operands to the results.
     fn spread(
         &mut self,
         operation: &Operation<'a>,
@@ -205,7 +205,7 @@ impl<'t, 'a> Lower<'t, 'a> {
             .collect()
     }
 
-    /// The only part of an operand.
+    /// The part of an operand that has only one.
     pub fn scalar(&self, operation: &Operation<'a>, index: usize) -> Option<Operand> {
         let id = *operation.operands().get(index)?;
         match self.value(id).parts.as_slice() {
@@ -218,8 +218,7 @@ impl<'t, 'a> Lower<'t, 'a> {
         self.values.insert(id, value);
     }
 
-    /// The value of a result; where the type that the text gives it does not fit, nothing is known
-    /// of it.
+    /// Sets the value of a result. If it does not fit the type in the text, the result is unknown.
     pub fn set(&mut self, operation: &Operation<'a>, index: usize, value: Value) -> Option<()> {
         let id = *operation.results.get(index)?;
         self.call(id);
@@ -243,7 +242,7 @@ impl<'t, 'a> Lower<'t, 'a> {
         Some(())
     }
 
-    /// The type of a result, as printed or as written where the result is used.
+    /// The type of a result: as printed, or as written where the result is used.
     pub fn result_type(&self, operation: &Operation<'a>, index: usize) -> Option<Rc<Type>> {
         let (before, after) = operation.types();
         let printed = match after {
@@ -260,7 +259,7 @@ impl<'t, 'a> Lower<'t, 'a> {
         })
     }
 
-    /// A value of new registers.
+    /// A value that consists of new registers.
     pub fn fresh(&mut self, ty: Rc<Type>) -> Value {
         let widths = parts_of(&ty).unwrap_or_default();
         let parts = widths

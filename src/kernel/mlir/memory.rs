@@ -1,7 +1,7 @@
 //! Loads and stores of single elements and short vectors.
 //!
-//! Integers may decide about control flow, so loads and stores of integers are lowered to the IR. Floating-point values
-//! in the local memory of a thread are data.
+//! Control flow may depend on integers, so loads and stores of integers are lowered to the IR. Floating-point values
+//! in the local memory of a thread are treated as data, whose contents are not followed.
 
 use std::rc::Rc;
 
@@ -27,7 +27,7 @@ use crate::ir::Scope;
 use crate::ir::Space;
 use crate::ir::Stability;
 
-/// Copies of more elements are data.
+/// Copies of more elements are treated as data.
 const MAX_ELEMENTS: i128 = 16;
 
 impl<'a> Lower<'_, 'a> {
@@ -196,7 +196,7 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    /// A copy of a few integers by one thread, as of a message of a tile scheduler.
+    /// A copy of a few integers by one thread, such as a message of a tile scheduler.
     pub fn copy_integers(&mut self, source: &Value, destination: &Value) -> Option<()> {
         let (from, to) = (element_bits(&source.ty)?, element_bits(&destination.ty)?);
         integer_width(element_name(&source.ty))?;
@@ -232,7 +232,7 @@ impl<'a> Lower<'_, 'a> {
             .collect()
     }
 
-    /// The address of an element; unknown where addresses are permuted.
+    /// The address of an element; unknown if the layout permutes addresses.
     fn element(&mut self, view: &Value, coordinate: &Tuple) -> Option<Operand> {
         let space = pointer_space(&view.ty);
         if space == Space::Tensor {
@@ -281,7 +281,7 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
-/// Memory of one thread that holds no integers.
+/// Whether a type is memory of one thread that contains no integers.
 fn is_private_data(ty: &Rc<Type>) -> bool {
     pointer_space(ty) == Space::Local && integer_width(element_name(ty)).is_none()
 }
@@ -307,7 +307,7 @@ fn order(operation: &Operation<'_>) -> MemoryOrder {
     }
 }
 
-/// LLVM calls invariant what PTX reads by `.nc`.
+/// LLVM's `invariant` corresponds to `.nc` in PTX.
 fn stability(operation: &Operation<'_>) -> Stability {
     if operation.has_word("invariant") {
         Stability::Constant

@@ -1,10 +1,12 @@
-//! MLIR text, as CuTe DSL keeps it (`CUTE_DSL_KEEP=ir`): its kernels become kernels of the IR.
+//! Reads MLIR text, as CuTe DSL keeps it (`CUTE_DSL_KEEP=ir`). Its kernels become kernels of the IR.
 //!
-//! Data flows one way: `lex` tokens, `parse` a tree of operations of any dialect (`syntax`),
-//! `lower` each kernel. A value of the text is one operand for each part of it that is known at
-//! run time (`value`); what is static stands in its type. Control flow is in `control`; the
-//! other files take the operations of one subject each. An operation that none of them takes is
-//! data if `data` lists it, and refused otherwise; none is left out.
+//! Data flows one way: `lex` makes tokens, `parse` makes a tree of operations of any dialect (`syntax`), and `lower`
+//! lowers each kernel. A value of the text becomes one operand for each part of it that is known at run time only
+//! (`value`). Its static parts are in its type. `control` contains control flow, and each of the other files contains
+//! the operations of one subject.
+//!
+//! Invariant: no operation is left out. An operation that none of the files knows is treated as data if `data` lists
+//! it, and refused otherwise.
 
 mod assembly;
 mod atoms;
@@ -49,8 +51,8 @@ pub struct Module {
 
 /// Reads the kernels of an MLIR text.
 ///
-/// Operations that are not understood are in the kernels, as
-/// [`crate::ir::OperationKind::Unsupported`]; an error is returned for a text that is no MLIR.
+/// Operations that are not understood are in the kernels as [`crate::ir::OperationKind::Unsupported`]. The result is
+/// an error if the text is not MLIR.
 pub fn read(text: &str) -> Result<Module, Error> {
     let lines = error::Lines::new(text);
     let tokens = lex::lex(text, &lines)?;

@@ -1,8 +1,8 @@
-//! From tokens to the tree of operations.
+//! Parses tokens into the tree of operations.
 //!
-//! An operation ends where the next token begins a line and can begin an operation: printed MLIR
-//! has one operation a line. Names of values are resolved here; those that a header defines for
-//! its regions (`%i = ...`, `%x: type` in brackets) are visible in these regions only.
+//! Printed MLIR has one operation per line. So an operation ends where the next token begins a line and can begin an
+//! operation. The names of values are resolved here. Names that a header defines for its regions (`%i = ...`, or `%x:
+//! type` in brackets) are visible only in these regions.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -22,22 +22,22 @@ use super::syntax::ValueId;
 use super::syntax::arguments_of;
 use super::types;
 
-/// Brackets and regions that may be nested in each other.
+/// The deepest nesting of brackets and regions.
 const MAX_DEPTH: u32 = 128;
 
-/// A text as a tree, and what its aliases mean.
+/// A text as a tree, and the meaning of its aliases.
 #[derive(Debug)]
 pub struct Tree<'a> {
     pub operations: Vec<Operation<'a>>,
     pub locations: location::Aliases<'a>,
-    /// The name of each value as in the text, and its location where it has one of its own.
+    /// The name of each value in the text, and its location if it has one of its own.
     pub values: Vec<ValueText<'a>>,
 }
 
 #[derive(Debug, Clone)]
 pub struct ValueText<'a> {
     pub name: &'a str,
-    /// Which one of several that share the name.
+    /// Its number among the results that share the name.
     pub number: u32,
     pub location: Option<LocationText<'a>>,
 }
@@ -80,7 +80,7 @@ pub(super) struct Parser<'a> {
     pub(super) aliases: types::Aliases,
     pub(super) locations: location::Aliases<'a>,
     values: Vec<ValueText<'a>>,
-    /// The first of several results that share a name.
+    /// For each scope, the first of the results that share a name, and their number.
     scopes: Vec<HashMap<&'a str, (ValueId, u32)>>,
 }
 
@@ -164,7 +164,7 @@ impl<'a> Parser<'a> {
             let location = self.location()?;
             self.locations.insert(name, location);
         } else {
-            // Attributes are not looked up: what matters of them stands in operations.
+            // Attributes are not looked up, because everything that matters about them is in operations.
             while self.at < self.tokens.len() && !(self.first() && self.begins_line()) {
                 self.item()?;
             }
@@ -384,7 +384,7 @@ impl<'a> Parser<'a> {
         Ok(item)
     }
 
-    /// A `{` opens a region if an operation, a label or nothing follows on the next line.
+    /// A `{` opens a region if an operation, a label or the end of the region follows on the next line.
     fn is_region(&self) -> bool {
         let Some(next) = self.tokens.get(self.at + 1) else {
             return false;

@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
                 }
                 LocationText::Fused(parts)
             }
-            // `loc(loc(...))` is what some printers write for a nested one.
+            // Some printers write `loc(loc(...))` for a nested location.
             Some(TokenKind::Word) if word == "loc" => self.location()?,
             _ => return self.refuse("expected a location"),
         };

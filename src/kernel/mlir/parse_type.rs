@@ -8,7 +8,7 @@ use super::parse::Parser;
 use super::types::Type;
 
 impl<'a> Parser<'a> {
-    /// From `<` to the `>` that belongs to it; the text between.
+    /// Reads from `<` to the matching `>`, and returns the text between.
     pub(super) fn angles(&mut self) -> Result<&'a str, Error> {
         let begin = self.span();
         let mut depth = 0_u32;
@@ -27,7 +27,7 @@ impl<'a> Parser<'a> {
         Err(self.lines.error(begin, "'<' without '>'"))
     }
 
-    /// A type; an alias stands for its type.
+    /// A type. An alias is replaced by its type.
     pub(super) fn ty(&mut self) -> Result<Rc<Type>, Error> {
         let begin = self.span();
         let word = self.word(0);

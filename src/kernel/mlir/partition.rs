@@ -1,7 +1,7 @@
 //! Partitions of views among CTAs and threads.
 //!
-//! A partition divides the modes of one tile. The modes after these count tiles and stages, and stay as they are. The
-//! reader uses nothing else of a partition.
+//! A partition divides the modes of one tile. The modes after these count tiles and stages, and they stay as they
+//! are. The reader uses no other property of a partition.
 
 use super::lower::Lower;
 use super::syntax::Operation;
@@ -15,7 +15,7 @@ use crate::ir::Operand;
 
 impl<'a> Lower<'_, 'a> {
     pub fn partition(&mut self, operation: &Operation<'a>) -> Option<()> {
-        // Where the views stand among the operands, and where the coordinate of the part.
+        // The positions of the views among the operands, and of the coordinate of the part.
         let (views, coordinate): (&[usize], usize) = match operation.name {
             "cute.tiled.mma.partition"
             | "cute.tiled.copy.partition_S"
@@ -115,7 +115,7 @@ fn dynamic(tuple: &Tuple) -> impl Iterator<Item = Option<Operand>> {
     })
 }
 
-/// How many last modes are written alike in both layouts.
+/// The number of last modes that are written in the same way in both layouts.
 fn same_modes(a: &Layout, b: &Layout) -> usize {
     let modes = |layout: &Layout| -> Vec<(String, String)> {
         let strides = layout.stride.modes();

@@ -1,7 +1,8 @@
 //! Loops that the compiler pipelines: `scf.for ... {cutlass.pipelining = N}`.
 //!
-//! The text has each round in its place. The compiler issues the tensor loads N rounds ahead, and what comes before
-//! them in a round with them: the wait for a free stage, the bytes that are expected. So the loop
+//! In the text, each iteration loads its own data. The compiler issues the tensor loads N iterations ahead, together
+//! with everything that comes before them in an iteration: the wait for a free stage, and the expected bytes. So the
+//! loop
 //!
 //! ```text
 //! for k in 0..n { load(k); use(k) }
@@ -31,7 +32,7 @@ use crate::ir::Compute;
 use crate::ir::Operand;
 use crate::ir::Terminator;
 
-/// A body in two parts, and what each of them yields by position.
+/// The two parts of a body, and for each position of a yielded value, what each part yields there.
 struct Parts<'r, 'a> {
     loads: Vec<&'r Operation<'a>>,
     uses: Vec<&'r Operation<'a>>,
@@ -40,7 +41,8 @@ struct Parts<'r, 'a> {
 }
 
 impl<'a> Lower<'_, 'a> {
-    /// Lowers a pipelined loop whose carried registers hold their first values. `None` where it has no such form.
+    /// Lowers a pipelined loop whose carried registers hold their first values. `None` if the loop does not have this
+    /// form.
     pub fn pipelined(&mut self, operation: &Operation<'a>, head: &Head) -> Option<()> {
         let ahead = *numbers(operation.attribute("cutlass.pipelining")?).first()?;
         let ahead = u128::try_from(ahead).ok().filter(|ahead| *ahead > 0)?;
@@ -92,7 +94,7 @@ impl<'a> Lower<'_, 'a> {
         Some(())
     }
 
-    /// A loop over the index, which also ends where the index is no longer below `until`.
+    /// A loop over the index. It also ends as soon as the index is no longer below `until`.
     fn counted(
         &mut self,
         operation: &Operation<'a>,
@@ -137,7 +139,7 @@ impl<'a> Lower<'_, 'a> {
         self.build.enter(behind);
     }
 
-    /// One part of a round, for an index.
+    /// One part of an iteration, for this index.
     fn round(
         &mut self,
         head: &Head,
@@ -157,8 +159,8 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
-/// Divides a body after its last tensor load. Neither part may read what the other computes or carries, but for
-/// constants, which both parts have.
+/// Splits a body after its last tensor load. Neither part may read a value that the other part computes or carries.
+/// Constants are an exception, because both parts have them.
 fn parts<'r, 'a>(body: &'r Region<'a>, names: &[ValueId]) -> Option<Parts<'r, 'a>> {
     let [block] = body.blocks.as_slice() else {
         return None;
@@ -169,7 +171,7 @@ fn parts<'r, 'a>(body: &'r Region<'a>, names: &[ValueId]) -> Option<Parts<'r, 'a
     }
     let cut = operations.iter().rposition(loads)? + 1;
     let (loads, uses) = operations.split_at(cut);
-    // As the tracer leaves it, the text has a constant where it is first asked for.
+    // The tracer writes a constant where it is first used.
     let constants = loads.iter().filter(|o| o.name == "arith.constant");
     let uses: Vec<_> = constants.chain(uses).collect();
     let loads: Vec<_> = loads.iter().collect();
@@ -193,7 +195,7 @@ fn parts<'r, 'a>(body: &'r Region<'a>, names: &[ValueId]) -> Option<Parts<'r, 'a
         if value == *name {
             continue;
         }
-        // A register is carried by the part that computes it, and is read by that part only.
+        // A register is carried by the part that computes it, and only this part reads it.
         if first.contains(&value) && !read_second.contains(name) {
             loaded.push((at, value));
         } else if second.contains(&value) && !read_first.contains(name) {
@@ -224,7 +226,7 @@ fn loads(operation: &Operation<'_>) -> bool {
         .any(loads)
 }
 
-/// What operations and those in their regions read and compute.
+/// Collects the values that operations, and the operations in their regions, read and compute.
 fn collect<'o>(
     operations: impl IntoIterator<Item = &'o Operation<'o>>,
     read: &mut BTreeSet<ValueId>,

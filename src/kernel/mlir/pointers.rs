@@ -59,7 +59,7 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    /// The same bits as another type; a wider one is filled with zeros.
+    /// The same bits with another type. If the type is wider, they are extended by zeros.
     fn cast(&mut self, operation: &Operation<'a>) -> Option<()> {
         let source = self.operand_values(operation).into_iter().next()?;
         let ty = self.result_type(operation, 0)?;
@@ -89,7 +89,7 @@ impl<'a> Lower<'_, 'a> {
         };
         let (from, to) = (pointer_space(&source.ty), pointer_space(&ty));
         if from == to || (from != Space::Generic && to != Space::Generic) {
-            // Windows of the own CTA are a part of those of the cluster.
+            // The window of the own CTA is a part of the window of the cluster.
             let widths = (address_width(from), address_width(to));
             let operand = self.build.convert(*address, widths.0, widths.1, false);
             return self.set(operation, 0, Value::new(ty, vec![operand]));
@@ -143,7 +143,7 @@ impl<'a> Lower<'_, 'a> {
         Some(())
     }
 
-    /// A piece of shared or local memory of its own.
+    /// Allocates a new piece of shared or local memory.
     fn allocate(&mut self, operation: &Operation<'a>) -> Option<()> {
         let ty = self.result_type(operation, 0)?;
         if pointer_space(&ty) == Space::Tensor {

@@ -41,7 +41,7 @@ impl<'a> Lower<'_, 'a> {
     fn machine_number(&mut self, operation: &Operation<'a>, special: Special) -> Option<()> {
         let ty = self.result_type(operation, 0)?;
         let width = ty.scalar_width()?;
-        // The machine has words; an index is wider.
+        // The machine has 32-bit words, and an index is wider.
         let own = width.min(32);
         let word = self.build.special(special, own);
         let operand = self.build.convert(word, own, width, false);
@@ -90,7 +90,7 @@ impl<'a> Lower<'_, 'a> {
                 if parts_of(&ty)? != [32] || operation.has_word("return_value_and_is_valid") {
                     return None;
                 }
-                // What nothing is known of, as most floating-point numbers, is shuffled all the same.
+                // Unknown values, such as most floating-point numbers, are shuffled as well.
                 let value = match value.parts.first() {
                     Some(value) => *value,
                     None => self.build.opaque("data", Vec::new(), &[32], false)[0],

@@ -19,7 +19,7 @@ use crate::ir::Synchronization;
 use crate::ir::Token;
 
 impl<'a> Lower<'_, 'a> {
-    /// The address of an mbarrier, and whether it is of the cluster.
+    /// The address of an mbarrier, and whether it is an address of the cluster.
     pub fn mbarrier(&mut self, value: &Value) -> Option<(Operand, bool)> {
         let [address] = value.parts.as_slice() else {
             return None;
@@ -316,7 +316,7 @@ impl<'a> Lower<'_, 'a> {
                     MemoryOrder::Acquire
                 };
                 if operation.results.is_empty() {
-                    // Without a result it does not come back before the phase has completed, unless its time is limited.
+                    // Without a result, it blocks until the phase has completed, unless its time is limited.
                     if name.starts_with("test_wait") || name.ends_with("timelimit") {
                         return None;
                     }

@@ -1,4 +1,4 @@
-//! Tensor memory, and clusters: allocation, commits, waits, addresses of other CTAs.
+//! Tensor memory and clusters: allocation, commits, waits, and addresses of other CTAs.
 
 use super::lower::Lower;
 use super::special::ALL_LANES;
@@ -83,7 +83,7 @@ impl<'a> Lower<'_, 'a> {
         Some(())
     }
 
-    /// The address of tensor memory that an allocation has written to shared memory.
+    /// Reads the address of tensor memory that an allocation has written to shared memory.
     fn allocated(&mut self, operation: &Operation<'a>) -> Option<()> {
         let address = self.scalar(operation, 0)?;
         let ty = self.result_type(operation, 0)?;
@@ -123,7 +123,7 @@ impl<'a> Lower<'_, 'a> {
         Operand::Register(result)
     }
 
-    /// The same place in the shared memory of the first CTA of the pair.
+    /// The same offset in the shared memory of the first CTA of the pair.
     pub fn leader_address(&mut self, address: Operand) -> Operand {
         let rank = self.build.special(Special::ClusterCtaRank, 32);
         let even = Operand::Constant(0xffff_fffe);
@@ -131,7 +131,7 @@ impl<'a> Lower<'_, 'a> {
         self.mapped(address, leader)
     }
 
-    /// One lane of the warp gives tensor work to do, as the compiler does for matrix operations.
+    /// Lets one lane of the warp start tensor work, as the compiler does for matrix operations.
     pub fn elected_tensor_work(&mut self, pair: bool) {
         let predicate = self.elect(ALL_LANES);
         self.guarded(predicate, |lower| {
@@ -142,7 +142,7 @@ impl<'a> Lower<'_, 'a> {
         });
     }
 
-    /// Operations that are executed where a predicate holds.
+    /// Emits operations that are executed only if a predicate holds.
     pub fn guarded(&mut self, predicate: crate::ir::RegisterId, emit: impl FnOnce(&mut Self)) {
         let before = self.build.guard.replace(crate::ir::Guard {
             predicate,

@@ -1,4 +1,4 @@
-//! Small texts and what they become.
+//! Tests: small texts, and the kernels that they become.
 
 use super::read;
 use crate::ir::Kernel;

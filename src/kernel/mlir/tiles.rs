@@ -12,8 +12,8 @@ use super::tuples::tile_extents;
 use super::value::Value;
 
 impl<'a> Lower<'_, 'a> {
-    /// Division of a view or layout into tiles: a mode of the extent `e` becomes one of the tile's
-    /// extent and one that counts tiles.
+    /// Divides a view or layout into tiles: a mode of extent `e` becomes two modes, one of the tile's extent, and one
+    /// that counts tiles.
     pub fn tile(&mut self, operation: &Operation<'a>, name: &str, values: &[Value]) -> Option<()> {
         let source = values.first()?;
         let layout = source.as_layout()?;
@@ -22,7 +22,7 @@ impl<'a> Lower<'_, 'a> {
             Some(coordinate) => coordinate.as_tuple()?.modes(),
             None => Vec::new(),
         };
-        // `(1, _, 1)` takes the modes of tile and coordinate where it has no `_`.
+        // `(1, _, 1)` drops the modes of the tile and of the coordinate where it has `_`, and keeps the others.
         if let Some(kept) = projection(operation) {
             if kept.len() != tile.len() || kept.len() > chosen.len() {
                 return None;
@@ -75,7 +75,7 @@ impl<'a> Lower<'_, 'a> {
         if values.len() < 3 {
             return self.set(operation, 0, divided);
         }
-        // The coordinate chooses among the tiles.
+        // The coordinate selects a tile.
         if chosen.len() > rest || name != "local_tile" {
             return None;
         }

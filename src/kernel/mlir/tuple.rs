@@ -1,6 +1,6 @@
 //! Integer tuples and layouts of CuTe: nested lists of leaves, written in the body of a type.
 //!
-//! A leaf is a number (`128`), a number that is known at run time (`?`, `?{i64 div=8}`), a free
+//! A leaf is one of these: a number (`128`), a number that is known at run time only (`?`, `?{i64 div=8}`), a free
 //! mode (`_`), or a multiple of a basis vector (`64@0`, for strides of coordinate tensors).
 
 use crate::ir::Operand;
@@ -14,7 +14,7 @@ pub enum Tuple {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leaf {
     Number {
-        /// `None` until operands are filled in, where it is dynamic.
+        /// The value of a dynamic leaf; `None` until operands are filled in.
         value: Option<Operand>,
         dynamic: bool,
         width: u16,
@@ -112,7 +112,7 @@ impl Tuple {
         }
     }
 
-    /// The modes of the outermost list; a leaf is its own only mode.
+    /// The modes of the outermost list. A leaf is its own only mode.
     pub fn modes(&self) -> Vec<Self> {
         match self {
             Self::Leaf(_) => vec![self.clone()],
@@ -186,7 +186,7 @@ impl Layout {
             .try_fold(1_i128, |size, leaf| size.checked_mul(leaf.known()?))
     }
 
-    /// The largest offset and one.
+    /// The largest offset plus one.
     pub fn span(&self) -> Option<i128> {
         let shape = self.shape.leaves();
         let stride = self.stride.leaves();

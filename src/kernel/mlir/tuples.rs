@@ -1,4 +1,4 @@
-//! Integer tuples of CuTe: their leaves flow into offsets and trip counts.
+//! Operations on integer tuples of CuTe. Offsets and trip counts depend on their leaves.
 
 use super::lower::Lower;
 use super::syntax::Item;
@@ -76,7 +76,7 @@ impl<'a> Lower<'_, 'a> {
                     Some(tuple) => tuple,
                     None => tile_extents(values.get(1)?)?,
                 };
-                // Shapes that do not divide each other have other rules.
+                // Shapes that do not divide each other have other rules, which are not followed.
                 let exact =
                     name != "shape_div" || left.leaves().iter().all(|leaf| leaf.known().is_some());
                 if !exact {
@@ -123,7 +123,7 @@ impl<'a> Lower<'_, 'a> {
                 let ty = self.result_type(operation, 0)?;
                 self.set(operation, 0, Value::new(ty, vec![*divisor]))
             }
-            // CuTe defines these quotients for numbers from 0 on, by a product of unsigned words.
+            // CuTe defines these quotients for numbers that are not negative, by a product of unsigned words.
             "fast_divmod.compute" => {
                 let [dividend, divisor] = values.as_slice() else {
                     return None;
@@ -144,7 +144,7 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    /// `make_layout` of a shape alone: the first mode is the fastest, nothing lies between.
+    /// `make_layout` of a shape without strides: the first mode is the fastest, and there are no gaps.
     fn compact_layout(&mut self, operation: &Operation<'a>, values: &[Value]) -> Option<()> {
         let [shape] = values else { return None };
         if operation.name != "cute.make_layout" || shape.ty.name != "cute.shape" {
@@ -277,7 +277,7 @@ impl<'a> Lower<'_, 'a> {
                     .collect::<Option<_>>()?;
                 Some(Tuple::List(list))
             }
-            // CuTe fills a shorter divisor up with ones.
+            // CuTe pads a shorter divisor with ones.
             (Tuple::List(a), Tuple::List(b))
                 if a.len() > b.len()
                     && matches!(arithmetic, Arithmetic::CeilDivide | Arithmetic::Divide) =>
@@ -298,7 +298,7 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    /// One leaf; known numbers give a known number. Axes are those of the left one.
+    /// Applies an operation to one leaf. Known numbers give a known number. The result has the axes of the left leaf.
     pub fn leaf(&mut self, arithmetic: Arithmetic, left: &Leaf, right: &Leaf) -> Option<Leaf> {
         let (
             Leaf::Number {

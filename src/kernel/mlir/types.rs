@@ -19,7 +19,7 @@ impl Type {
         })
     }
 
-    /// Of `iN`, `index` and floating-point types: the width in bits.
+    /// The width in bits of `iN`, `index` and floating-point types.
     pub fn scalar_width(&self) -> Option<u16> {
         scalar_width(&self.name).or_else(|| self.name.strip_prefix("cute.").and_then(integer_width))
     }
@@ -29,7 +29,7 @@ impl Type {
         integer_width(&self.name).is_some() || self.name == "index"
     }
 
-    /// The pieces of the body between commas that are in no brackets.
+    /// The parts of the body that are separated by commas outside brackets.
     pub fn arguments(&self) -> Vec<&str> {
         split(&self.body, ',')
     }
@@ -83,7 +83,7 @@ fn scalar_width(name: &str) -> Option<u16> {
     (1..=128).contains(&width).then_some(width)
 }
 
-/// Splits at a separator that is in no brackets and no string.
+/// Splits at each separator that is outside brackets and strings.
 pub fn split(text: &str, separator: char) -> Vec<&str> {
     let mut out = Vec::new();
     let mut depth = 0_usize;

@@ -1,7 +1,8 @@
-//! A value of the text as operands of the IR: one operand for each part of it that is known at run time only.
+//! A value of the text as operands of the IR: one operand for each part of the value that is known at run time only.
 //!
-//! The type says which parts these are. An integer has one part. A pointer has its address. A tuple or layout has its
-//! dynamic leaves, and a view those of its pointer and its layout. The static parts are in the type.
+//! The type determines which parts these are. An integer has one part. A pointer has its address. A tuple or layout
+//! has its dynamic leaves. A view has the parts of its pointer and of its layout. The static parts of a value are in
+//! its type.
 
 use std::rc::Rc;
 
@@ -18,17 +19,17 @@ use crate::ir::Space;
 pub struct Value {
     pub ty: Rc<Type>,
     pub parts: Vec<Operand>,
-    /// Of a TMA load: among how many CTAs one box is divided, where that is known.
+    /// For a TMA load: among how many CTAs one box is divided, if this is known.
     pub multicast: Option<u32>,
 }
 
-/// What stands for the mbarrier of a copy that has none yet.
+/// A placeholder for the mbarrier of a copy that has none yet.
 pub const NO_BARRIER: Operand = Operand::Constant(0);
 
-/// Vectors of more elements are data.
+/// Vectors of more elements are treated as data.
 const MAX_ELEMENTS: usize = 16;
 
-/// The widths of the parts of a type; `None` if values of it have contents that are not followed.
+/// The widths of the parts of a type; `None` if the contents of its values are not followed.
 pub fn parts_of(ty: &Type) -> Option<Vec<u16>> {
     if let Some(width) = ty.scalar_width() {
         return Some(vec![width]);
@@ -244,8 +245,8 @@ impl Value {
         }
     }
 
-    /// The same value with the type that the text gives it: each dynamic part of that type is
-    /// found at the same leaf of this one.
+    /// The same value with the type that the text gives it. Each dynamic part of that type is the same leaf of this
+    /// value.
     pub fn conform(&self, ty: &Rc<Type>) -> Option<Self> {
         let widths = parts_of(ty)?;
         let mut value = self.clone();

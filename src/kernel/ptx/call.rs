@@ -14,13 +14,13 @@ use super::resolved::Operand;
 use super::resolved::each_operand;
 use super::tree::VariableSpace;
 
-/// How deep functions that are written out call each other at most.
+/// The deepest chain of calls that is inlined.
 const MAX_CALLS: usize = 200;
 
-/// The most items of a kernel with everything that it calls.
+/// The most items of a kernel together with everything that is inlined.
 const MAX_ITEMS: usize = 1 << 19;
 
-/// Chains of source lines that grow where functions are written out.
+/// The chains of source lines. They grow when functions are inlined.
 pub struct Chains {
     pub places: Vec<Vec<SourceLine>>,
     joined: FxHashMap<(u32, u32), u32>,
@@ -34,7 +34,7 @@ impl Chains {
         }
     }
 
-    /// The place `inner` of a function that is called from `outer`.
+    /// The chain of place `inner` in a function that is called from `outer`.
     fn join(&mut self, inner: u32, outer: u32) -> u32 {
         if let Some(joined) = self.joined.get(&(inner, outer)) {
             return *joined;
@@ -49,7 +49,7 @@ impl Chains {
     }
 }
 
-/// A function with its calls written out. Those that are not stay as they are.
+/// A function with its calls inlined. Calls that cannot be inlined stay as they are.
 pub fn inlined<'a>(
     bodies: &FxHashMap<&'a str, Body<'a>>,
     body: &Body<'a>,
@@ -85,7 +85,7 @@ fn callee<'b, 'a>(
     bodies.get(name)
 }
 
-/// The function that a call names; `None` where a register says it.
+/// The function that a call names; `None` if the call is through a register.
 pub fn called_name<'a>(instruction: &Instruction<'a>) -> Option<&'a str> {
     match parts(instruction) {
         (_, [Operand::Name(name), ..]) => Some(*name),
@@ -93,7 +93,7 @@ pub fn called_name<'a>(instruction: &Instruction<'a>) -> Option<&'a str> {
     }
 }
 
-/// What a call gives and is given: the lists before and after the name.
+/// The results and arguments of a call: the lists before and after the name.
 pub fn called_lists<'o, 'a>(
     instruction: &'o Instruction<'a>,
 ) -> Option<(&'o [Operand<'a>], &'o [Operand<'a>])> {
@@ -129,7 +129,7 @@ fn append<'a>(
         whole.items.push(item);
         return;
     };
-    // A circle of calls stays a call, which nobody knows.
+    // A recursive call stays a call of an unknown function.
     if open.contains(&inner.name) || open.len() > MAX_CALLS || whole.items.len() > MAX_ITEMS {
         whole.items.push(item);
         return;
@@ -163,14 +163,14 @@ fn append<'a>(
     open.pop();
 }
 
-/// How the numbers of a function that is written out become those of its caller.
+/// The mapping from the numbers of an inlined function to those of its caller.
 struct Entered<'a> {
     registers: u32,
     labels: usize,
     tables: usize,
-    /// The own variables of the function.
+    /// The variables of the function itself.
     variables: Vec<Memory>,
-    /// Where `ret` goes, and where the caller goes on.
+    /// The target of `ret`, and the place where the caller continues.
     returned: usize,
     end: usize,
     /// Values that are passed in registers.
@@ -179,7 +179,7 @@ struct Entered<'a> {
 }
 
 impl<'a> Entered<'a> {
-    /// `None` where what is passed is not what is taken.
+    /// `None` if the arguments do not fit the parameters.
     fn new(whole: &mut Body<'a>, inner: &Body<'a>, call: &Instruction<'a>) -> Option<Self> {
         let (results, arguments) = called_lists(call)?;
         if results.len() != inner.results.len() || arguments.len() != inner.parameters.len() {
@@ -218,7 +218,7 @@ impl<'a> Entered<'a> {
                 (None, None) => {
                     let number = whole.variables.len();
                     whole.variables.push(variable.clone());
-                    // A shared variable of a function is one, however often the function is called.
+                    // A shared variable of a function exists once, however often the function is called.
                     if !matches!(
                         variable.space,
                         VariableSpace::Local | VariableSpace::Parameter

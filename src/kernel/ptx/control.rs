@@ -25,10 +25,10 @@ use super::resolved::Operand;
 /// Functions of the device's library that end the thread.
 const ABORTING: &[&str] = &["__assertfail", "__assert_fail", "abort"];
 
-/// Functions of the device's library that touch nothing that control looks at.
+/// Functions of the device library that access nothing on which control depends.
 const SILENT: &[&str] = &["vprintf", "malloc", "free"];
 
-/// Where control goes.
+/// The target of a jump.
 #[derive(Clone, Copy)]
 enum Target {
     Label(usize),
@@ -67,7 +67,7 @@ pub struct Blocks<'k, 'a> {
     /// The label of the block that is being filled, if there is one.
     label: Option<String>,
     labels: Vec<Option<usize>>,
-    /// Blocks that only end, after all others.
+    /// Blocks that only end the thread. They come after all others.
     ends: Vec<(End, Location)>,
 }
 
@@ -107,7 +107,7 @@ impl<'k, 'a> Blocks<'k, 'a> {
             }
             Item::Instruction(instruction) => {
                 self.at(instruction.line, instruction.place);
-                // What nobody jumps to is kept, too.
+                // A block that nothing jumps to is kept, too.
                 self.label.get_or_insert_default();
                 self.instruction(instruction);
             }
@@ -127,7 +127,7 @@ impl<'k, 'a> Blocks<'k, 'a> {
         let next = self.blocks.len();
         if let Some(open) = &mut self.label {
             let fresh = self.lowering.operations.is_empty();
-            // The first block is where a thread begins: nothing jumps back to it.
+            // A thread begins in the first block, so nothing may jump back to it.
             if fresh && next > 0 {
                 if open.is_empty() {
                     name.clone_into(open);
@@ -150,7 +150,7 @@ impl<'k, 'a> Blocks<'k, 'a> {
         });
     }
 
-    /// Ends the block under a guard; where the guard does not hold, control goes on after it.
+    /// Ends the block with a branch under a guard. If the guard does not hold, control continues after it.
     fn branch(&mut self, guard: (RegisterId, bool), to: Target) {
         let (predicate, negated) = guard;
         let next = Target::Block(self.blocks.len() + 1);
@@ -241,7 +241,7 @@ impl<'k, 'a> Blocks<'k, 'a> {
         self.lowering.guard = None;
     }
 
-    /// A call that was not written out.
+    /// Lowers a call that was not inlined.
     fn call(&mut self, instruction: &Instruction<'a>) {
         let name = called_name(instruction);
         if name.is_some_and(|name| ABORTING.contains(&name)) {

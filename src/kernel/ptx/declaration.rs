@@ -31,7 +31,7 @@ pub fn vector_of(name: &str) -> Option<u8> {
     }
 }
 
-/// Type and alignment, as far as they are said.
+/// Type and alignment, as far as the text states them.
 struct Shape {
     width: u16,
     vector: u8,
@@ -72,7 +72,7 @@ impl<'a> Parser<'a> {
         Ok(shape)
     }
 
-    /// What follows `.shared`, `.global` and the like, up to the semicolon.
+    /// The declaration after `.shared`, `.global` and the like, up to the semicolon.
     pub fn variables(&mut self, space: VariableSpace) -> Parsed<Vec<Variable<'a>>> {
         let mut found = Vec::new();
         let shape = self.shape()?;
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Initial values, perhaps in braces. `known` is cleared where one is an address.
+    /// Initial values, perhaps in braces. If one of them is an address, `known` is cleared.
     fn initial(
         &mut self,
         width: u16,
@@ -187,7 +187,8 @@ impl<'a> Parser<'a> {
         Ok(found)
     }
 
-    /// As [`Self::shape`]; after `.ptr`, `.align` is the alignment of the memory that the pointer points to.
+    /// Like [`Self::shape`]. After `.ptr`, however, `.align` is the alignment of the memory that the pointer points
+    /// to.
     fn parameter_shape(&mut self) -> Parsed<Shape> {
         let mut shape = Shape {
             width: 8,

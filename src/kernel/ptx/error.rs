@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A place of the text that is no PTX, or that names what is not declared.
+/// A place of the text that is not PTX, or a name that is not declared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {message}")]
 pub struct ReadError {
@@ -38,5 +38,5 @@ impl ReadError {
     }
 }
 
-/// Boxed, as it is rare and large.
+/// The error is boxed, because it is rare and large.
 pub type Parsed<T> = Result<T, Box<ReadError>>;

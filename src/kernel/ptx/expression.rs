@@ -21,7 +21,7 @@ impl Parser<'_> {
         self.binary(what, 0, 0)
     }
 
-    /// A term of an address: multiplication binds, addition ends it.
+    /// A term of an address: it may contain a multiplication, and an addition ends it.
     pub fn product(&mut self, what: &str) -> Parsed<i128> {
         match self.binary(what, PRODUCT, 0)? {
             Number::Integer(value) => Ok(value),
@@ -95,7 +95,7 @@ impl Parser<'_> {
             }
             Some(Token::OpenParen) => {
                 self.advance();
-                // A cast, as `(.s64) 1`, changes nothing of a 64-bit integer.
+                // A cast such as `(.s64) 1` does not change a 64-bit integer.
                 if self.dotted().is_some() {
                     self.expect(Token::CloseParen, "`)`")?;
                     return self.unary(what, depth + 1);
@@ -123,7 +123,7 @@ impl Parser<'_> {
     }
 }
 
-/// That of multiplication.
+/// The binding strength of multiplication.
 const PRODUCT: u8 = 6;
 
 fn precedence(token: Token, sign: &str) -> Option<u8> {
@@ -155,12 +155,12 @@ fn apply(sign: &str, a: i128, b: i128) -> Option<i128> {
         "%" => unsigned(a)?.checked_rem(unsigned(b)?)?,
         _ => return None,
     };
-    // As C does, 64 bits are kept.
+    // As in C, 64 bits are kept.
     (value.unsigned_abs() < 1 << 64).then_some(value)
 }
 
-/// A number that is the same with a sign and without: whether a constant has one is not followed, and quotients and shifts to the
-/// right depend on it.
+/// The value, if it is the same number as a signed and as an unsigned one. Quotients and shifts to the right depend
+/// on the sign, and this reader does not track whether a constant is signed.
 fn unsigned(value: i128) -> Option<i128> {
     let kept = value & i128::from(u64::MAX);
     (kept <= i128::from(i64::MAX)).then_some(kept)

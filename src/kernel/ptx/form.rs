@@ -4,14 +4,14 @@
 //! mbarrier.try_wait.parity{.sem}{.scope}{.shared{::cta}}.b64 p, [addr], x {, hint}
 //! ```
 //!
-//! In front of the first space stand the opcode and its modifiers. Braces make optional, a modifier
-//! that is the name of a class stands for any of the class. Classes of one form follow `;`,
-//! those of many are in [`CLASSES`]. As for the assembler, the order of modifiers matters only between
-//! those of which each could stand for the other, such as two types: the first fills the first.
+//! The opcode and its modifiers stand before the first space. Braces enclose optional parts. A modifier that is the
+//! name of a class stands for any member of the class. The classes of one form follow `;`, and those of many forms
+//! are in [`CLASSES`]. As in the assembler, the order of two modifiers matters only if each could take the place of
+//! the other. For example, of two types the first fills the first place.
 //!
-//! Operands: `[a]` is an address, `[a, b]` one with coordinates, `p|q` two results of which the second
-//! may be left out as `p{|q}`, `...` any that follow. An optional operand that [`TIED`] names is there
-//! if its modifier is.
+//! Operands: `[a]` is an address, and `[a, b]` is one with coordinates. `p|q` are two results; in `p{|q}` the second
+//! one is optional. `...` stands for any further operands. An optional operand that is listed in [`TIED`] is present
+//! iff its modifier is.
 
 use super::resolved::Instruction;
 use super::resolved::Operand;
@@ -47,7 +47,7 @@ const CLASSES: &[(&str, &str)] = &[
     ("dim", "1d 2d 3d 4d 5d"),
 ];
 
-/// Optional operands that are there if and only if a modifier is.
+/// Optional operands that are present if and only if a modifier is.
 const TIED: &[(&str, &str)] = &[
     ("cache-policy", "L2::cache_hint"),
     ("ctaMask", "multicast::cluster"),
@@ -59,14 +59,14 @@ struct Slot {
     name: &'static str,
     accepted: Vec<&'static str>,
     required: bool,
-    /// The optional part it is in; 0 is the whole.
+    /// The optional part that it is in; 0 is the whole.
     group: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Any,
-    /// With this many coordinates.
+    /// An address with this many coordinates.
     Address(usize),
     Pair,
     PerhapsPair,
@@ -86,13 +86,13 @@ struct Pattern {
 pub struct Form {
     pub opcode: &'static str,
     slots: Vec<Slot>,
-    /// The part that each optional part is in.
+    /// For each optional part: the part that contains it.
     groups: Vec<usize>,
     operands: Vec<Pattern>,
 }
 
 impl Form {
-    /// `None` if the line is not of the grammar above.
+    /// `None` if the line does not have the grammar above.
     pub fn parse(line: &'static str) -> Option<Self> {
         let mut parts = line.split(';').map(str::trim);
         let syntax = parts.next()?;
@@ -213,7 +213,7 @@ impl Form {
         Some(())
     }
 
-    /// The instruction as one of this form.
+    /// Matches an instruction against this form.
     pub fn matched<'i, 'a>(&self, instruction: &'i Instruction<'a>) -> Option<Matched<'i, 'a>> {
         let mut filled: Vec<Option<usize>> = vec![None; self.slots.len()];
         for (place, modifier) in instruction.modifiers.iter().enumerate() {
@@ -295,10 +295,10 @@ impl Form {
     }
 }
 
-/// Operands by the names that the form gives them.
+/// The operands, by their names in the form.
 type Bound<'i, 'a> = Vec<(&'static str, &'i Operand<'a>)>;
 
-/// An instruction as one of a form.
+/// An instruction that matches a form.
 pub struct Matched<'i, 'a> {
     pub instruction: &'i Instruction<'a>,
     classes: Vec<(&'static str, &'a str)>,
@@ -306,7 +306,7 @@ pub struct Matched<'i, 'a> {
 }
 
 impl<'i, 'a> Matched<'i, 'a> {
-    /// An instruction whose operands nobody looks at by name.
+    /// An instruction whose operands are not accessed by name.
     pub fn whole(instruction: &'i Instruction<'a>) -> Self {
         Self {
             instruction,

@@ -1,20 +1,18 @@
-//! Promotes `.local` variables to registers (scalar replacement). The stage and the phase of a ring
-//! that a function takes by reference are in such a variable.
+//! Promotes `.local` variables to registers (scalar replacement). For example, the stage and the phase of a ring are in such a
+//! variable if a function takes them by reference.
 //!
 //! ```text
 //! add.u64 %rd1, %SPL, 0; st.local.u32 [%rd1+4], 0; ..; ld.local.u32 %r1, [%rd1+4];
 //! ```
 //!
-//! Local memory belongs to one thread, as registers do. So a variable may be promoted if each access
-//! to it is known and is to one of several pieces that do not overlap. That is so if its address
-//! goes nowhere but through operations that keep the distance to the variable fixed, and from there
-//! into loads and stores. A register holds a fixed address if every operation that assigns it
-//! gives this address. That needs no order of the operations: a register that is read before it is
-//! assigned holds anything in PTX, too.
+//! Local memory belongs to one thread, as registers do. So a variable may be promoted if every access to it is known and is to
+//! one of several pieces that do not overlap. This holds if its address is used only in operations that keep a fixed distance
+//! to the variable, and in the addresses of loads and stores. A register holds a fixed address if every operation that assigns
+//! the register gives this address. The order of the operations does not matter: in PTX, a register that is read before it is
+//! assigned may hold any value, too.
 //!
-//! If the address goes anywhere else, the variable stays in memory: into a sum with what is not
-//! fixed, into memory, or into an instruction of another kind. So nobody has an address of a
-//! promoted variable.
+//! If the address is used in any other way, the variable stays in memory. Such uses are: a sum with a number that is not fixed,
+//! a store of the address to memory, or an instruction of another kind. So no code has an address of a promoted variable.
 
 use rustc_hash::FxHashMap;
 use rustc_hash::FxHashSet;
@@ -31,13 +29,13 @@ use crate::ir::Terminator;
 use crate::ir::VariableId;
 use crate::meaning::Word;
 
-/// How many operations an address is followed back.
+/// How many operations an address is traced back.
 const MOST_STEPS: u32 = 16;
 
-/// A variable, and a distance from its beginning in bytes.
+/// A variable, and an offset in bytes from its beginning.
 type Place = (VariableId, i128);
 
-/// The widths in bits of what is accessed, by variable and distance.
+/// The widths in bits of the accessed pieces, by variable and offset.
 type Pieces = FxHashMap<VariableId, FxHashMap<i128, u16>>;
 
 /// The kernel with its local variables in registers, as far as that is possible.
@@ -140,7 +138,7 @@ impl<'k> Places<'k> {
             .then_some(first)
     }
 
-    /// The address that an operation gives, if it is one at a fixed distance from a variable.
+    /// The address that an operation computes, if it has a fixed distance from a variable.
     fn result(&self, kind: &OperationKind, steps: u32) -> Option<Place> {
         let of = |operand: &Operand| match operand {
             Operand::Register(register) => self.of_register(*register, steps),
@@ -181,8 +179,7 @@ impl<'k> Places<'k> {
     }
 }
 
-/// What an operation accesses: the space, the address, the width in bits of an element and how many
-/// there are.
+/// The access of an operation: the space, the address, the width of an element in bits, and the number of elements.
 fn access(kind: &OperationKind) -> Option<(Space, Operand, u16, usize)> {
     match kind {
         OperationKind::Load {
@@ -203,7 +200,7 @@ fn access(kind: &OperationKind) -> Option<(Space, Operand, u16, usize)> {
     }
 }
 
-/// The variables whose address goes where it is not followed. Notes what is accessed of the others.
+/// The variables whose address is used in a way that is not followed. Notes the accesses to the others.
 fn escaped(kernel: &Kernel, places: &Places<'_>, pieces: &mut Pieces) -> FxHashSet<VariableId> {
     let mut escaped = FxHashSet::default();
     for block in &kernel.blocks {
@@ -219,8 +216,8 @@ fn escaped(kernel: &Kernel, places: &Places<'_>, pieces: &mut Pieces) -> FxHashS
         }
         for operation in &block.operations {
             let kind = &operation.kind;
-            // What gives an address at a fixed distance may do so only to registers that always
-            // hold it.
+            // An operation may compute an address at a fixed distance only for registers that always hold this
+            // address.
             if let Some((variable, _)) = places.result(kind, MOST_STEPS) {
                 let results = kind.results();
                 let holds = |register: &RegisterId| {
@@ -238,7 +235,7 @@ fn escaped(kernel: &Kernel, places: &Places<'_>, pieces: &mut Pieces) -> FxHashS
             });
             let mut operands = kind.operands();
             if let Some(((variable, offset), width, count)) = accessed {
-                // What is stored may be an address as well.
+                // The value that is stored may be an address, too.
                 operands = match kind {
                     OperationKind::Store { values, .. } => values.clone(),
                     _ => Vec::new(),
@@ -275,7 +272,7 @@ fn disjoint(pieces: &FxHashMap<i128, u16>, size: u64) -> bool {
     sorted.iter().all(inside) && sorted.windows(2).all(|pair| pair[0].1 <= pair[1].0)
 }
 
-/// A load or store of pieces as moves between registers.
+/// The moves between registers that replace a load or store of pieces.
 fn moves(
     operation: &Operation,
     (variable, offset): Place,

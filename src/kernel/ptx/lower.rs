@@ -25,7 +25,7 @@ use super::tree::Tree;
 use super::tree::Variable;
 use super::tree::VariableSpace;
 
-/// Nothing, or why an instruction is not understood.
+/// The result of lowering; the error says why an instruction is not understood.
 pub type Lowered<T = ()> = Result<T, String>;
 
 /// A kernel while its instructions are lowered.
@@ -36,7 +36,7 @@ pub struct Lowering<'k, 'a> {
     variables: FxHashMap<Memory, VariableId>,
     pieces: Pieces,
     slots: FxHashMap<(usize, i64), RegisterId>,
-    /// Of the block that is being filled.
+    /// The operations of the current block.
     pub operations: Vec<Operation>,
     pub location: Location,
     pub guard: Option<Guard>,
@@ -44,7 +44,7 @@ pub struct Lowering<'k, 'a> {
 }
 
 impl<'k, 'a> Lowering<'k, 'a> {
-    /// `kernel` has its parameters.
+    /// `kernel` has its parameters already.
     pub fn new(tree: &'k Tree<'a>, body: &'k Body<'a>, mut kernel: Kernel, pieces: Pieces) -> Self {
         kernel.registers.clone_from(&body.registers);
         Self {
@@ -66,7 +66,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         register.map_or(0, |register| register.width)
     }
 
-    /// A register of the reader's own.
+    /// Creates a temporary register.
     pub fn fresh(&mut self, width: u16) -> RegisterId {
         let number = self.kernel.registers.len();
         self.kernel.registers.push(Register {
@@ -87,7 +87,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         carry
     }
 
-    /// An operation under the instruction's guard.
+    /// Emits an operation under the guard of the instruction.
     pub fn emit(&mut self, kind: OperationKind) {
         self.operations.push(Operation {
             guard: self.guard,
@@ -96,7 +96,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         });
     }
 
-    /// An operation that only fills a register of the reader's own.
+    /// Emits an operation without the guard. It may only write a temporary register.
     pub fn emit_always(&mut self, kind: OperationKind) {
         self.operations.push(Operation {
             guard: None,
@@ -109,7 +109,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         self.emit(OperationKind::Synchronization(synchronization));
     }
 
-    /// A pure operation into a register of the reader's own.
+    /// Emits a pure operation that writes a temporary register.
     pub fn compute(
         &mut self,
         compute: Compute,
@@ -127,7 +127,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         Ok(ir::Operand::Register(result))
     }
 
-    /// A pure operation into a register of the text. A wider register is extended.
+    /// Emits a pure operation that writes a register of the text. A wider register gets the extended result.
     pub fn assign(
         &mut self,
         result: RegisterId,
@@ -151,7 +151,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         self.put(result, value, wide, signed)
     }
 
-    /// A value of `width` bits into a register of the text that has as many or more.
+    /// Writes a value of `width` bits to a register of the text that has at least as many bits.
     pub fn put(
         &mut self,
         result: RegisterId,
@@ -192,8 +192,8 @@ impl<'k, 'a> Lowering<'k, 'a> {
             .ok_or_else(|| format!("no operation on {width} bits"))
     }
 
-    /// Several results of one instruction. The values were computed before; the register that
-    /// decides whether the instruction is executed comes last.
+    /// Writes several results of one instruction. The values have been computed already. The register that decides
+    /// whether the instruction is executed is written last.
     pub fn put_all(&mut self, mut results: Vec<(RegisterId, ir::Operand, u16)>) -> Lowered {
         let predicate = self.guard.map(|guard| guard.predicate);
         results.sort_by_key(|(result, ..)| Some(*result) == predicate);
@@ -203,7 +203,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         Ok(())
     }
 
-    /// A register that is written; for `_`, one that nobody reads.
+    /// A register that is written. For `_`, a register that nothing reads.
     pub fn result(&mut self, operand: &Operand<'a>, width: u16) -> Lowered<RegisterId> {
         match operand {
             Operand::Register(register) => Ok(*register),
@@ -212,7 +212,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         }
     }
 
-    /// A register that an operation of the IR writes `width` bits to. Wider ones are no result.
+    /// A register to which an operation of the IR writes `width` bits. A wider register is an error.
     pub fn exact(&mut self, operand: &Operand<'a>, width: u16) -> Lowered<RegisterId> {
         let register = self.result(operand, width)?;
         let own = self.width(register);
@@ -223,7 +223,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         }
     }
 
-    /// What is read, at least `width` bits of it.
+    /// A value that is read, with at least `width` bits.
     pub fn value(&mut self, operand: &Operand<'a>, width: u16) -> Lowered<ir::Operand> {
         match operand {
             Operand::Register(register) => {
@@ -273,7 +273,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         }
     }
 
-    /// Parts of equal width put together.
+    /// The concatenation of parts of equal width.
     fn packed(&mut self, parts: &[Operand<'a>], width: u16) -> Lowered<ir::Operand> {
         let count = u16::try_from(parts.len()).unwrap_or(u16::MAX);
         if count == 0 || !width.is_multiple_of(count) {
@@ -307,7 +307,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
             VariableSpace::Global => Space::Global,
             VariableSpace::Constant => Space::Constant,
             VariableSpace::Shared => Space::Shared,
-            // What is passed to a function that is written out lies on the stack.
+            // An argument of an inlined function lies on the stack.
             VariableSpace::Local | VariableSpace::Parameter | VariableSpace::Register => {
                 Space::Local
             }
@@ -322,7 +322,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         let declared = self
             .declared(memory)
             .ok_or_else(|| "a parameter is no variable".to_owned())?;
-        // Shared variables whose size the launch decides begin at one address: they are one.
+        // Shared variables whose size the launch decides begin at the same address. They are treated as one variable.
         if space == Space::Shared && declared.size.is_none() {
             let unsized_one = |v: &ir::Variable| v.space == space && v.size.is_none();
             let known = self.kernel.variables.iter().position(unsized_one);
@@ -391,7 +391,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         self.compute(Compute::Add, width, vec![base, offset])
     }
 
-    /// The address in brackets, or one that stands as an operand.
+    /// The address in brackets, or an address that is an operand itself.
     pub fn address(&mut self, operand: &Operand<'a>) -> Lowered<ir::Operand> {
         let (base, offset) = match operand {
             Operand::Address { base, offset, .. } => (&**base, *offset),
@@ -424,7 +424,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         }
     }
 
-    /// The space that an instruction accesses: as it says, or that of the variable it names.
+    /// The space that an instruction accesses: the one that it names, or that of the variable it names.
     pub fn space(&self, name: Option<&str>, operand: &Operand<'a>) -> Lowered<Space> {
         let named = match operand {
             Operand::Address { base, .. } => match **base {
@@ -443,13 +443,13 @@ impl<'k, 'a> Lowering<'k, 'a> {
             "local" => Space::Local,
             "shared" | "shared::cta" => Space::Shared,
             "shared::cluster" => Space::Cluster,
-            // What is passed to a function that is written out is a variable.
+            // An argument of an inlined function is a variable.
             "param" | "param::entry" | "param::func" => named.unwrap_or(Space::Parameter),
             _ => return Err(format!("no space `{name}`")),
         })
     }
 
-    /// An address in a space as one of all of memory, or back.
+    /// Converts an address of a space to a generic address, or back.
     pub fn converted(
         &mut self,
         address: ir::Operand,
@@ -466,8 +466,8 @@ impl<'k, 'a> Lowering<'k, 'a> {
         ir::Operand::Register(result)
     }
 
-    /// An address in shared memory, and whether it is one of the cluster. Without a space in the
-    /// opcode, the address is one of all of memory, which is brought to `otherwise`.
+    /// An address in shared memory, and whether it is one of the cluster. If the opcode names no space, the address
+    /// is generic and is converted to the space `otherwise`.
     pub fn shared_address(
         &mut self,
         operand: &Operand<'a>,
@@ -487,7 +487,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         }
     }
 
-    /// The register that is a piece of what is passed to a function, if it is one.
+    /// The register of a piece of an argument of an inlined function, if the address is one.
     pub fn piece(&mut self, variable: usize, offset: i64) -> Option<RegisterId> {
         let width = *self.pieces.get(&variable)?.get(&offset)?;
         if let Some(register) = self.slots.get(&(variable, offset)) {
@@ -498,7 +498,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         Some(register)
     }
 
-    /// All pieces of a variable, or `None` where it is memory.
+    /// The registers of all pieces of a variable; `None` if the variable is in memory.
     pub fn all_pieces(&mut self, variable: usize) -> Option<Vec<RegisterId>> {
         let mut offsets: Vec<i64> = self.pieces.get(&variable)?.keys().copied().collect();
         offsets.sort_unstable();

@@ -1,10 +1,11 @@
-//! PTX, versions 3.2 to 9: a text becomes kernels of the IR.
+//! Reads PTX, versions 3.2 to 9, into kernels of the IR.
 //!
-//! Data flows one way: `lexer` tokens, `parse` a tree, `scope` resolved names, `call` one
-//! body per kernel with the functions that it calls written out, `control` blocks, whose
-//! instructions the tables of `instructions` lower one by one, and `shared_headers` separates loops.
-//! An instruction that no table knows is kept as one that is not understood. Only a text that is no
-//! PTX, or that names what it does not declare, is refused.
+//! Data flows one way. `lexer` makes tokens, `parse` makes a tree, `scope` resolves names, and `call` makes one body
+//! per kernel in which calls are inlined. `control` makes blocks, and the tables in `instructions` lower the
+//! instructions of a block one by one. Finally, `shared_headers` separates loops.
+//!
+//! An instruction that no table contains is kept, as one that is not understood. A text is refused only if it is not
+//! PTX, or if it uses a name that it does not declare.
 
 mod call;
 mod control;
@@ -40,18 +41,18 @@ use tree::Function;
 /// The largest text that is read, in bytes.
 pub const MAX_BYTES: usize = 256 << 20;
 
-/// What a text holds.
+/// The contents of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Module {
-    /// As `.version` says, for example 8.0.
+    /// The version, as in `.version`; for example 8.0.
     pub version: String,
-    /// As `.target` says, for example `sm_90a`.
+    /// The target, as in `.target`; for example `sm_90a`.
     pub target: String,
-    /// In the order of the text.
+    /// The kernels, in the order of the text.
     pub kernels: Vec<Kernel>,
 }
 
-/// Reads a text. What is wrong with it is told with its place.
+/// Reads a text. Each error has a place in the text.
 pub fn read(text: &str) -> Result<Module, Vec<ReadError>> {
     if text.len() > MAX_BYTES {
         return Err(vec![ReadError::new(

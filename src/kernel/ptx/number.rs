@@ -1,13 +1,13 @@
 //! Constants: integers in all notations, floating-point numbers as bits.
 
-/// An integer, or a floating-point number as its bits and how many.
+/// An integer; or a floating-point number as its bits and their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Number {
     Integer(i128),
     Float(u64, u16),
 }
 
-/// What a token of digits says. Integers have 64 bits in PTX.
+/// The number that a token stands for. Integers have 64 bits in PTX.
 pub fn number(text: &str) -> Option<Number> {
     let bytes = text.as_bytes();
     if bytes.first() == Some(&b'0') && text.len() > 1 {

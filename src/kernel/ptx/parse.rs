@@ -14,17 +14,17 @@ use super::tree::Name;
 use super::tree::Tree;
 use super::tree::VariableSpace;
 
-/// How deep braces and operands nest at most.
+/// The deepest nesting of braces and operands.
 pub const MAX_DEPTH: usize = 64;
 
 pub struct Parser<'a> {
     pub text: &'a str,
     lexed: Lexed,
     next: usize,
-    /// The line of the token at `next`, found by counting on from the last one asked for.
+    /// The line of the token at `next`. It is counted from the last token whose line was asked for.
     line: u32,
     counted: usize,
-    /// Inline assembly that ends after what was read.
+    /// Inline assembly that ends after the current position.
     assembly: usize,
     pub places: Places,
     pub tree: Tree<'a>,
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
         text.get(1..)
     }
 
-    /// Goes past everything up to this token outside of braces and parentheses.
+    /// Skips everything up to this token; tokens inside braces and parentheses do not count.
     pub fn skip_past(&mut self, end: Token, name: &str) -> Parsed<()> {
         let mut depth = 0_usize;
         loop {
@@ -239,7 +239,7 @@ impl<'a> Parser<'a> {
                 self.expect(Token::OpenBrace, "`{`")?;
                 self.skip_past(Token::CloseBrace, "`}`")?;
             }
-            // Linking changes nothing of what a kernel does.
+            // Linking does not change what a kernel does.
             "visible" | "extern" | "weak" | "common" | "unified" => {}
             "entry" => self.function(true)?,
             "func" => self.function(false)?,
@@ -285,7 +285,7 @@ impl<'a> Parser<'a> {
 
     /// What follows `.loc`.
     pub fn location(&mut self) -> Parsed<()> {
-        // Compilers count lines on inside inline assembly: these are lines of nothing.
+        // Inside inline assembly, compilers continue to count lines. These numbers are not lines of the source.
         let counted_on = self.in_assembly();
         let place = self.place()?;
         let mut outer = None;
@@ -359,7 +359,7 @@ impl<'a> Parser<'a> {
                         "maxnreg" => bounds.max_registers = Some(self.triple()?[0]),
                         "minnctapersm" => bounds.min_ctas = Some(self.triple()?[0]),
                         "pragma" => self.skip_past(Token::Semicolon, "`;`")?,
-                        // Nothing that a thread could notice, as `.noreturn`.
+                        // Other directives, such as `.noreturn`, have no effect that a thread could notice.
                         _ => {}
                     }
                 }

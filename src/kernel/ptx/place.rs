@@ -4,17 +4,16 @@ use rustc_hash::FxHashMap;
 
 use crate::ir::SourceLine;
 
-/// No compiler inlines deeper than this; a circle of `inlined_at` must end.
+/// No compiler inlines more deeply than this. The limit is needed in case `inlined_at` forms a cycle.
 const MAX_CHAIN: usize = 64;
 
-/// Chains of lines, innermost first. `.file` may follow its use, so files are numbers until
-/// the end.
+/// Chains of source lines, innermost first. `.file` may come after its use, so files are numbers until the end.
 #[derive(Debug, Default)]
 pub struct Places {
     files: FxHashMap<i128, String>,
     chains: Vec<Vec<[u32; 3]>>,
     indices: FxHashMap<Vec<[u32; 3]>, u32>,
-    /// The chain of each place that was named last, by the place.
+    /// For each place, the chain with which it was named last.
     last: FxHashMap<[u32; 3], Vec<[u32; 3]>>,
     current: u32,
 }
@@ -30,8 +29,8 @@ impl Places {
         self.current = self.index_of(Vec::new());
     }
 
-    /// A `.loc`. The place that it is inlined at was named by an earlier `.loc`, which says where
-    /// that was inlined in turn.
+    /// Reads a `.loc`. The place at which it is inlined was named by an earlier `.loc`, which says where that place
+    /// was inlined in turn.
     pub fn at(&mut self, place: [u32; 3], outer: Option<[u32; 3]>) {
         let mut chain = vec![place];
         if let Some(outer) = outer {
@@ -55,7 +54,7 @@ impl Places {
         index
     }
 
-    /// The chain that is in force.
+    /// The chain at the current position.
     pub fn current(&self) -> u32 {
         self.current
     }
@@ -70,7 +69,7 @@ impl Places {
             line: *line,
             column: *column,
         };
-        // Line 0 is what compilers write where they know none.
+        // Compilers write line 0 if they know no line.
         let known = |chain: &Vec<[u32; 3]>| {
             chain
                 .iter()

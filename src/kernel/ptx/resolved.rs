@@ -1,4 +1,4 @@
-//! A function whose names are resolved: registers, labels and variables are numbers.
+//! A function after name resolution: registers, labels and variables are numbers.
 
 use rustc_hash::FxHashMap;
 
@@ -11,9 +11,9 @@ use super::tree::Variable;
 /// A piece of memory that an instruction names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Memory {
-    /// Of the module, by its number.
+    /// A variable of the module, by its number.
     Module(usize),
-    /// Of the function, by its number.
+    /// A variable of the function, by its number.
     Own(usize),
     /// A parameter of a kernel, by its number.
     Parameter(usize),
@@ -24,17 +24,17 @@ pub enum Operand<'a> {
     Register(RegisterId),
     /// A negated predicate.
     Not(RegisterId),
-    /// With its width in bits.
+    /// A special register, and its width in bits.
     Special(Special, u16),
     Integer(i128),
-    /// Bits, and how many.
+    /// A floating-point number: its bits, and how many.
     Float(u64, u16),
     /// The address of a place in a variable.
     Variable(Memory, i64),
     Label(usize),
     /// A list of labels, by its number.
     Table(usize),
-    /// A function, a texture, or what only one instruction knows.
+    /// A function, a texture, or a name that only one instruction knows.
     Name(&'a str),
     /// `_`
     Sink,
@@ -78,7 +78,7 @@ impl Instruction<'_> {
 pub enum Item<'a> {
     Label(usize),
     Instruction(Instruction<'a>),
-    /// Control goes on at a label: what `ret` becomes in a function that is written out.
+    /// A jump to a label. In an inlined function, `ret` becomes such a jump.
     Jump {
         guard: Option<(RegisterId, bool)>,
         to: usize,
@@ -92,17 +92,17 @@ pub enum Item<'a> {
 pub struct Body<'a> {
     pub name: &'a str,
     pub registers: Vec<Register>,
-    /// Variables declared in the body. Those of the parameter space are what is passed to functions.
+    /// Variables that the body declares. Those of the parameter space are arguments of called functions.
     pub variables: Vec<Variable<'a>>,
     /// The names of labels.
     pub labels: Vec<&'a str>,
     /// Lists of labels.
     pub tables: Vec<Vec<usize>>,
     pub items: Vec<Item<'a>>,
-    /// What a caller passes and is given: own variables, or registers.
+    /// The parameters and results of the function: variables of its own, or registers.
     pub parameters: Vec<Formal>,
     pub results: Vec<Formal>,
-    /// Variables of functions that are written out and exist once, by function and number there.
+    /// Variables of inlined functions that exist once, by function and number there.
     pub statics: FxHashMap<(&'a str, usize), usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Names inside a function: registers, labels and variables, in scopes that braces open.
+//! Resolves the names inside a function: registers, labels and variables, in scopes that braces open.
 
 use std::ops::Range;
 
@@ -22,10 +22,10 @@ use super::tree::Statement;
 use super::tree::Tree;
 use super::tree::VariableSpace;
 
-/// How many wrong names are told of at once.
+/// The most wrong names that are reported at once.
 const MAX_ERRORS: usize = 20;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Debug, Clone, Copy)]
 enum Meaning {
     Register(RegisterId),
@@ -142,7 +142,7 @@ impl<'a> Resolver<'_, 'a> {
         id
     }
 
-    /// Components of vectors are registers that follow each other.
+    /// The components of a vector are registers with consecutive numbers.
     fn registers(&mut self, name: &str, width: u16, vector: Option<u8>) -> Meaning {
         let Some(components) = vector else {
             return Meaning::Register(self.register(name.to_owned(), width));
@@ -183,8 +183,8 @@ impl<'a> Resolver<'_, 'a> {
         }
     }
 
-    /// Opens the scopes in the order of the text, with the labels of each: they are used before they
-    /// stand there.
+    /// Opens the scopes in the order of the text, and declares the labels of each scope. Labels may be used before
+    /// they are declared.
     fn labels(&mut self, statements: &[Statement<'a>]) {
         for statement in statements {
             match statement {
@@ -207,8 +207,8 @@ impl<'a> Resolver<'_, 'a> {
         self.current = 0;
     }
 
-    /// Registers and variables are known from their declaration on: before it, a name is that of a
-    /// scope around.
+    /// Registers and variables are visible from their declaration on. Before it, the name belongs to an enclosing
+    /// scope.
     fn declare(&mut self, width: u16, vector: Option<u8>, names: &[(Name<'a>, Option<u64>)]) {
         for (name, count) in names {
             if let Some(count) = count {

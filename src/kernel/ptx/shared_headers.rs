@@ -4,12 +4,13 @@
 //! for (;;) { while (!try_wait(full)) {} ... }      head: try_wait p; @!p bra head; ...; bra head
 //! ```
 //!
-//! Natural loops with one header count as one loop. So the header gets an empty block in front of it. The inner loop goes
-//! on to the header, and everybody else comes to the empty block, which becomes the header of the outer loop.
+//! Natural loops with the same header count as one loop. So the header gets an empty block in front of it, which
+//! becomes the header of the outer loop. The back edge of the inner loop still leads to the old header, and all other
+//! edges lead to the empty block.
 //!
-//! A block without operations that jumps to the header changes nothing that a thread does. So a wrong choice of the inner
-//! loop may make a kernel harder to recover, and no more. The choice is clear nevertheless: the inner loop is the one
-//! that only tests mbarriers.
+//! A block without operations that jumps to the header does not change what a thread does. So if the inner loop were
+//! chosen wrongly, a kernel might be harder to recover, but the result would still be right. The choice is clear
+//! nevertheless: the inner loop is the one that only tests mbarriers.
 
 use crate::cfg::Dominators;
 use crate::cfg::Graph;
@@ -23,7 +24,7 @@ use crate::ir::OperationKind;
 use crate::ir::Synchronization;
 use crate::ir::Terminator;
 
-/// Gives each header of a wait loop and of a loop around it a block of its own for the latter.
+/// Gives each loop around a wait loop a header of its own, if the two loops share their header.
 pub fn separate(kernel: &mut Kernel) {
     let graph = Graph::new(kernel);
     let loops = Loops::of(&graph, &Dominators::of(&graph));
@@ -59,7 +60,7 @@ pub fn separate(kernel: &mut Kernel) {
     }
 }
 
-/// The latches of a loop whose ways from the header only test mbarriers.
+/// Those latches of a loop for which all paths from the header to the latch only test mbarriers.
 fn waiting(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Vec<BlockId> {
     if natural.latches.len() < 2 {
         return Vec::new();
@@ -89,7 +90,7 @@ fn tests(operation: &Operation) -> bool {
     )
 }
 
-/// Whether an operation may do something that others see, or wait for others.
+/// Whether an operation may have an effect that other threads see, or may wait for other threads.
 fn acts(operation: &Operation) -> bool {
     match &operation.kind {
         OperationKind::Synchronization(what) => !matches!(what, Synchronization::Sleep),

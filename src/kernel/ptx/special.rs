@@ -2,7 +2,7 @@
 
 use crate::ir::Special;
 
-/// The special register of a name, and its width in bits. `component` is that of a vector.
+/// The special register with this name, and its width in bits. `component` is the component of a vector register.
 pub fn special(name: &str, component: Option<&str>) -> Option<(Special, u16)> {
     let stem = name.strip_prefix('%')?;
     if let Some(component) = component {
@@ -10,7 +10,7 @@ pub fn special(name: &str, component: Option<&str>) -> Option<(Special, u16)> {
             "x" => 0,
             "y" => 1,
             "z" => 2,
-            // There is none, and manuals disagree about what it holds.
+            // The component does not exist, and manuals disagree about its value.
             "w" => return special(name, Some("x")).map(|(_, width)| (Special::Other, width)),
             _ => return None,
         };
@@ -41,12 +41,12 @@ pub fn special(name: &str, component: Option<&str>) -> Option<(Special, u16)> {
         "total_smem_size" => (Special::TotalSharedSize, 32),
         "clock" | "clock_hi" | "globaltimer_lo" | "globaltimer_hi" => (Special::Clock, 32),
         "clock64" | "globaltimer" => (Special::Clock, 64),
-        // The warps that fit into the machine, not those of the CTA.
+        // `nwarpid` is the number of warps that fit into the SM, not the number in the CTA.
         "nwarpid" | "smid" | "nsmid" | "aggr_smem_size" => (Special::Other, 32),
         "gridid" | "current_graph_exec" => (Special::Other, 64),
         "is_explicit_cluster" => (Special::Other, 1),
         _ => {
-            // Performance counters change while they are looked at.
+            // The value of a performance counter changes between reads.
             if let Some(counter) = stem.strip_prefix("pm") {
                 let wide = counter.ends_with("_64");
                 let digits = counter.strip_suffix("_64").unwrap_or(counter);

@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// What follows a label's colon, if that belongs to it.
+    /// The statement after a label's colon, if it belongs to the label.
     fn label(&mut self, label: Name<'a>) -> Parsed<Statement<'a>> {
         if self.token() == Some(Token::Dotted) {
             match self.slice() {
@@ -131,7 +131,7 @@ impl<'a> Parser<'a> {
             if !operands.is_empty() {
                 self.expect(Token::Comma, "`,` or `;`")?;
             }
-            // Elsewhere, a parenthesis begins a constant.
+            // At any other place, a parenthesis begins a constant.
             if opcode.text == "call" && self.eat(Token::OpenParen) {
                 operands.push(Operand::Vector(self.list(Token::CloseParen, 0)?));
             } else {
@@ -210,7 +210,7 @@ impl<'a> Parser<'a> {
         Ok(parts)
     }
 
-    /// The sum of all offsets that follow.
+    /// The sum of all offsets up to the end of the address.
     fn offset(&mut self) -> Parsed<i64> {
         let mut sum = 0_i128;
         while let Some(token @ (Token::Plus | Token::Minus)) = self.token() {

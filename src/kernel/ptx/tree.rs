@@ -18,7 +18,7 @@ pub struct Tree<'a> {
     pub version: &'a str,
     pub target: &'a str,
     pub functions: Vec<Function<'a>>,
-    /// Declared outside functions.
+    /// The variables that are declared outside functions.
     pub variables: Vec<Variable<'a>>,
     /// Names of textures, samplers and surfaces declared outside functions, and aliases.
     pub other_names: Vec<&'a str>,
@@ -41,9 +41,9 @@ pub enum VariableSpace {
 pub struct Variable<'a> {
     pub name: Name<'a>,
     pub space: VariableSpace,
-    /// In bytes; `None` where the extent is left open.
+    /// The size in bytes; `None` if the extent is left open.
     pub size: Option<u64>,
-    /// Of one element, in bits.
+    /// The width of one element in bits.
     pub width: u16,
     pub alignment: u32,
     pub initial: Vec<u8>,
@@ -70,11 +70,11 @@ pub enum Statement<'a> {
     /// `}`
     Close,
     Registers {
-        /// In bits.
+        /// The width in bits.
         width: u16,
-        /// How many components, for vectors.
+        /// The number of components of a vector register.
         vector: Option<u8>,
-        /// Each with how many numbered registers it stands for.
+        /// The names. For `%r<N>`, the number of registers that the name stands for.
         names: Vec<(Name<'a>, Option<u64>)>,
     },
     Variables(Vec<Variable<'a>>),
@@ -90,13 +90,13 @@ pub enum Statement<'a> {
 pub struct Instruction<'a> {
     /// The predicate, and whether it is negated.
     pub guard: Option<(Name<'a>, bool)>,
-    /// The first word, and all that follow, without their dots.
+    /// The first word of the opcode, and all further words, without dots.
     pub opcode: &'a str,
     pub modifiers: Vec<&'a str>,
     pub operands: Vec<Operand<'a>>,
-    /// From 1 on.
+    /// The line, counted from 1.
     pub line: u32,
-    /// Of [`Tree::places`].
+    /// The index in [`Tree::places`].
     pub place: u32,
 }
 
@@ -108,7 +108,7 @@ pub enum Operand<'a> {
     /// A negated predicate.
     Not(Name<'a>),
     Integer(i128),
-    /// The bits of a floating-point number, and how many.
+    /// The bits of a floating-point number, and its width in bits.
     Float(u64, u16),
     /// `[base + offset, rest...]`
     Address {
@@ -116,7 +116,7 @@ pub enum Operand<'a> {
         offset: i64,
         rest: Vec<Operand<'a>>,
     },
-    /// `name + offset`, an address that is not looked at.
+    /// `name + offset`, an address without an access.
     Offset(Name<'a>, i64),
     /// In braces or parentheses.
     Vector(Vec<Operand<'a>>),

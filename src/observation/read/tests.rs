@@ -171,7 +171,7 @@ x = 5
     );
 }
 
-/// What debuggers print besides is no barrier.
+/// Other output of debuggers is not taken for a barrier.
 #[test]
 fn frames_and_registers_are_not_named() {
     let text = "\

@@ -1,9 +1,8 @@
 //! Searches for a proof by the credit rule: which additions each wait is for, and ranks.
 //!
-//! Programs are run at small parameter values. For each wait, every supply that fits there is
-//! tried: an index or loop variable of the addition has the value of one of the wait plus a number,
-//! wrapped around or not, or a range of such values. Ranks are then solutions of linear programs
-//! over the pairs of waits that are left.
+//! Programs are run at small parameter values. For each wait, every supply that fits these runs is tried. In such a
+//! supply, an index or loop variable of the addition is one of the wait plus a number, wrapped around or not, or it
+//! has a range of such values. Ranks are then solutions of linear programs over the pairs of waits that remain.
 
 mod ranks;
 mod samples;
@@ -33,8 +32,7 @@ use crate::semantics::unfold;
 use samples::Execution;
 use samples::Sample;
 
-/// How far each parameter goes above its least value; how far a single one goes; and how many
-/// points are run.
+/// How far each parameter goes above its least value; how far a single parameter goes; and how many points are run.
 const REACH: i64 = 3;
 const FAR: [i64; 2] = [9, 33];
 const POINTS: usize = 60;
@@ -43,7 +41,7 @@ const POINTS: usize = 60;
 const FEW: usize = 12;
 const MAX_PAIRS: usize = 300;
 
-/// To how many executions of a wait its supplies are fitted.
+/// The number of executions of a wait that its supplies are fitted to.
 const FITTED: usize = 48;
 
 /// Looks for a proof that the checker accepts.
@@ -107,7 +105,7 @@ pub(super) fn proposal(
     Err(reason)
 }
 
-/// What may be said of CTAs that have not started: the machine holds all of them, or nobody needs
+/// The possible reasons why CTAs that have not started do no harm: the machine holds all of them, or no member needs
 /// one of them.
 fn residency(protocol: &Protocol) -> Vec<Residency> {
     let mut launches = protocol.roles.iter().filter_map(|r| r.launch.as_ref());
@@ -117,7 +115,7 @@ fn residency(protocol: &Protocol) -> Vec<Residency> {
     }
 }
 
-/// What ranks are sums of, besides loop variables. Sums of few names fit small values only if they
+/// The names that ranks are sums of, besides loop variables. A sum of few names that fits small values is likely to
 /// fit all values.
 #[derive(Debug, Clone, Copy)]
 struct Over {
@@ -184,7 +182,7 @@ impl<'p> Search<'p> {
         let domains = protocol.params.iter().map(|param| values(&param.domain));
         let mut far: Vec<Vec<i64>> = Vec::new();
         let mut points: Vec<Vec<i64>> = domains.multi_cartesian_product().take(4_096).collect();
-        // A supply that fits only small values is not worth a proof.
+        // A proof attempt with a supply that fits only small values would be a waste of time.
         for at in 0..protocol.params.len() {
             for (others, away) in [1, 2].into_iter().cartesian_product(FAR) {
                 let value = |(nth, domain): (usize, &Domain)| {

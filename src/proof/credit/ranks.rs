@@ -33,8 +33,8 @@ impl Search<'_> {
         credit::names(&indices, &self.programs[role].events[event]).unwrap_or_default()
     }
 
-    /// Ranks for all waits, if there are some. Whatever holds up an addition must have a rank below
-    /// that of the wait that it is for.
+    /// Ranks for all waits, if there are any. Every wait that holds up an addition must have a lesser rank than the
+    /// wait that the addition is for.
     pub(super) fn ranks(
         &self,
         alternatives: &[Vec<Vec<Supply>>],
@@ -158,8 +158,8 @@ impl Search<'_> {
     ) -> Result<Vec<i64>, String> {
         let groups: BTreeSet<(usize, usize)> = pairs.iter().map(|(group, _)| *group).collect();
         let count = pairs.len();
-        // Numbers need not be larger than the number of waits. A larger one only makes up for a
-        // missing parameter.
+        // A useful number is not larger than the number of waits. A larger one only compensates for a missing
+        // parameter.
         let numbers: Vec<usize> = numbers.collect();
         let most = i128::try_from(numbers.len()).unwrap_or(0);
         let free = count + 2 * numbers.len();

@@ -28,8 +28,8 @@ pub(super) struct Execution {
     /// Indices of the member, and then loop variables.
     pub values: Vec<i64>,
     pub element: Vec<i64>,
-    /// The amount that is added, or that the element lacks at the start, or beyond that the value
-    /// it is set to.
+    /// For an addition, the amount. For a wait, the amount that the element lacks at the start. For an operation that
+    /// sets the element, the value minus the start value.
     pub amount: i64,
     /// Orders the executions of a member.
     pub key: Vec<i64>,
@@ -78,7 +78,7 @@ impl Sample {
         Some(sample)
     }
 
-    /// Adds the executions of an event in which the first so many loops have the given values.
+    /// Adds the executions of an event in which the outer loops have these values.
     fn add(
         &mut self,
         protocol: &Protocol,

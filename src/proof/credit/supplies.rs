@@ -23,23 +23,23 @@ use crate::protocol::Expr;
 use crate::protocol::Iteration;
 use crate::protocol::VarId;
 
-/// Forms of the values of one index or loop variable that are tried together with those of others.
+/// The most forms of the values of one index or loop variable that are combined with those of others.
 const MAX_PLACES: usize = 24;
 
 /// The largest number of additions that one wait may be for at small values.
 const MAX_BOX: i64 = 256;
 
-/// Forms of one addition that are looked at.
+/// The most forms of one addition that are examined.
 const MAX_FORMS: usize = 4_096;
 
-/// Forms of one addition that are tried together with those of another one.
+/// The most forms of one addition that are combined with those of another one.
 const MAX_PAIRED: usize = 48;
 
-/// Alternatives for one wait.
+/// The most alternatives for one wait.
 const MAX_ALTERNATIVES: usize = 4;
 
-/// Additions that together are enough at some samples: these samples, how many additions there are,
-/// and by how much they are too many.
+/// Additions that together are enough in some samples: the additions, the samples, and the ranks of this choice (how
+/// many additions there are, and how far they exceed the wanted value).
 type Way = (Vec<Supply>, Vec<bool>, (i64, i64));
 
 /// Additions that a wait may be for, and how much they add for each of the executions that it is fitted to.
@@ -53,11 +53,11 @@ struct Candidate {
 /// Values that one index or loop variable of an addition may have.
 struct Form {
     place: Place,
-    /// From where to where the values go, for each execution that the wait is fitted to.
+    /// For each execution that the wait is fitted to: the range of the values.
     seen: Vec<(i64, i64)>,
 }
 
-/// Additions that have the values named so far.
+/// The additions that have the values chosen so far.
 struct Fitting<'e> {
     all: Vec<&'e Execution>,
     /// How many combinations of values are named so far.
@@ -80,7 +80,7 @@ impl<'e> Fitting<'e> {
 }
 
 impl Search<'_> {
-    /// What a wait may be for.
+    /// The additions that a wait may be for.
     pub(super) fn alternatives(
         &self,
         role: usize,
@@ -121,7 +121,8 @@ impl Search<'_> {
                 (candidate.size, sum(&totals)),
             ));
         }
-        // Of additions that add the same everywhere, one is enough beside another addition.
+        // If several additions add the same amounts everywhere, one of them is enough as a partner of another
+        // addition.
         let some = |of: &'_ [Candidate]| -> Vec<usize> {
             let unique = of.iter().enumerate().unique_by(|(_, c)| c.totals.clone());
             unique.map(|(at, _)| at).take(MAX_PAIRED).collect()
@@ -239,9 +240,9 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// All ways to go on with forms for the other indices and loop variables of an addition. For
-    /// each execution of the wait, `left` has the additions that have the values chosen so far. It
-    /// has nothing if one of the named ones is not an addition.
+    /// All combinations of forms for the remaining indices and loop variables of an addition. For each execution of
+    /// the wait, `left` contains the additions that have the values chosen so far. It contains nothing if some named
+    /// execution is not an addition.
     fn combined(
         &self,
         (add, fitted): ((usize, usize), &[(&Sample, &Execution)]),
@@ -250,7 +251,7 @@ impl Search<'_> {
         left: &[Option<Fitting<'_>>],
         found: &mut Vec<Candidate>,
     ) -> Result<(), String> {
-        // Beside another addition, one that fits no execution at all is of no use.
+        // Even as a partner of another addition, one that fits no execution is useless.
         if left.iter().flatten().all(|fitting| fitting.number == 0) || found.len() >= MAX_FORMS {
             return Ok(());
         }
@@ -288,7 +289,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// How much additions add for a wait; `None` if one of them is none, or comes after the wait.
+    /// How much additions contribute to a wait; `None` if one of them does not exist, or comes after the wait.
     fn total(&self, fitting: &Fitting<'_>, wait: &Execution) -> Option<i64> {
         let own = |add: &Execution| add.role == wait.role && self.member(add) == self.member(wait);
         let late = |add: &Execution| own(add) && add.key > wait.key;
@@ -317,7 +318,7 @@ impl Search<'_> {
         }
         let points = ranges.into_iter().map(|(lo, hi)| lo..hi);
         let find = |values: Vec<i64>| sample.at.get(&(supply.role, supply.event, values)).copied();
-        // A product of no ranges is one point.
+        // The product of no ranges has one point.
         Some(points.multi_cartesian_product().map(find).collect())
     }
 
@@ -419,7 +420,7 @@ impl Search<'_> {
                 for plus in [-1, 1, 0, -2, 2] {
                     wrapped.extend([1, -1].map(|times| sum(&name(at, plus), extent, times)));
                 }
-                // The other way around.
+                // The same in descending order.
                 let mut mirrored = sum(&plain(-1), extent, 1);
                 mirrored.names = vec![(at, -1)];
                 wrapped.push(mirrored);

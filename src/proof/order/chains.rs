@@ -1,5 +1,6 @@
-//! Searches for chains, the shortest first. A chain that has shown one condition is tried first for the next one. A
-//! search of a given length prunes links from which the end cannot be reached with the remaining number of links.
+//! Searches for chains, the shortest first. A chain that proves one condition is tried first for the next condition.
+//! A search for chains of a given length skips links from which the end cannot be reached with the remaining number
+//! of links.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use crate::certificate::order::rings::Ring;
 const MAX_LINKS: usize = 4;
 
 impl Search<'_> {
-    /// Chains that show everything that needs one. Chains without links are left out.
+    /// Chains for everything that needs one. Chains without links are left out.
     pub(super) fn chains(&self, lags: &[Lag]) -> Result<Vec<Chain>, String> {
         let mut all: Vec<Chain> = Vec::new();
         let mut known: Vec<Vec<Link>> = Vec::new();
@@ -60,7 +61,7 @@ impl Search<'_> {
                     continue;
                 }
             }
-            // A chain that cannot be followed is none.
+            // A chain whose links cannot be followed is skipped.
             if self.may_end(about, &links)
                 && let Ok(claims) = self.rule.chain(about, (&links, false), lags)
                 && self.all_shown(&claims).is_ok()
@@ -101,8 +102,8 @@ impl Search<'_> {
         }
     }
 
-    /// A chain that shows what has to be shown: one of the shortest, or one that has shown something else. If there is none, one that
-    /// shows that an arrival has been made may do.
+    /// A chain that proves the condition: one of the shortest, or one that has proved another condition. If there is
+    /// none, a chain is tried that shows that an arrival has been made.
     pub(super) fn links(
         &self,
         about: About,
@@ -125,7 +126,7 @@ impl Search<'_> {
         }
     }
 
-    /// The same, of one kind. `made`: the class whose arrival has been made in the end.
+    /// The same for one kind of chain. `made` is the class whose arrival has been made at the end.
     fn links_to(
         &self,
         about: About,
@@ -144,7 +145,7 @@ impl Search<'_> {
         };
         let begin = begin(about);
         let distances = self.distances(about, made);
-        // Whether the links of a chain hold is asked again for longer ones.
+        // The results for links are stored, because longer chains need them again.
         let mut holds = BTreeMap::new();
         for length in 0..=MAX_LINKS {
             let mut chains = first.clone();
@@ -185,7 +186,7 @@ impl Search<'_> {
         Err(format!("it could not be shown that {words} {what}"))
     }
 
-    /// How many links there are at least from each class to one where a chain may end, if not too many.
+    /// For each class, the least number of links to a class at which a chain may end, if it is small enough.
     fn distances(&self, about: About, made: Option<usize>) -> Vec<Option<usize>> {
         let rule = &self.rule;
         let ends = |class: usize| match made {

@@ -1,9 +1,8 @@
 //! A short check before the search for an order: whether arrivals count in fixed generations.
 //!
-//! An order proof shows that nobody waits in a circle. It also shows that every arrival counts in
-//! the generation that it is meant for. If a few states of a small instance show an arrival that
-//! counts in different generations in different runs, there is no such proof, and the search for
-//! one would take long.
+//! An order proof shows that no member waits in a cycle. It also shows that every arrival counts in the generation
+//! that it is meant for. Suppose that a few states of a small instance show an arrival that counts in different
+//! generations in different runs. Then there is no such proof, and the search for one would take long.
 
 use crate::protocol::Domain;
 use crate::protocol::Property;
@@ -19,12 +18,12 @@ use crate::semantics::unfold::Limits;
 /// How far from the least values the instance lies.
 const POSITION: i64 = 2;
 
-/// How many states are visited, and of how many members and operations at most.
+/// The most states that are visited, and the most members and operations of the instance.
 const STATES: u64 = 2_000;
 const MEMBERS: u64 = 32;
 const OPERATIONS: u64 = 1_000;
 
-/// What was seen in different generations, in words.
+/// The operation that was seen in different generations, in words.
 pub(super) fn deviates(protocol: &Protocol) -> Option<String> {
     let params = protocol.tightened().params;
     // A fixed parameter may be large, and the time must not depend on it.

@@ -1,14 +1,13 @@
-//! The least solution of linear inequalities that come one after the other, by the dual simplex
-//! method in exact integers.
+//! The dual simplex method in exact integers: finds the least solution of linear inequalities that are added one by
+//! one.
 //!
-//! All unknowns are at least 0, and their total cost is minimal. They begin at 0. If a new
-//! inequality does not hold, the solution moves just far enough that it does. So the earlier
-//! inequalities need not be solved again.
+//! All unknowns are at least 0, and their total cost is minimal. They begin at 0. If a new inequality does not hold,
+//! the solution moves just far enough to satisfy it. So the earlier inequalities need not be solved again.
 
 use super::simplex::gcd;
 use super::work::Work;
 
-/// After so many steps without progress, unknowns are chosen in a way that none comes around again.
+/// After this many steps without progress, unknowns are chosen such that no state is repeated (no cycling).
 const MAX_IDLE: usize = 50;
 
 /// Why there is no solution.
@@ -20,18 +19,18 @@ pub enum Without {
     Answer,
 }
 
-/// Unknowns, by position: those of the program, and after these one slack for each inequality. The
-/// slack is by how much its left side is greater than its right side.
+/// Unknowns, by position: first those of the program, and then one slack for each inequality. The slack is the left
+/// side minus the right side.
 #[derive(Debug)]
 pub struct Least {
     unknowns: usize,
-    /// The unknowns that are 0, by column.
+    /// The nonbasic unknowns, which are 0, by column.
     zero: Vec<usize>,
-    /// The others.
+    /// The basic unknowns, one for each row.
     rows: Vec<Row>,
-    /// Where each unknown is.
+    /// The row or column of each unknown.
     places: Vec<Place>,
-    /// The costs, as if they were an unknown.
+    /// The costs, as a row of an additional unknown.
     costs: Row,
 }
 
@@ -144,7 +143,7 @@ impl Least {
         found.map(|(at, _)| at)
     }
 
-    /// The unknown that takes its place at the least cost. `None` if a number does not fit.
+    /// The unknown that replaces it at the least cost. `None` if a number does not fit.
     #[expect(clippy::option_option)]
     fn entering(&self, row: usize, first: bool) -> Option<Option<usize>> {
         let row = &self.rows[row];
@@ -163,8 +162,7 @@ impl Least {
             let better = match this.cmp(&least) {
                 std::cmp::Ordering::Less => true,
                 std::cmp::Ordering::Greater => false,
-                // Large entries keep numbers small. The first unknown keeps them from coming around
-                // again.
+                // Large entries keep numbers small. The unknown with the lowest position prevents cycling.
                 std::cmp::Ordering::Equal if first => self.zero[at] < self.zero[other],
                 std::cmp::Ordering::Equal => *entry < row.entries[other],
             };
@@ -175,8 +173,7 @@ impl Least {
         Some(best)
     }
 
-    /// Lets an unknown that is 0 take the place of one that is not. Returns how many entries have
-    /// changed.
+    /// Exchanges a nonbasic unknown for a basic one. Returns how many entries have changed.
     fn pivot(&mut self, at: usize, column: usize) -> Option<usize> {
         let mut work = 0_usize;
         let mut row = self.rows[at].clone();
@@ -213,7 +210,7 @@ impl Least {
 }
 
 impl Row {
-    /// A multiple of this row plus a multiple of another one, divided by the common divisor.
+    /// A multiple of this row plus a multiple of another one, divided by the greatest common divisor.
     fn combine(&mut self, own: i128, times: i128, other: &Row) -> Option<()> {
         self.times = self.times.checked_mul(own)?;
         let mut divisor = self.times;
@@ -298,7 +295,7 @@ mod tests {
             let first = solved(&costs, &all);
             all.reverse();
             assert_eq!(first, solved(&costs, &all), "{costs:?} {all:?}");
-            // The other method does not find the least values, but whether there are any.
+            // The other method does not find the least values. It only decides whether there are any.
             let slack = |(nth, (terms, sum)): (usize, &Inequality)| multipliers::Row {
                 terms: [terms.clone(), vec![(unknowns + nth, -1)]].concat(),
                 sum: *sum,

@@ -1,8 +1,8 @@
 //! Searches for an order proof: lags, chains, ranks and multipliers.
 //!
 //! Lags are tried one after the other. Chains are searched from short to long. Ranks are the least ones that increase
-//! wherever they have to (`ranks`). The limit on the search is an amount of work, not time, so the result does not depend
-//! on the machine.
+//! wherever they have to (`ranks`). The search is limited by an amount of work and not by time, so the result does
+//! not depend on the machine.
 
 mod chains;
 mod deviation;
@@ -50,19 +50,18 @@ use multipliers::Prover;
 /// How many rounds waits may be behind, the usual numbers first.
 const ROUNDS: [i64; 4] = [0, 1, -1, 2];
 
-/// The lags that are tried: rounds, and then single arrivals. For example, a wait in each round may
-/// be for what was begun one or two rounds before.
+/// The lags that are tried: first rounds, and then single arrivals. For example, a wait in each round may be for work
+/// that was begun one or two rounds before.
 const LAGS: [(i64, i64); 6] = [(0, 0), (1, 0), (-1, 0), (2, 0), (0, 1), (0, 2)];
 
 /// How much work one search may take: some seconds on one machine. Unlike a time limit, it is the
 /// same on every machine.
 const WORK: u64 = 500_000_000;
 
-/// Why there is no other way to read a protocol.
+/// The reason why the protocol is not read in another way.
 const TOGETHER: &str = "nobody meets by turns with different counts";
 
-/// How much work it is to add something that is to be shown as a hypothesis, in entries of a linear
-/// program.
+/// The work that adding an obligation as a hypothesis costs, in entries of a linear program.
 const FACT: usize = 50;
 
 /// Looks for an order proof.
@@ -77,8 +76,8 @@ pub fn guess(
     }
     let unnamed = protocol;
     let protocol = &order::named(protocol);
-    // First as it is written, then with skipped waits counted, and without the waits that end
-    // programs.
+    // First the protocol is read as it is written. Then skipped waits are numbered, and the waits that end programs
+    // are left out.
     let way = |by_counts: bool, prover: &Prover| {
         let plain = |unguarded: &[(usize, usize)], parts: &Parts| {
             let rule = parts
@@ -122,7 +121,7 @@ pub fn guess(
         if !guarded.is_empty() {
             ways.insert(0, &guarded);
         }
-        // With members that take turns first: where there are some, the rest has no chance.
+        // Readings with teams come first: if members take turns, the other readings have no chance.
         let mut all = Vec::new();
         for unguarded in &ways {
             let teams = plain(unguarded, &parts)?.teams(unguarded)?;
@@ -159,7 +158,7 @@ pub fn guess(
         Err(first)
     };
     let search = || {
-        // What is known of sequents holds in every way of reading the protocol.
+        // Results about sequents are valid for every reading of the protocol.
         let prover = &Prover::new(WORK);
         way(false, prover).or_else(|first| match way(true, prover) {
             Err(reason) if reason == TOGETHER => Err(first),
@@ -175,11 +174,11 @@ pub fn guess(
 /// What is read from the protocol before the search.
 #[derive(Debug, Clone, Default)]
 struct Parts {
-    /// The arrivals that are supposed to be unfilled.
+    /// The arrivals that are assumed to be unfilled.
     unfilled: Vec<(usize, usize)>,
     /// The registrations that have a numbering of their own.
     again: Vec<RepeatedRegistration>,
-    /// Who takes part in only some generations of a named barrier.
+    /// The classes that take part only in some generations of a named barrier.
     seats: Vec<Seat>,
     /// Elements whose registrations are separate by their counts.
     apart: Vec<Element>,
@@ -188,7 +187,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// The parts of an argument that are known at the beginning.
+    /// The parts of the artefact that are known at the beginning.
     fn order(&self, unguarded: &[(usize, usize)], ends: &[End]) -> Order {
         Order {
             unguarded: unguarded.to_vec(),
@@ -226,7 +225,7 @@ struct Search<'p> {
 }
 
 impl Search<'_> {
-    /// The waits that end programs, for classes each of which is shown to pass them.
+    /// The waits that end programs, for those classes that are shown to pass them.
     fn ends(&self, unguarded: &[(usize, usize)]) -> Result<Vec<End>, String> {
         let mut all = Vec::new();
         for (class, this) in self.rule.classes.iter().enumerate() {
@@ -261,9 +260,9 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// Of these ends, those of classes for which it is not clear otherwise what a wait is for. The
-    /// last waits of other classes may have to stay: if nobody waits where a class arrives, its
-    /// arrivals cannot be shown to come in turn.
+    /// Those of the ends whose classes have waits with an unclear purpose otherwise. The last waits of other classes
+    /// may have to stay: if no member waits at a ring where a class arrives, its arrivals cannot be shown to come in
+    /// turn.
     fn unclear(&self, ends: &[End]) -> Result<Vec<End>, String> {
         let mut unclear = BTreeSet::new();
         for (nth, ring) in self.rule.rings.iter().enumerate() {
@@ -325,8 +324,8 @@ impl Search<'_> {
         Ok(self.prover.prove(sequent))
     }
 
-    /// Multipliers that show a sequent without its large hypotheses, as ranks may have been found.
-    /// With these hypotheses, numbers may not fit.
+    /// Multipliers that show a sequent without its large hypotheses; ranks may have been found in this way. With
+    /// these hypotheses, numbers may not fit.
     fn shown_by_few(&self, sequent: &Sequent) -> Result<Option<Proof>, String> {
         let (few, places) = ranks::without_large(sequent);
         let (all, left) = (sequent.hypotheses.len(), places.len());
@@ -336,7 +335,7 @@ impl Search<'_> {
         let Some(mut proof) = self.shown(&few)? else {
             return Ok(None);
         };
-        // What the steps show is numbered behind the hypotheses.
+        // The results of steps are numbered after the hypotheses.
         let factors = proof.0.iter_mut().flat_map(|step| &mut step.sum);
         for at in factors.flat_map(|multiple| &mut multiple.of) {
             *at = match places.get(*at) {
@@ -377,7 +376,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// How far behind the waits of a class at a ring are.
+    /// The lags of all classes at all rings.
     fn lags(&self) -> Result<Vec<Lag>, String> {
         let mut lags: Vec<Lag> = Vec::new();
         for (nth, ring) in self.rule.rings.iter().enumerate() {
@@ -395,8 +394,7 @@ impl Search<'_> {
         Ok(lags)
     }
 
-    /// How far behind the waits of a class at a ring are, or why the first lag that was tried is
-    /// wrong.
+    /// The lag of a class at a ring, or why the first lag that was tried is wrong.
     fn lag(&self, ring: usize, class: usize) -> Result<Lag, String> {
         let mut first = None;
         // A class that takes part later also waits for later arrivals.

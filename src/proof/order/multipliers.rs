@@ -29,21 +29,20 @@ use crate::certificate::order::positivity::Sequent;
 use crate::certificate::order::positivity::Step;
 use crate::deadline;
 
-/// Products of all pairs are tried if there are no more facts than this.
+/// With more facts than this, not all pairs are multiplied.
 const MAX_PAIRED: usize = 24;
 
-/// Lemmas are looked for among at most so many iteration numbers.
+/// The most iteration numbers among which lemmas are looked for.
 const MAX_ITERATIONS: usize = 8;
 
-/// How much work it is to write down a term of a linear program, in entries that are changed to
-/// solve one.
+/// The work that one term of a linear program costs, in units of changed entries.
 const TERM: usize = 20;
 
-/// Hypotheses, with lemmas that follow from them, and why these do.
+/// Hypotheses with the lemmas that follow from them, and the steps that prove these lemmas.
 type Extended = (Vec<Polynomial>, Vec<Step>);
 
-/// Looks for proofs, and keeps what is known of hypotheses. Many goals have the same hypotheses,
-/// and the search for their lemmas takes many times as long as the search for a proof of one goal.
+/// Looks for proofs, and stores what is known about hypotheses. Many goals have the same hypotheses, and the search
+/// for their lemmas takes many times as long as the search for a proof of one goal.
 #[derive(Debug, Default)]
 pub struct Prover {
     lemmas: RefCell<HashMap<Vec<Polynomial>, Option<Rc<Extended>>>>,
@@ -96,8 +95,7 @@ impl Prover {
         if let Some(sum) = self.contradiction(hypotheses) {
             return never(Vec::new(), sum);
         }
-        // If a remainder shows that there are no points, the search for them would be a waste of
-        // time.
+        // If a remainder shows that there are no points, searching for them would be a waste of time.
         let found = match points::leaves_remainder(hypotheses) {
             true => Vec::new(),
             false => points::points(hypotheses),
@@ -148,8 +146,7 @@ impl Prover {
         Some(Proof(steps))
     }
 
-    /// Multipliers that turn the hypotheses alone into a negative number, so that everything
-    /// follows from them.
+    /// Multipliers that turn the hypotheses alone into a negative number. Then everything follows from them.
     fn contradiction(&self, hypotheses: &[Polynomial]) -> Option<Vec<Multiple>> {
         let mut facts = hypotheses.iter();
         let never = facts.position(|fact| fact.value().is_some_and(|value| value < 0));
@@ -187,8 +184,8 @@ impl Prover {
         let mut pairs: Vec<(usize, usize)> = pairs
             .flat_map(|greater| other(*greater).map(|less| (*greater, *less)))
             .collect();
-        // If no points are known, the facts may contradict each other, and mostly these pairs are
-        // needed to show it.
+        // If no points are known, the facts may contradict each other. Usually these pairs are needed to show the
+        // contradiction.
         let may_contradict = holds.is_none();
         let opposed = opposed(hypotheses, &equal);
         pairs.sort_by_key(|pair| may_contradict && !opposed.contains(pair));
@@ -221,8 +218,7 @@ impl Prover {
         Some((facts, steps))
     }
 
-    /// Multipliers that turn facts and the negation of a claim, which comes last, into a negative
-    /// number.
+    /// Multipliers that turn the facts and the negation of a claim, which comes last, into a negative number.
     fn refute(&self, facts: &[Polynomial], contrary: &Polynomial) -> Option<Vec<Multiple>> {
         let mut all = facts.to_vec();
         all.push(contrary.clone());
@@ -285,7 +281,7 @@ impl Prover {
     }
 }
 
-/// The facts that say, together with another one, that something is 0.
+/// The facts that, together with another fact, say that a polynomial is 0.
 fn equal(facts: &[Polynomial]) -> Vec<usize> {
     let contrary = |fact: &Polynomial| Polynomial::default().plus(-1, fact).ok();
     let all = (0..facts.len()).filter(|at| {
@@ -300,7 +296,7 @@ fn equal(facts: &[Polynomial]) -> Vec<usize> {
 fn opposed(facts: &[Polynomial], equal: &[usize]) -> BTreeSet<(usize, usize)> {
     let mut all = BTreeSet::new();
     for at in equal {
-        // Sorted by what else stands in a product.
+        // Sorted by the other factors of the product.
         let mut signs: BTreeMap<Monomial, Vec<(usize, bool)>> = BTreeMap::new();
         for (monomial, times) in facts[*at].terms() {
             for (nth, unknown) in monomial.iter().enumerate() {
@@ -421,7 +417,7 @@ pub(super) fn by_solver(
     unknowns.get(wanted)?.iter().map(value).collect()
 }
 
-/// The rows without the unknowns that can only be 0; `None` if one of the rows cannot hold.
+/// The rows without unknowns that can only be 0; `None` if some row cannot hold.
 fn reduced(rows: &[Row], bounded: usize) -> Option<Vec<Row>> {
     let mut left = rows.to_vec();
     loop {

@@ -1,5 +1,5 @@
-//! Integer points at which hypotheses hold. If a goal is below 0 at one of them, it does not follow, so no search for
-//! multipliers is needed. Ranks have to increase at each of these points.
+//! Integer points at which hypotheses hold. If a goal is below 0 at one of them, the goal does not follow, so no
+//! search for multipliers is needed. Ranks have to increase at each of these points.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use crate::certificate::order::positivity::Proof;
 const TRIED: usize = 6;
 const MAX_STEPS: usize = 500;
 
-/// How much more than the least value counts as some.
+/// The offset from the least value that [`Near::Some`] stands for.
 const MORE: i128 = 5;
 
 /// How far a value may be from the least one. Larger numbers soon make others that do not fit.
@@ -25,7 +25,7 @@ const MAX_VALUE: i128 = 1 << 40;
 /// Integers, by unknown.
 pub type Point = BTreeMap<Unknown, i128>;
 
-/// Which values are tried first: how near to the least one, for parameters and for iterations.
+/// Which values are tried first: how near to the least one, for parameters and for iteration numbers.
 const STYLES: [[Near; 2]; 5] = [
     [Near::Least, Near::Least],
     [Near::Some, Near::Greatest],
@@ -41,7 +41,7 @@ enum Near {
     Greatest,
 }
 
-/// What is known of hypotheses.
+/// What is known about hypotheses.
 #[derive(Debug)]
 pub enum Holds {
     /// They contradict each other, by these multipliers.
@@ -57,7 +57,7 @@ impl Holds {
             return false;
         };
         let mut points = points.iter();
-        // What the hypotheses do not mention may have any value.
+        // An unknown that the hypotheses do not contain may have any value.
         points.any(|point| {
             let value = |unknown: &Unknown| point.get(unknown).copied().or(Some(0));
             value_at(goal, &value).is_some_and(|value| value < 0)
@@ -65,8 +65,8 @@ impl Holds {
     }
 }
 
-/// Whether two facts say that a sum is 0 although its constant leaves a remainder by the common
-/// divisor of all else.
+/// Whether two facts together say that a sum is 0, although its constant is not a multiple of the greatest common
+/// divisor of all other coefficients.
 pub fn leaves_remainder(facts: &[Polynomial]) -> bool {
     facts.iter().any(|fact| {
         let mut divisor = 0;
@@ -128,8 +128,8 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Whether the unknowns without a value can get values for which all facts hold, as far as that
-    /// is found in so many steps.
+    /// Whether the unknowns without a value can get values for which all facts hold. False if this is not found
+    /// within the limit of steps.
     fn rest(&mut self, point: &mut Point) -> bool {
         let at = point.len();
         let Some(unknown) = self.unknowns.get(at).copied() else {

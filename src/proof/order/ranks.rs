@@ -1,11 +1,11 @@
-//! Ranks: weights under which everything rises that has to.
+//! Finds ranks: weights that prove the claims of the order rule about ranks. For example, one claim is that a wait
+//! has a greater rank than the arrival that it is for.
 //!
-//! Suppose that a claim has to rise. At every point at which its hypotheses hold, it is a linear
-//! inequality over the weights. So the least weights are taken for which the inequalities of a few
-//! points hold. Then multipliers are looked for that show each claim with these weights. If a claim
-//! has none, there is a *plane* that separates the weights from all weights for which it has some.
-//! A plane is an inequality like that of a point, and the search goes on with it (cutting planes,
-//! as in Benders' decomposition).
+//! At each point at which its hypotheses hold, such a claim is a linear inequality over the weights. So the search
+//! first takes the least weights that satisfy the inequalities of a few points. Then it looks for multipliers that
+//! prove each claim with these weights. If a claim has none, there is a *plane* that separates these weights from all
+//! weights for which the claim has multipliers. A plane is an inequality, like that of a point, and the search
+//! continues with it (cutting planes, as in Benders' decomposition).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ use crate::certificate::order::positivity::Sequent;
 use crate::certificate::order::ranks::Part;
 use crate::certificate::order::rule::Claim;
 
-/// The cost of a weight that falls from one operation to the next. A rise costs 1.
+/// The cost of a weight that decreases from one operation to the next. An increase costs 1.
 const FALL: i128 = 4;
 
 /// How many planes are looked for before the weights are chosen again.
@@ -45,12 +45,12 @@ const LARGE: i128 = 1 << 20;
 const TOO_LARGE: &str = "the order that is looked for needs numbers that are too large";
 
 impl Search<'_> {
-    /// Ranks that rise where they have to.
+    /// Ranks for which every claim about ranks is proved.
     pub(super) fn ranks(&self, lags: &[Lag]) -> Result<Vec<Rank>, String> {
         (self.tell)("looking for ranks");
         let mut large = None;
-        // First, members that do the same get the same ranks, if that leaves few. For example, the
-        // members of several CTAs do.
+        // First, members that do the same get the same ranks, if this reduces the number of unknowns much. For
+        // example, this applies to the members of several CTAs.
         let classes = &self.rule.classes;
         let is_new = |at: &usize| {
             let mut before = classes[..*at].iter();
@@ -84,9 +84,8 @@ impl Search<'_> {
         }))
     }
 
-    /// The monomials that weights may be sums of: 1, and the trip counts of inner loops. With
-    /// `more`, also the sizes of rings and the trip counts of all loops, for members that wait
-    /// until others have completed their loops.
+    /// The monomials that weights may be sums of: 1, and the trip counts of inner loops. With `more`, also the sizes
+    /// of rings and the trip counts of all loops, for members that wait until others have completed their loops.
     fn monomials(&self, more: bool) -> Result<Vec<Monomial>, String> {
         let mut all = BTreeSet::from([Monomial::new()]);
         let mut add = |of: &Polynomial| {
@@ -212,8 +211,7 @@ impl Search<'_> {
         }
     }
 
-    /// A plane that separates weights, for which a goal is this one, from the weights for which
-    /// multipliers show it.
+    /// A plane that separates these weights, which give this goal, from the weights for which multipliers prove it.
     fn separated(&self, sequent: &Sequent, goal: &Polynomial) -> Result<Option<Plane>, String> {
         // If numbers do not fit, it is tried without the bounds of large parameters: there may be
         // ranks that do not need them.
@@ -416,8 +414,8 @@ impl Plane {
     }
 }
 
-/// What a goal says of coefficients if products of other unknowns have these values. `None` if it
-/// says nothing, or does not fit.
+/// The inequality over coefficients that a goal becomes if products of other unknowns have these values. `None` if
+/// there is none, or if a number does not fit.
 fn plane(goal: &Polynomial, value: &dyn Fn(&[Unknown]) -> Option<i128>) -> Option<Plane> {
     let mut sums: BTreeMap<usize, i128> = BTreeMap::new();
     let mut least: i128 = 0;
@@ -436,7 +434,7 @@ fn plane(goal: &Polynomial, value: &dyn Fn(&[Unknown]) -> Option<i128>) -> Optio
     (!terms.is_empty() || least > 0).then_some(Plane { terms, least })
 }
 
-/// A product without the coefficients in it, which come last.
+/// A product without its coefficients, which come last.
 fn rest(monomial: &[Unknown]) -> &[Unknown] {
     let others = |unknown: &&Unknown| !matches!(unknown, Unknown::Coefficient(_));
     &monomial[..monomial.iter().take_while(others).count()]
@@ -515,14 +513,12 @@ impl<'m> Shape<'m> {
         nth * self.monomials.len()
     }
 
-    /// What it costs that weights are greater than 0 or than the weight before, and that they are
-    /// less.
+    /// The costs of weights: of being greater than 0 or than the previous weight, and of being less.
     fn costs(&self) -> Vec<i128> {
         [vec![1; self.size], vec![FALL; self.size]].concat()
     }
 
-    /// The solver's unknowns for a coefficient of an operation and for the same one of the next
-    /// operation.
+    /// The solver's unknowns for a coefficient of an operation, and for the same coefficient of the next operation.
     fn neighbours(&self) -> impl Iterator<Item = (usize, usize)> {
         let width = self.monomials.len();
         let classes: BTreeSet<(usize, usize, usize)> = self.classes.iter().copied().collect();
@@ -538,7 +534,7 @@ impl<'m> Shape<'m> {
         for (at, times) in &plane.terms {
             all[*at] = *times;
         }
-        // A rise counts for all operations behind it.
+        // An increase counts for all later operations.
         let neighbours: Vec<(usize, usize)> = self.neighbours().collect();
         for (at, next) in neighbours.into_iter().rev() {
             all[at] = all[at].checked_add(all[next])?;
@@ -550,7 +546,7 @@ impl<'m> Shape<'m> {
         Some(both.collect::<Option<Vec<_>>>()?.concat())
     }
 
-    /// The coefficients for which weights rise and fall so, over a common denominator.
+    /// The coefficients for these increases and decreases of weights, over a common denominator.
     fn weights(&self, rises: &[(i128, i128)]) -> Option<(Vec<i128>, i128)> {
         let (rises, common) = integers(rises)?;
         let (up, down) = rises.split_at(self.size);

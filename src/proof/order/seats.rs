@@ -1,7 +1,7 @@
 //! Guesses which members take part in which generations of a named barrier, from runs at small parameters.
 //!
-//! In a correctly synchronized protocol every run gives each registration the same number. For other protocols the
-//! checker refuses the guess.
+//! In a correctly synchronized protocol, every run gives each registration the same number. For other protocols, the
+//! checker rejects the guess.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -20,27 +20,26 @@ use crate::proof::cut::trace::Element;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 
-/// How many threads a registration stands for.
+/// How many threads a registration counts for.
 const WARP: i64 = 32;
 
 /// How many parameter values are tried, and how many operations of a class.
 const POINTS: usize = 12;
 const MAX_OPS: usize = 400;
 
-/// For so many seats, each choice of those that end is tried.
+/// With at most this many seats, every choice of those that end is tried.
 const ENDING: usize = 8;
 
 /// A registration: the operation, its number and its count.
 type Seen = (usize, i64, i64);
 
-/// What was seen at some parameters: for each class, its size and its registrations at a ring, in
-/// turn.
+/// The observations at some parameters: for each class, its size and its registrations at a ring, in order.
 type Run = Vec<(i64, Vec<Seen>)>;
 
 impl Search<'_> {
-    /// The registrations that have a numbering of their own, and the seats. They are for barriers
-    /// where somebody registers in several places, or where a count is not shown otherwise to be
-    /// the number of members that come to each generation.
+    /// The registrations that have a numbering of their own, and the seats. They are needed for barriers at which a
+    /// class registers in several places, or at which a count cannot be shown otherwise to be the number of members
+    /// that come to each generation.
     pub(super) fn seats(&self) -> Result<(Vec<RepeatedRegistration>, Vec<Seat>), String> {
         let mut open = Vec::new();
         for (nth, ring) in self.rule.rings.iter().enumerate() {
@@ -133,7 +132,7 @@ fn of_ring(ring: &Ring, params: &[i64], run: &Watched) -> Option<Run> {
     Some(run.iter().enumerate().map(class).collect())
 }
 
-/// How the registrations of classes are divided into shares, each of which is numbered in turn.
+/// A division of the registrations of classes into shares. Each share is numbered separately.
 #[derive(Default)]
 struct Shares {
     /// For an operation of a class, its share: 0 for that of the class itself, others for those of
@@ -186,8 +185,8 @@ impl Shares {
         later.collect()
     }
 
-    /// The shares whose seats end, so that every count in all runs is that of the members that take
-    /// part. As few as possible.
+    /// The shares whose seats end, such that every count in all runs is that of the members that take part. There are
+    /// as few as possible.
     fn ending(&self, runs: &[Run]) -> Option<Vec<(usize, usize)>> {
         let runs: Vec<Counted> = runs.iter().map(|run| self.counted(run)).collect();
         let shares: Vec<(usize, usize)> = self.firsts.keys().copied().take(ENDING).collect();
@@ -265,7 +264,7 @@ struct Registered {
 /// Per class: its size, and its registrations at named barriers.
 type Watched = Vec<(i64, Vec<Registered>)>;
 
-/// Runs everybody as far as possible, each class together.
+/// Runs all members as far as possible, the members of each class together.
 fn watch(protocol: &Protocol, classes: &[Class], params: &[i64]) -> Option<Watched> {
     let none = HashMap::new();
     let mut members = Vec::new();

@@ -1,8 +1,7 @@
 //! The simplex method for small linear programs, in exact integers.
 //!
-//! The search solves thousands of programs, and most have a few dozen rows. It would take longer to
-//! pass one to a solver than to solve it here. Rows are integers, each divided by its greatest
-//! common divisor.
+//! The search solves thousands of programs, and most have a few dozen rows. Solving one here is faster than passing
+//! it to a solver. Rows are integers, each divided by its greatest common divisor.
 
 use super::multipliers::Row;
 use super::work::Work;
@@ -10,7 +9,7 @@ use super::work::Work;
 /// Larger programs are left to a solver.
 const MAX_ENTRIES: usize = 60_000;
 
-/// After so many steps without progress, columns are chosen in a way that none comes around again.
+/// After this many steps without progress, columns are chosen such that no state is repeated (no cycling).
 const MAX_IDLE: usize = 12;
 
 /// Steps before the program is left to a solver.
@@ -57,12 +56,12 @@ pub fn solve(rows: &[Row], unknowns: usize, work: &Work) -> Answer {
     Answer::Values(values)
 }
 
-/// The rows, as equations whose last entry is the sum. Each has a basic unknown. That is one of the
-/// program with a positive factor, or one of its own that has to become 0.
+/// The rows as equations, whose last entry is the sum. Each row has a basic unknown. This is an unknown of the
+/// program with a positive factor, or an artificial one that has to become 0.
 struct Table {
     rows: Vec<Vec<i128>>,
     basis: Vec<Option<usize>>,
-    /// The sum of the rows' own unknowns, minus what an increase of each unknown takes from it.
+    /// The sum of the artificial unknowns, minus what an increase of each unknown takes from it.
     left: Vec<i128>,
 }
 
@@ -137,7 +136,7 @@ impl Table {
             };
             let this = row[last].checked_mul(self.rows[other][column])?;
             let least = self.rows[other][last].checked_mul(row[column])?;
-            // The rows' own unknowns go first, then those with the lowest positions.
+            // Artificial unknowns leave first, then those with the lowest positions.
             if this < least || this == least && self.basis[at] < self.basis[other] {
                 best = Some(at);
             }

@@ -1,4 +1,4 @@
-//! Guesses which members take turns at a ring, from who works there and how often in one iteration.
+//! Guesses which members take turns at a ring, from which classes work there and how often in one iteration.
 
 use super::Search;
 use super::ranks::weight_of;
@@ -14,23 +14,25 @@ use crate::certificate::program::Unsupported;
 use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
 
-/// Teams of more classes are not looked for.
+/// Teams with more classes are not looked for.
 const MAX_TURNS: usize = 8;
 
-/// The turns of a member: the ranks of its class are those of its team, which rise by so much from one turn to the next.
+/// The turns of a member. Its class has the ranks of its team, which increase by a fixed amount from one turn to the
+/// next.
 pub(super) struct Turn {
     /// The first class of its team.
     pub leader: usize,
-    /// Its turn, and of how many.
+    /// Its turn, and the number of turns.
     pub turn: i128,
     pub width: i128,
-    /// The loop whose iterations are the turns, and how often each loop inside goes around in one of them.
+    /// The loop whose iterations are the turns, and the trip count of each inner loop in one of them.
     pub top: usize,
     pub inner: Vec<(usize, Polynomial)>,
 }
 
 impl Turn {
-    /// The weight of a part, by the weights of the first class. That of the loop of turns stands for the rise from turn to turn.
+    /// The weight of a part, given the weights of the first class. The weight of the loop of turns is the increase
+    /// from turn to turn.
     pub fn weight(
         &self,
         class: usize,
@@ -54,7 +56,8 @@ impl Turn {
 }
 
 impl<'p> Search<'p> {
-    /// The teams at those rings where not as many arrive otherwise as are expected, or where it is not clear otherwise what waits are for.
+    /// The teams at rings where the number of arrivals otherwise differs from the expected one, or where it is
+    /// otherwise unclear what waits are for.
     pub(super) fn teams(&self, unguarded: &[(usize, usize)]) -> Result<Vec<Team>, String> {
         let mut teams: Vec<Team> = Vec::new();
         for (nth, ring) in self.rule.rings.iter().enumerate() {
@@ -83,7 +86,7 @@ impl<'p> Search<'p> {
         Ok(teams)
     }
 
-    /// These classes, if they are of one role, each of one member.
+    /// These classes, if all belong to one role and each has one member.
     fn of_role(&self, classes: Vec<usize>) -> Vec<usize> {
         let all = &self.rule.classes;
         let first = classes.first().and_then(|class| all.get(*class));
@@ -115,7 +118,7 @@ impl<'p> Search<'p> {
         })
     }
 
-    /// A team of these classes at a ring, in the order of their indices or the other way round, or beginning with another.
+    /// A team of these classes at a ring: in the order of their indices, in the reverse order, or rotated.
     fn team(
         &self,
         (ring, arrives): (usize, bool),
@@ -159,7 +162,7 @@ impl<'p> Search<'p> {
         Ok(None)
     }
 
-    /// Whether a team that the rule has is one, as far as its ring goes.
+    /// Whether a team of the rule satisfies the conditions at its ring.
     fn fits(&self, team: &Team) -> bool {
         let ring = &self.rule.rings[team.ring];
         let mut squads = ring.squads.iter();
@@ -216,7 +219,7 @@ impl<'p> Search<'p> {
         weight_of(&sum)
     }
 
-    /// Names the waits that hand turns over, where there are some.
+    /// Names the waits that hand turns over, if there are any.
     fn handed(&self, teams: &mut Vec<Team>, unguarded: &[(usize, usize)]) -> Result<(), String> {
         for nth in 0..teams.len() {
             if teams[nth].arrives {
@@ -244,7 +247,7 @@ impl<'p> Search<'p> {
         Ok(())
     }
 
-    /// The waits at other rings that may hand turns over, of each class the one in the same place.
+    /// The waits at other rings that may hand turns over. For each class, the one at the same place is taken.
     fn hands(&self, team: &Team) -> Vec<Vec<usize>> {
         let rule = &self.rule;
         let Some(first) = rule.classes.get(team.classes[0]) else {

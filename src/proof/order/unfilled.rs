@@ -1,5 +1,5 @@
-//! Guesses which last arrivals expect bytes that are never delivered. These arrivals stand behind
-//! all loops, at elements at which the same class has arrived before.
+//! Guesses which last arrivals expect bytes that are never delivered. These arrivals come after all loops, at
+//! elements at which the same class has arrived before.
 
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Site;
@@ -12,7 +12,7 @@ pub(super) fn candidates(rule: &Rule<'_>) -> Vec<(usize, usize)> {
         let sites = &this.flow.sites;
         let behind = |at: usize| sites[at..].iter().all(|site| site.path.loops.is_empty());
         for ring in rule.rings.iter().filter(|ring| !ring.brings(class)) {
-            // Those behind others at the same elements.
+            // Those that come after other arrivals at the same elements.
             let last = ring.arrivals_of(class).skip(1);
             let last = last.filter(|at| behind(*at));
             all.extend(last.filter(|at| open(sites, *at)).map(|at| (class, at)));

@@ -21,7 +21,7 @@ use crate::trusted::system::Loop;
 use crate::trusted::system::Node;
 use crate::trusted::system::System;
 
-/// How many of the first iterations may be skipped, apart from the size of a ring.
+/// How many of the first iterations may be skipped, in addition to the size of a ring.
 const MOST_SKIPPED: i64 = 2;
 
 /// A sample of a class: the parameters, and a member's run.
@@ -30,7 +30,7 @@ pub struct Sample {
     pub params: Vec<i64>,
     /// The indices.
     pub indices: Vec<i64>,
-    /// What is seen.
+    /// The observations of the run.
     pub run: run::Run,
 }
 
@@ -40,7 +40,7 @@ struct Place<'a> {
     around: Vec<usize>,
 }
 
-/// How many arrivals at a ring make one number.
+/// How many arrivals at a ring make up one number.
 pub type Units<'u> = dyn Fn(usize) -> i64 + 'u;
 
 /// A place where something is counted.
@@ -49,7 +49,7 @@ pub struct Site {
     pub counter: Counter,
     /// The loops around it from the outside.
     pub around: Vec<usize>,
-    /// The amount that an arrival counts, or that is taken of a pool, over parameters.
+    /// The amount that an arrival counts for, or that is taken from a pool, over parameters.
     pub amount: Option<Sum>,
     /// Its place in the text.
     at: usize,
@@ -181,7 +181,7 @@ impl<'a> Shape<'a> {
         shape
     }
 
-    /// The amounts that are taken of a pool anywhere.
+    /// The amounts that are taken from a pool at any place.
     fn taken(&self, ring: usize) -> impl Iterator<Item = Sum> {
         let sites = self.sites.iter();
         let sites = sites.filter(move |site| site.counter == Counter::Held(ring));
@@ -234,7 +234,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Facts: an inner loop has had so many iterations per iteration of the loop around it.
+    /// Facts: per iteration of a loop, an inner loop has had this many iterations.
     fn iterations(&self, place: &Place<'_>) -> Vec<Fact> {
         let mut facts = Vec::new();
         for inner in &self.loops {
@@ -271,7 +271,7 @@ impl<'a> Shape<'a> {
         counters.intersection(&changed).copied().collect()
     }
 
-    /// A counter, minus the iterations of the loops around those of its sites that `taken` selects.
+    /// A counter minus the iterations of the loops around those of its sites that `taken` selects.
     fn count(
         &self,
         place: &Place<'_>,
@@ -303,8 +303,8 @@ impl<'a> Shape<'a> {
         Sum(sum)
     }
 
-    /// Facts: arrivals and waits under a condition are left out in the first iterations, for
-    /// example until a ring is filled; or they are done in no other iterations.
+    /// Facts: arrivals and waits under a condition are skipped in the first iterations, for example until a ring is
+    /// filled; or they are done only in these iterations.
     fn skipped(&self, place: &Place<'_>, units: &Units<'_>, samples: &[Sample]) -> Vec<Fact> {
         let mut facts = Vec::new();
         for counter in self.changed(place) {
@@ -318,7 +318,7 @@ impl<'a> Shape<'a> {
             if guarded == 0 || fits(&[Fact::Zero(whole.clone())]) {
                 continue;
             }
-            // Members at one end of an index do none of it, and all others do everything.
+            // Members at one end of an index do none of them, and all other members do all of them.
             let ends = self
                 .ends
                 .iter()
@@ -330,7 +330,7 @@ impl<'a> Shape<'a> {
                 facts.push(found);
                 continue;
             }
-            // `some` are done under the condition, of which `whole` are left out.
+            // `some` are executed under the condition, and `whole` of these are skipped.
             let some = self.count(place, counter, units, &|site| !site.guarded);
             let numbers = (1..=MOST_SKIPPED).map(Sum::number);
             for number in numbers.chain(self.sizes.iter().cloned()) {

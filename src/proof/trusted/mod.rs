@@ -1,8 +1,8 @@
 //! Looks for certificates that the kernel ([`crate::trusted`]) accepts.
 //!
-//! Members are run one by one at small parameter values. Facts about loops follow from the shape of
-//! the programs (`loops.rs`). Lags, reasons and ranks are those that fit everything that was seen.
-//! Nothing here reasons about all values: that is the task of the kernel.
+//! Members are run one by one at small parameter values. Facts about loops follow from the form of the programs
+//! (`loops.rs`). Lags, reasons and ranks are chosen such that they fit all observations. Nothing here reasons about
+//! all values: that is the task of the kernel.
 
 mod loops;
 mod ranks;
@@ -42,11 +42,11 @@ use samples::far;
 use samples::points;
 use samples::samples;
 
-/// The longest chain that is tried, and how many are tried at most.
+/// The most links of a chain, and the most chains that are tried.
 const MAX_LINKS: usize = 4;
 const MAX_CHAINS: usize = 2_000;
 
-/// The most waits times classes. A proof compares about so many pairs of members.
+/// The most waits times classes. A proof compares about this many pairs of members.
 const MAX_PAIRS: usize = 2_000;
 
 /// Looks for a certificate that fits all samples.
@@ -67,10 +67,10 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
     }
 }
 
-/// Why there is no certificate if the time was up.
+/// The reason if time is up.
 const TIME: &str = "the time was up";
 
-/// Whether the time is over: that of this search, or of what it is a part of.
+/// Whether time is up: that of this search, or that of the task it belongs to.
 fn over(deadline: Instant) -> bool {
     deadline::over() || Instant::now() >= deadline
 }
@@ -142,7 +142,7 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
     Ok(certificate)
 }
 
-/// Whether a chain will do, given by how much its classes may be behind.
+/// A test whether a chain is acceptable, given how far its classes may be behind.
 type Fits<'f> = &'f mut dyn FnMut(&Certificate, &[Link], &[Behind]) -> bool;
 
 /// A chain, and what it needs of its classes.
@@ -153,7 +153,7 @@ struct Search<'p> {
     /// Per class.
     samples: Vec<Vec<Sample>>,
     weights: Vec<Weight>,
-    /// Which classes meet where, as far as it has been asked.
+    /// A cache: which classes use the same group of a ring.
     met: RefCell<HashMap<(usize, usize, usize), bool>>,
     /// When it has to end.
     deadline: Instant,
@@ -164,8 +164,8 @@ impl Search<'_> {
         run::size(&self.system, &self.system.rings[ring], params).unwrap_or(1)
     }
 
-    /// Waits by parity are for the round that is being filled, or for one that is free in the first
-    /// round.
+    /// The lags. Waits by parity are for the round that is being filled, or for the round before, which is free at
+    /// the beginning.
     fn lags(&self) -> Result<Vec<Lag>, String> {
         let mut all = Vec::new();
         for (class, samples) in self.samples.iter().enumerate() {
@@ -201,8 +201,7 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// Whether waits for a value are for the value at the start, in the first round and in no
-    /// other.
+    /// Whether waits for a value are for the initial value in the first round, and in no other round.
     fn starts_at_once(&self, class: usize, ring: usize) -> bool {
         let ObjectKind::Semaphore(Initial::Value(initial)) = self.system.kind(ring) else {
             return false;
@@ -238,7 +237,7 @@ impl Search<'_> {
         })
     }
 
-    /// The shortest chain that fits, and what it needs of the classes on the way.
+    /// The shortest chain that fits, and how far the classes on it may be behind.
     fn chains(&self, certificate: &Certificate, class: usize, fits: Fits<'_>) -> Option<Found> {
         type Tried = (Vec<Link>, Vec<(usize, Behind)>);
         let mut tried: Vec<Tried> = vec![Default::default()];
@@ -287,8 +286,8 @@ impl Search<'_> {
         None
     }
 
-    /// Whether a member of one class waits in a group of a ring where a member of another class
-    /// arrives, as far as is seen.
+    /// Whether a member of one class waits in a group of a ring in which a member of another class arrives, according
+    /// to the samples.
     fn meet(&self, waits: usize, ring: usize, arrives: usize) -> bool {
         if self.system.rings[ring].owns().next().is_none() {
             return true;
@@ -318,9 +317,8 @@ impl Search<'_> {
         counted.into_iter().filter_map(ring).collect()
     }
 
-    /// At least how many numbers are done at the end of a chain, as far as a member knows. Or how
-    /// many waits have been passed, if `behind` has one entry more than there are links behind the
-    /// first.
+    /// The least number of arrivals that a member knows to be done at the end of a chain. Or the number of waits that
+    /// have been passed, if `behind` has one entry more than there are links after the first one.
     fn bound(
         &self,
         certificate: &Certificate,
@@ -351,7 +349,7 @@ impl Search<'_> {
         Some(bound.div_euclid(scale) + i64::from(bound.rem_euclid(scale) > 0))
     }
 
-    /// By how much less often a class has waited at one ring than it has arrived at another.
+    /// How much less often a class has waited at one ring than it has arrived at another one.
     fn behind(&self, class: usize, waits: usize, arrives: usize) -> Option<Behind> {
         let samples = &self.samples[class];
         let rings = (waits, arrives);
@@ -403,7 +401,7 @@ impl Search<'_> {
     }
 }
 
-/// How many rounds the waits of a class at a ring are behind.
+/// The lag of a class at a ring, in rounds.
 fn rounds(lags: &[Lag], class: usize, ring: usize) -> i64 {
     let mut lags = lags.iter();
     let lag = lags.find(|lag| lag.class == class && lag.ring == ring);

@@ -1,13 +1,12 @@
-//! Ranks: the solution of one linear program over everything that was seen.
+//! Ranks: the solution of one linear program over all observations.
 //!
-//! The rank of a wait is a sum over the loops of its class, plus a number for the wait. Each loop
-//! contributes a weight times its completed iterations. The weights are the unknowns. A wait is for
-//! the arrival of some member. Its rank has to be greater than that of the last wait that this
-//! member has before this arrival. Ranks do not fall along a run.
+//! The rank of a wait is a sum over the loops of its class, plus a number of the wait. Each loop contributes a weight
+//! times its completed iterations. The weights are the unknowns. A wait is for the arrival of some member. Its rank
+//! has to be greater than that of the last wait that this member has before this arrival. Ranks do not decrease along
+//! a run.
 //!
-//! If a weight has to grow with a parameter, a large number fits everything that was seen as well.
-//! So small weights are looked for first. For each parameter, one of the points has a value beyond
-//! these weights.
+//! If a weight has to grow with a parameter, a large constant fits all observations as well. So small weights are
+//! tried first. For each parameter, one of the points has a value that is larger than these weights.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -37,8 +36,8 @@ use crate::trusted::system::System;
 /// How many inequalities are used first, and how many are added at a time at most.
 const FIRST: usize = 60;
 
-/// Weights are small up to so much for each wait, and one more. Parameters that are so much larger
-/// are beyond them.
+/// Weights are small up to this number for each wait, plus one. Points with parameters that are larger than this
+/// exclude constants in place of parameters.
 const SMALL: i64 = 3;
 
 /// The bound on weights that is tried first.
@@ -50,10 +49,10 @@ const MAX_TERMS: usize = 200_000;
 /// Factors of unknowns, and the least value of the sum.
 type Rise = (Vec<(usize, i128)>, i128);
 
-/// What Z3 may do for small weights, at each attempt.
+/// The limit on the work of Z3 for small weights, per attempt.
 const WORK: u32 = 3_000_000;
 
-/// What a weight belongs to: a class, and one of its loops, waits or indices.
+/// The owner of a weight: a class, and one of its loops, waits or indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Loop(usize, usize),
@@ -61,16 +60,16 @@ enum Part {
     Index(usize, usize),
 }
 
-/// What weights may be sums of, besides 1.
+/// The terms that weights may be sums of, besides 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Terms {
     /// Nothing.
     One,
     /// For a loop, the trip counts of more deeply nested loops.
     Nested,
-    /// For a wait also the trip counts of the outermost loops: it may be for all rounds of others.
+    /// For a wait, also the trip counts of the outermost loops, because it may be for all rounds of other members.
     Outer,
-    /// For everything, the trip counts of inner loops and the sizes of rings.
+    /// For all parts, the trip counts of inner loops and the sizes of rings.
     All,
 }
 
@@ -105,7 +104,7 @@ pub fn small(system: &System<'_>) -> i64 {
     SMALL * (waits as i64 + 1)
 }
 
-/// Everything that has a weight, with what the weight may be a sum of.
+/// All parts that have a weight, with the terms that the weight may be a sum of.
 fn parts(system: &System<'_>, terms: Terms) -> Vec<(Part, Vec<Sum>)> {
     let nested = |depth: usize| {
         let mut all = vec![Sum::number(1)];
@@ -139,7 +138,7 @@ fn parts(system: &System<'_>, terms: Terms) -> Vec<(Part, Vec<Sum>)> {
         }
         let waits = 0..this.waits;
         all.extend(waits.map(|nth| (Part::Wait(class, nth), offsets.clone())));
-        // If nobody goes into the group of another member, all members are alike.
+        // If no member uses the group of another member, all members are alike.
         if splits::neighbours(system) {
             let ranges = this.ranges.iter().enumerate();
             let ranges = ranges.filter(|(_, range)| range.only().is_none());
@@ -325,7 +324,7 @@ fn over(
     Some(ranks.collect())
 }
 
-/// Integers for which all of these rise. Some are used first, and then those that fail are added.
+/// Integers for which all of these increase. Some inequalities are used first, and then those that fail are added.
 fn solved(rises: &[Rise], unknowns: usize, most: Option<i64>) -> Option<Vec<i64>> {
     let mut taken: BTreeSet<usize> = (0..rises.len()).step_by(rises.len() / FIRST + 1).collect();
     let mut new = taken.clone();
@@ -374,8 +373,8 @@ fn any<'r>(rises: impl Iterator<Item = &'r Rise>, unknowns: usize) -> Option<Vec
     multipliers::integers(&values)
 }
 
-/// Small integers, by Z3. A fraction of a small number would fit large values that were seen, just
-/// as a large number does.
+/// Small integers, by Z3. A fraction of a small number would fit the large values in the samples, just as a large
+/// number would.
 struct Small {
     solver: z3::Solver,
     unknowns: Vec<Int>,

@@ -1,5 +1,5 @@
-//! Guesses chains that agree with all samples. They are reasons that arrivals come in turn, that
-//! waits are not lapped, and that mbarriers have been initialised.
+//! Guesses chains that agree with all samples. They are the reasons why arrivals come in turn, why waits are not
+//! lapped, and why mbarriers have been initialised.
 
 use super::Search;
 use super::loops::Sample;
@@ -68,8 +68,8 @@ impl Search<'_> {
         semaphore && samples.all(|sample| total(sample) == Some(1))
     }
 
-    /// Why a class that waits by parity at a ring is not lapped. If it waits for one value: why
-    /// whoever arrives does not lap it.
+    /// The reason why a class that waits by parity at a ring is not lapped. For a wait for one value: the reason why
+    /// the arriving members do not lap it.
     pub(super) fn not_lapped(
         &self,
         certificate: &mut Certificate,

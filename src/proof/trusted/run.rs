@@ -17,31 +17,30 @@ use crate::trusted::system::System;
 /// Runs with more steps are given up.
 const MAX_STEPS: usize = 4_000;
 
-/// What a member has counted at some place.
+/// The counters of a member at some place.
 pub type Counters = BTreeMap<Counter, i64>;
 
-/// What is seen of a member.
+/// The observations of a member.
 #[derive(Debug, Default)]
 pub struct Run {
-    /// For each loop, whenever its head is reached: the variables, and what has been counted.
+    /// For each loop, whenever its head is reached: the variables and the counters.
     pub heads: Vec<(usize, HashMap<VarId, i64>, Counters)>,
     /// Before each arrival: the ring.
     pub arrivals: Vec<(usize, Counters)>,
     /// Before each wait: its number in the class, the ring, and the parity if it is for one.
     pub waits: Vec<(usize, usize, Option<i64>, Counters)>,
-    /// Before each wait for a value: the ring, the value, and how many rounds of waits have been
-    /// passed there.
+    /// Before each wait for a value: the ring, the value, and how many rounds of waits have been passed at the ring.
     pub values: Vec<(usize, i64, i64)>,
-    /// After something has been taken of a pool: the ring, and how much is held.
+    /// After each acquisition from a pool: the ring, and the amount that is held.
     pub held: Vec<(usize, i64)>,
     /// At the end.
     pub end: Counters,
-    /// Whether an element was not the next one.
+    /// Whether some operation was not on the next element.
     pub astray: bool,
 }
 
-/// Runs one member through its program. `None` if something is undefined or it takes too long. Its
-/// steps are subtracted from those that are left.
+/// Runs one member through its program. `None` if something is undefined or the run takes too long. The steps of the
+/// run are subtracted from the remaining ones.
 pub fn run(
     system: &System<'_>,
     (number, weights): (usize, &[Weight]),
@@ -91,7 +90,7 @@ pub fn size(system: &System<'_>, ring: &Ring, params: &[i64]) -> Option<i64> {
 struct Member<'a, 'p> {
     system: &'a System<'p>,
     params: &'a [i64],
-    /// How many arrivals make one number, by ring, if it is not one.
+    /// For each ring at which several arrivals make up one number: how many.
     units: HashMap<usize, i64>,
     vars: HashMap<VarId, i64>,
     counters: Counters,

@@ -14,7 +14,7 @@ use crate::protocol::VarId;
 use crate::trusted::certificate::Split;
 use crate::trusted::system::System;
 
-/// An index with at most so many values is split into single values.
+/// The most values of an index that is split into single values.
 const MAX_APART: i64 = 8;
 
 /// Indices with few values are split into single values, and others at the numbers that they are
@@ -70,8 +70,7 @@ pub fn splits(protocol: &Protocol) -> Vec<Split> {
     splits.filter(|split| !split.at.is_empty()).collect()
 }
 
-/// Whether some class goes into a group that is named by something else than a number or an index
-/// of its role as it is.
+/// Whether some class uses a group that is named by anything other than a number or an unchanged index of its role.
 pub fn neighbours(system: &System<'_>) -> bool {
     let own = system.rings.iter().flat_map(|ring| ring.own.values());
     let mut own = own.flatten();
@@ -82,9 +81,9 @@ pub fn neighbours(system: &System<'_>) -> bool {
 struct Uses {
     var: VarId,
     used: bool,
-    /// The numbers at which comparisons tell values apart.
+    /// The numbers at which comparisons distinguish values.
     numbers: BTreeSet<i64>,
-    /// Objects and positions of their indices in which the index stands by itself.
+    /// Objects, and the positions among their indices at which the index stands alone.
     places: BTreeSet<(usize, usize)>,
 }
 

@@ -21,7 +21,7 @@ use crate::trusted::events::certificate::Reading;
 use crate::trusted::events::certificate::Supply;
 use crate::trusted::events::program::program;
 
-/// How many inputs are tried to see whether whole grids are resident.
+/// How many inputs are run to see whether whole grids are resident.
 const SAMPLES: usize = 20;
 
 /// Guesses the additions that each wait is for.

@@ -43,14 +43,14 @@ struct Follows {
     member: usize,
     at: usize,
     before: usize,
-    /// Where that member waits before it gives its turn away.
+    /// The waits of that member before it ends its turn.
     waits: Vec<usize>,
 }
 
 /// A wait of a member in a sample.
 struct Turn {
     member: usize,
-    /// Its position in what the member does.
+    /// Its position in the member's program.
     at: usize,
     turn: i64,
 }
@@ -147,7 +147,7 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// Which member follows which at each element, for each sample.
+    /// Which member follows which at each element, in each sample.
     fn all_taken(&self, turns: &[Turns]) -> Result<Vec<Vec<Follows>>, String> {
         let mut all = Vec::new();
         for (_, instance) in self.samples {
@@ -253,8 +253,8 @@ impl Search<'_> {
         })
     }
 
-    /// For members that do not come: whether what the wait would be for is one less than the number
-    /// of members before.
+    /// Whether, for members that do not come, the value of the wait would be one less than the number of members
+    /// before.
     fn is_less(&self, event: &Event, counted: &[Key]) -> bool {
         let role = &self.protocol.roles[self.role];
         let (Kind::Wait(_, value), [Expr::Var(var)], [key]) =
@@ -308,8 +308,8 @@ impl Search<'_> {
         members.map(|m| m.index[index] + 1).max().unwrap_or(0)
     }
 
-    /// Whether all members may be resident, and a rank that falls from each wait to those of the
-    /// member before.
+    /// Whether all members may be resident, and a rank that decreases from each wait to the waits of the member
+    /// before.
     fn rank(
         &self,
         turns: &[Turns],
@@ -379,8 +379,8 @@ impl Search<'_> {
         Err("no rank of this form fits".to_owned())
     }
 
-    /// Whether a rank falls in all samples, and if so, whether the member with the turn before
-    /// always starts earlier.
+    /// Whether a rank decreases in all samples; and if so, whether the member with the turn before always starts
+    /// earlier.
     fn fits(&self, follows: &[Vec<Follows>], rank: &[Component]) -> Option<bool> {
         let role = &self.protocol.roles[self.role];
         let mut earlier = true;

@@ -1,4 +1,4 @@
-//! Guesses the weights of arrivals at each number of a ring, and what members hold of pools.
+//! Guesses the weights of arrivals at each number of a ring, and how much members hold of pools.
 
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -26,15 +26,15 @@ use crate::trusted::system::System;
 /// How many threads a warp has.
 const WARP: i64 = 32;
 
-/// How many arrivals at a ring make one number.
+/// How many arrivals at a ring make up one number.
 pub fn units(weights: &[Weight], class: usize, ring: usize) -> i64 {
     let mut all = weights.iter();
     let found = all.find(|weight| weight.class == class && weight.ring == ring);
     found.map_or(1, |weight| weight.amounts.len() as i64)
 }
 
-/// What each arrival counts, so that all together are as many as are expected. Either each arrival
-/// makes a number by itself, or all arrivals that a member makes in one iteration of a loop do.
+/// The weight of each arrival, such that all arrivals together are as many as expected. Either each arrival makes up
+/// a number by itself, or all arrivals that a member makes in one iteration of a loop do.
 pub fn weights(system: &System<'_>, points: &[Vec<i64>]) -> Result<Vec<Weight>, String> {
     let mut all = Vec::new();
     for ring in 0..system.rings.len() {
@@ -86,8 +86,7 @@ fn sum(sum: &Sum, params: &[i64]) -> Option<i64> {
     loops::value(sum, params, &HashMap::new(), &Counters::new())
 }
 
-/// Whether as much arrives in each group as is expected there. `None` if nothing says how much is
-/// expected.
+/// Whether the arrivals in each group add up to the expected number. `None` if the expected number is unknown.
 fn is_enough(system: &System<'_>, weights: &[Weight], ring: usize, params: &[i64]) -> Option<bool> {
     if system.rings[ring].init {
         return None;
@@ -159,7 +158,7 @@ pub fn total(
     Some(all)
 }
 
-/// The number of threads that the first use of a named barrier gives.
+/// The number of threads in the first use of a named barrier.
 fn threads(body: &[Node], ring: usize) -> Option<&Expr> {
     body.iter().find_map(|node| match node {
         Node::Act(act) if act.ring == ring => match &act.doing {
@@ -238,8 +237,7 @@ fn group_at(
         .collect()
 }
 
-/// How much a wait at one ring counts and an arrival at another one, so that both advance alike in
-/// one loop.
+/// The amounts for a wait at one ring and for an arrival at another one, such that both advance equally in one loop.
 pub fn paces(
     system: &System<'_>,
     weights: &[Weight],

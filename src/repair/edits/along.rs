@@ -1,8 +1,9 @@
-//! Loops that do not go along what the loop of another role goes along.
+//! Edits of loops that have to agree with the loop of another role and do not.
 //!
-//! Two mistakes of whoever wrote a kernel show at several places of the text that is recovered from it. A loop over all tiles, where another role
-//! goes along those that are visited, has its stages and parities by the number of the tile. And the last round of a loop that is left in its
-//! middle follows it, under a condition of its own.
+//! Two mistakes of an author show at several places of the recovered text. First, a loop may go over all tiles and
+//! use the number of the tile for its stages and parities, although another role visits only the tiles of a pattern.
+//! Second, a loop may be left in its middle. Recovery then writes the last round after the loop, under a condition of
+//! its own.
 
 use crate::protocol::Span;
 use crate::text::ast::Iteration;
@@ -23,7 +24,7 @@ use super::walk::synchronizes;
 /// Spaces per level.
 const LEVEL: &str = "    ";
 
-/// Names for what counts the rounds.
+/// Names for a variable that counts the rounds.
 const COUNTERS: [&str; 3] = ["v", "visits", "visits_so_far"];
 
 pub(super) fn add(found: &mut Found<'_>) {
@@ -31,7 +32,8 @@ pub(super) fn add(found: &mut Found<'_>) {
     rounds_of_others(found);
 }
 
-/// Loops over numbers that come from one line of a kernel, over the row of a pattern instead. What they count is then how many entries have come.
+/// Changes loops over numbers that come from one line of a kernel. The new loops go over the row of a pattern. The
+/// stages and parities then use the number of entries visited so far.
 fn visited(found: &mut Found<'_>) {
     let rows = found
         .places
@@ -88,7 +90,7 @@ fn line_of<'s>(found: &Found<'s>, stmt: &Stmt) -> Option<&'s str> {
     origin(found.source, open)
 }
 
-/// A loop that goes along a row.
+/// The loop, changed to go over a row.
 fn along(found: &Found<'_>, stmt: &Stmt, over: &str) -> Option<(Span, String)> {
     let index = counted(stmt)?;
     let (_, body) = parts(found, stmt)?;
@@ -102,7 +104,7 @@ fn along(found: &Found<'_>, stmt: &Stmt, over: &str) -> Option<(Span, String)> {
     Some((extent(stmt), by))
 }
 
-/// What stands before and in the block of a loop.
+/// The text before the block of a loop, and the text of the block.
 fn parts<'s>(found: &Found<'s>, stmt: &Stmt) -> Option<(&'s str, &'s str)> {
     let blocks = walk::blocks(stmt);
     let [block] = blocks.as_slice() else {
@@ -119,7 +121,7 @@ fn parts<'s>(found: &Found<'s>, stmt: &Stmt) -> Option<(&'s str, &'s str)> {
     Some((found.slice(header), found.slice(body)))
 }
 
-/// A text with another name for a variable, other than in comments.
+/// A text in which a variable has another name, except in comments.
 fn renamed(text: &str, from: &str, to: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| {
         let (code, comment) = line.split_at(line.find("//").unwrap_or(line.len()));
@@ -128,7 +130,7 @@ fn renamed(text: &str, from: &str, to: &str) -> String {
     lines.collect()
 }
 
-/// A loop and its last round after it, as one loop that runs as often as that of another role.
+/// Joins a loop and its last round to one loop that runs as often as a loop of another role.
 fn rounds_of_others(found: &mut Found<'_>) {
     let mut others: Vec<(usize, Option<String>, &str)> = Vec::new();
     for place in &found.places {
@@ -172,7 +174,8 @@ fn rounds_of_others(found: &mut Found<'_>) {
     }
 }
 
-/// Where the statement ends that comes directly after a loop and does the same as one round of it: it stems from the same lines.
+/// The extent of the statement directly after a loop, if this statement does the same as one round of the loop: it
+/// comes from the same lines.
 fn last_round(found: &Found<'_>, place: &Place<'_>) -> Option<Span> {
     counted(place.stmt).filter(|_| synchronizes(place.stmt))?;
     let next = place.block.stmts.get(place.at + 1)?;
@@ -200,7 +203,7 @@ mod tests {
     use super::super::Stuck;
     use super::super::all;
 
-    /// The texts that edits make whose words have this in them.
+    /// The texts that result from those edits whose description contains this.
     fn edited(source: &str, what: &str) -> Vec<String> {
         let file = text::syntax(source).expect("a text");
         let edits = all(source, &file, &Stuck::default());

@@ -23,7 +23,7 @@ pub(super) fn add(found: &mut Found<'_>) {
     per_stage(found);
 }
 
-/// Every barrier is initialised before the roles part, none within them.
+/// Initialises every barrier before the roles begin, and none inside a role.
 fn from_the_start(found: &mut Found<'_>) {
     let mut replaced = Vec::new();
     for item in &found.file.items {
@@ -49,7 +49,7 @@ fn from_the_start(found: &mut Found<'_>) {
     }
     let mut ended = 0;
     for place in &found.places {
-        // What does nothing but initialise goes with it.
+        // A statement that does nothing but initialise is removed, too.
         if place.stmt.span.start >= ended && only_initialises(place.stmt) {
             let span = extent(place.stmt);
             ended = span.end;
@@ -74,7 +74,7 @@ fn only_initialises(stmt: &Stmt) -> bool {
     }
 }
 
-/// A range with the spaces before it and the line end after it.
+/// A range, extended by the spaces before it and the line end after it.
 fn line_of(source: &str, span: Span) -> Span {
     let before = source[..span.start].trim_end_matches([' ', '\t']).len();
     let end = match source[span.end..].strip_prefix('\n') {
@@ -84,8 +84,8 @@ fn line_of(source: &str, span: Span) -> Span {
     Span { start: before, end }
 }
 
-/// A barrier that is one for all stages becomes a family with one for each, used by whatever index
-/// the same block uses of a family that there is.
+/// Replaces a single barrier for all stages by one barrier for each stage. Their index is the one that the same block
+/// uses for an array of objects that exists already.
 fn per_stage(found: &mut Found<'_>) {
     let objects: Vec<&Object> = found
         .file

@@ -1,5 +1,5 @@
-//! Edits of waits for counters. A wait for an exact value can miss it if other members add meanwhile, or reset the
-//! counter.
+//! Edits of waits for counters. A wait for an exact value can miss this value if other members add to the counter
+//! meanwhile, or if one resets it.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,8 @@ pub(super) fn add(found: &mut Found<'_>) {
     sums(found);
 }
 
-/// What all waits at a counter wait for, without a number that each adds: who counts one too many does so everywhere.
+/// Drops the number that is added in every wait at a counter. The reason: an author who counts one too many does so
+/// in all waits.
 fn sums(found: &mut Found<'_>) {
     let mut waits: BTreeMap<&str, Vec<(Span, String)>> = BTreeMap::new();
     for place in &found.places {
@@ -49,7 +50,7 @@ fn sums(found: &mut Found<'_>) {
     }
 }
 
-/// An exact value.
+/// Edits a wait for an exact value.
 fn exact(found: &mut Found<'_>) {
     for place in found.places.clone() {
         let StmtKind::Wait {
@@ -83,7 +84,8 @@ fn exact(found: &mut Found<'_>) {
     }
 }
 
-/// How every statement is left out that sets a semaphore, with the condition that is for it alone; `None` if there is none.
+/// The edits that remove every statement that sets a semaphore, together with a condition around such a statement
+/// alone; `None` if there is no such statement.
 fn resets(found: &Found<'_>, name: &str) -> Option<Vec<(Span, String)>> {
     let mut all = Vec::new();
     for place in &found.places {

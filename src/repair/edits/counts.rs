@@ -21,7 +21,7 @@ use super::walk::roles;
 /// The threads of a warp, in which the counts of named barriers are written.
 const WARP: i64 = 32;
 
-/// With more roles at a barrier than this, only all of them are counted.
+/// With more roles at a barrier than this, only the sum over all of them is tried as a count.
 const ROLES: usize = 3;
 
 /// Operators whose sides are numbers of the same kind as their result.
@@ -33,7 +33,7 @@ pub(super) fn add(found: &mut Found<'_>) {
     bytes(found);
 }
 
-/// The counts that stand in declarations.
+/// Edits the counts in declarations.
 fn declared(found: &mut Found<'_>) {
     for item in &found.file.items {
         let ItemKind::Object(object) = &item.kind else {
@@ -58,7 +58,8 @@ fn declared(found: &mut Found<'_>) {
     }
 }
 
-/// The same counts of objects that are called the same but for numbers: one barrier in each CTA is declared once in a kernel.
+/// The same counts of objects whose names differ only in numbers. For example, one barrier of a kernel is declared
+/// once for each CTA.
 fn alike(found: &Found<'_>, name: &str, count: &Expr) -> Vec<Span> {
     let peers = super::peers::peers(found, name);
     let counts = found.file.items.iter().filter_map(|item| match &item.kind {
@@ -72,7 +73,7 @@ fn alike(found: &Found<'_>, name: &str, count: &Expr) -> Vec<Span> {
     counts.map(|other| other.span).collect()
 }
 
-/// The counts of named barriers, which stand at every use: all uses change together.
+/// Edits the counts of named barriers. Each use states the count, so all uses change together.
 fn named(found: &mut Found<'_>) {
     let uses: Vec<(String, String, &Expr)> = found
         .places
@@ -112,7 +113,7 @@ fn named(found: &mut Found<'_>) {
             .collect();
         for (_, _, count) in uses.iter().filter(|(other, ..)| *other == element) {
             counts.extend(near(found, count, WARP));
-            // The uses may disagree with each other.
+            // The uses may state different counts.
             counts.push(found.slice(count.span).to_owned());
         }
         for count in counts {
@@ -130,18 +131,18 @@ fn is_named(found: &Found<'_>, name: &str) -> bool {
     })
 }
 
-/// How many members arrive at an object, as far as the headers of the roles say so.
+/// How many members arrive at an object, as far as the headers of the roles tell.
 fn members(found: &Found<'_>, object: &str) -> Vec<String> {
     counted(found, &|name, _| name == object)
 }
 
-/// The same of one element, as it is written.
+/// The same for one element, as it is written.
 fn members_at(found: &Found<'_>, element: &str) -> Vec<String> {
     counted(found, &|_, text| text == element)
 }
 
 fn counted(found: &Found<'_>, wanted: &dyn Fn(&str, &str) -> bool) -> Vec<String> {
-    // Per role that arrives: all of its members, and the one that a guard may leave.
+    // Per role that arrives: all of its members, or only the one that a guard admits.
     let mut here: Vec<(usize, bool)> = Vec::new();
     for place in &found.places {
         if let Some(cell) = cell(place.stmt)
@@ -152,7 +153,7 @@ fn counted(found: &Found<'_>, wanted: &dyn Fn(&str, &str) -> bool) -> Vec<String
         }
     }
     let all: Vec<usize> = here.iter().map(|(role, _)| *role).unique().collect();
-    // An index that chooses the element counts nobody: each element has its own.
+    // An index that chooses the element is not counted, because each element has its own members.
     let chooses = |role: usize, index: &str| {
         let mut places = found.places.iter().filter(|place| place.role == role);
         places.any(|place| {
@@ -188,7 +189,7 @@ fn counted(found: &Found<'_>, wanted: &dyn Fn(&str, &str) -> bool) -> Vec<String
     counts
 }
 
-/// A sum, the numbers in it added up.
+/// A sum in which the numbers are added up.
 fn total(parts: impl Iterator<Item = String>) -> String {
     let mut number = 0_i64;
     let mut rest = Vec::new();
@@ -204,7 +205,7 @@ fn total(parts: impl Iterator<Item = String>) -> String {
     rest.join(" + ")
 }
 
-/// One more, one less, and one side of a sum or product.
+/// The count plus or minus `step`, and each side of a sum or product.
 pub(super) fn near(found: &Found<'_>, e: &Expr, step: i64) -> Vec<String> {
     let text = found.slice(e.span);
     let mut all = match &e.kind {
@@ -227,8 +228,8 @@ pub(super) fn near(found: &Found<'_>, e: &Expr, step: i64) -> Vec<String> {
     all
 }
 
-/// Bytes that are expected, and delivered: what the others say. Expectations first, since what a
-/// copy delivers is what it copies.
+/// Makes expected and delivered bytes agree. Expectations are changed first, since a copy always delivers what it
+/// copies.
 fn bytes(found: &mut Found<'_>) {
     let mut expected = Vec::new();
     let mut delivered = Vec::new();
@@ -265,7 +266,7 @@ fn bytes(found: &mut Found<'_>) {
             let what = format!("{text} bytes at `{element}`, not {before}");
             found.replace(Kind::Bytes, what, amount.span, text.clone());
         }
-        // All that is delivered to one element together.
+        // The sum of all deliveries to one element.
         let sum = found
             .places
             .iter()

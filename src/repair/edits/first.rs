@@ -42,7 +42,8 @@ pub(super) fn add(found: &mut Found<'_>) {
     }
 }
 
-/// What a loop arrives at: what is free at the beginning is said to be.
+/// Adds arrivals before a loop for the elements that the loop arrives at. They mark stages that are free at the
+/// beginning.
 fn free(found: &mut Found<'_>, stmt: &Stmt, body: &Block, counted: Option<(&str, &Expr)>) {
     let arrivals = body.stmts.iter();
     let arrivals = arrivals.filter(|stmt| matches!(stmt.kind, StmtKind::Arrive { .. }));
@@ -52,7 +53,7 @@ fn free(found: &mut Found<'_>, stmt: &Stmt, body: &Block, counted: Option<(&str,
         .iter()
         .map(|stmt| found.slice(stmt.span).to_owned())
         .collect();
-    // One alone is among the statements that are put elsewhere.
+    // If there is only one, another kind of edit already inserts it here.
     if fixed.len() > 1 {
         before(found, stmt, &fixed);
     }
@@ -65,7 +66,7 @@ fn free(found: &mut Found<'_>, stmt: &Stmt, body: &Block, counted: Option<(&str,
     }
 }
 
-/// What a loop does for the next round, before it for the first one.
+/// Adds before a loop what it does for its next round, so that the first round gets it, too.
 fn ahead(found: &mut Found<'_>, stmt: &Stmt, body: &Block, (variable, lo): (&str, &Expr)) {
     let next = format!("{variable} + 1");
     let first = found.slice(lo.span);
@@ -74,7 +75,7 @@ fn ahead(found: &mut Found<'_>, stmt: &Stmt, body: &Block, (variable, lo): (&str
     let texts = texts.filter(|text| text.contains(&next));
     let texts: Vec<String> = texts
         .map(|text| {
-            // The next round of the one before the first is the first.
+            // In the round before the first one, the next round is the first.
             let text = text.replace(&next, first);
             words::replaced(&text, variable, &format!("({first} - 1)"))
         })

@@ -29,7 +29,8 @@ use super::walk::roles;
 /// Spaces per level.
 const LEVEL: &str = "    ";
 
-/// How many new conditions are tried in all, at all statements. A text with a branch for each number of lanes has hundreds of both.
+/// The most new conditions that are tried, over all statements. A text that has a branch for each number of lanes may
+/// have hundreds of conditions and hundreds of statements.
 const MOST_GUARDED: usize = 20_000;
 
 pub(super) fn add(found: &mut Found<'_>) {
@@ -74,7 +75,7 @@ pub(super) fn add(found: &mut Found<'_>) {
     }
 }
 
-/// What a line begins with, up to this place.
+/// The indentation of the line that contains this place.
 pub(super) fn indentation(source: &str, at: usize) -> String {
     let before = source.get(..at).unwrap_or_default();
     let line = before.rsplit('\n').next().unwrap_or_default();
@@ -82,8 +83,9 @@ pub(super) fn indentation(source: &str, at: usize) -> String {
     line[..width].to_owned()
 }
 
-/// A condition at one line of a kernel, dropped in every role. Of what a warp computes of its own number, as whether its threads have
-/// anything to do, recovery writes another text for each, and a branch for each number of threads: then all of them come.
+/// Drops a condition at one line of a kernel, in every role. If a warp computes the condition from its own number
+/// (for example, whether its threads have anything to do), then recovery writes another text for each warp, and a
+/// branch for each number of threads. The edit keeps the branch in which all threads arrive.
 fn returns(found: &mut Found<'_>) {
     let mut lines: BTreeMap<&str, Vec<(usize, Span, String)>> = BTreeMap::new();
     for place in &found.places {
@@ -118,7 +120,7 @@ fn returns(found: &mut Found<'_>) {
     }
 }
 
-/// The line of a kernel at which a branch is.
+/// The kernel line of a branch.
 fn branching<'s>(found: &Found<'s>, stmt: &Stmt) -> Option<&'s str> {
     match &stmt.kind {
         StmtKind::If { then, .. } => origin(found.source, then.open),
@@ -126,7 +128,7 @@ fn branching<'s>(found: &Found<'s>, stmt: &Stmt) -> Option<&'s str> {
     }
 }
 
-/// The blocks in which the branches of one line end.
+/// The innermost blocks of nested branches of one kernel line.
 fn leaves<'b>(found: &Found<'_>, block: &'b Block, line: &str) -> Vec<&'b Block> {
     match block.stmts.as_slice() {
         [only] if branching(found, only) == Some(line) => blocks(only)
@@ -137,7 +139,7 @@ fn leaves<'b>(found: &Found<'_>, block: &'b Block, line: &str) -> Vec<&'b Block>
     }
 }
 
-/// How many arrivals the statements of a block make, as far as these are numbers.
+/// How many arrivals the statements of a block make, as far as their counts are numbers.
 fn arrivals(found: &Found<'_>, block: &Block) -> i64 {
     let counts = block.stmts.iter().map(|stmt| match &stmt.kind {
         StmtKind::Arrive { .. } => {
@@ -150,14 +152,14 @@ fn arrivals(found: &Found<'_>, block: &Block) -> i64 {
     counts.fold(0, i64::saturating_add)
 }
 
-/// The statements of a block in place of the statement that has it.
+/// Replaces a statement by the statements of one of its blocks.
 fn unwrapped(found: &mut Found<'_>, what: String, stmt: &Stmt, block: &Block) {
     if let Some((span, by)) = without(found, stmt, block) {
         found.replace(Kind::Guard, what, span, by);
     }
 }
 
-/// Where a statement stands, and the statements of one of its blocks.
+/// The range of a statement, and the text of the statements of one of its blocks.
 fn without(found: &Found<'_>, stmt: &Stmt, block: &Block) -> Option<(Span, String)> {
     let (first, last) = (block.stmts.first()?, block.stmts.last()?);
     let inner = Span {
@@ -177,7 +179,7 @@ fn without(found: &Found<'_>, stmt: &Stmt, block: &Block) -> Option<(Span, Strin
     Some((extent(stmt), by))
 }
 
-/// Another condition that is near.
+/// Replaces a condition by a similar one.
 fn changed(found: &mut Found<'_>, condition: &Expr) {
     let text = found.slice(condition.span);
     let mut all = Vec::new();
@@ -189,7 +191,7 @@ fn changed(found: &mut Found<'_>, condition: &Expr) {
     }
 }
 
-/// Another variable on the left of a comparison.
+/// Replaces the variable on the left of a comparison.
 fn compared(found: &mut Found<'_>, place: &Place<'_>, condition: &Expr) {
     let ExprKind::Binary(_, left, _) = &condition.kind else {
         return;
@@ -220,8 +222,8 @@ fn compared(found: &mut Found<'_>, place: &Place<'_>, condition: &Expr) {
     }
 }
 
-/// A condition on the first round of a loop, as one on the first round of all: what is done late in one round is due in the first round of the
-/// next tile, too.
+/// Replaces a condition on the first round of an inner loop by one on the first round of all loops. For example, a
+/// step may be done one round late. Then the last one of a tile is due in the first round of the next tile.
 fn first_of_all(found: &mut Found<'_>, place: &Place<'_>, condition: &Expr) {
     let is_zero = |e: &Expr| matches!(e.kind, ExprKind::Int(0));
     let inner = match &condition.kind {
@@ -302,8 +304,8 @@ fn near(found: &Found<'_>, e: &Expr, into: &mut Vec<String>) {
     }
 }
 
-/// Conditions that an author would write: there is something to do, it is the first member, and
-/// those that stand somewhere already.
+/// Conditions that an author would write: there is something to do, it is the first member, and the conditions that
+/// occur in the text already.
 fn conditions(found: &Found<'_>) -> Vec<String> {
     let mut all = Vec::new();
     for item in &found.file.items {
@@ -332,7 +334,7 @@ fn conditions(found: &Found<'_>) -> Vec<String> {
     }
     for (_, role) in roles(found.file) {
         for (name, extent) in &role.indices {
-            // The first, everybody but the first, and everybody but the last.
+            // The first member, all but the first, and all but the last.
             all.push(format!("{} == 0", name.text));
             all.push(format!("{} > 0", name.text));
             all.push(format!(

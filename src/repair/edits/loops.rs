@@ -20,7 +20,7 @@ pub(super) fn add(found: &mut Found<'_>) {
     rows(found);
 }
 
-/// Which row of a pattern a loop goes along, and whether it goes along all columns instead.
+/// Changes the row of a pattern that a loop goes along, or makes the loop go over all columns.
 fn rows(found: &mut Found<'_>) {
     let mut along = Vec::new();
     let mut ranges = Vec::new();
@@ -61,7 +61,7 @@ fn rows(found: &mut Found<'_>) {
     }
 }
 
-/// Up to where and from where a loop counts.
+/// Changes the bounds of a loop.
 fn trips(found: &mut Found<'_>) {
     let offered: Vec<String> = found
         .places

@@ -65,7 +65,8 @@ pub(super) fn add(found: &mut Found<'_>) {
     }
 }
 
-/// Whether some statement arrives at a barrier, or some statement does something else there.
+/// Whether some statement arrives at a barrier, or (if `arriving` is false) whether some statement does something
+/// else there.
 fn used(found: &Found<'_>, name: &str, arriving: bool) -> bool {
     let mut places = found.places.iter();
     places.any(|place| {
@@ -74,7 +75,8 @@ fn used(found: &Found<'_>, name: &str, arriving: bool) -> bool {
     })
 }
 
-/// A wait for the round, where others arrive and nobody waits: before each statement that signals or waits for something else.
+/// For barriers at which members arrive and nobody waits: adds a wait for the current round before each statement
+/// that signals, or that waits for something else.
 fn unawaited(found: &mut Found<'_>) {
     let items = &found.file.items;
     let families = items.iter().filter_map(|item| match &item.kind {
@@ -94,7 +96,7 @@ fn unawaited(found: &mut Found<'_>) {
             .filter(|place| cell(place.stmt).is_some_and(|cell| cell.name.text == name))
             .map(|place| place.role)
             .collect();
-        // The element is written as some statement writes it.
+        // The element is written in the same way as in some statement.
         let index = found.places.iter().find_map(|place| {
             let cell = cell(place.stmt).filter(|cell| cell.name.text == name)?;
             Some(cell.index.iter().map(|e| found.slice(e.span)).join(", "))

@@ -1,9 +1,8 @@
-//! Single edits of a protocol's text, as its author would describe them.
+//! Single edits of a protocol's text, described as its author would describe them.
 //!
-//! An edit replaces ranges of the text, so that everything else stays as it was written. What is
-//! replaced is found in the syntax tree; whether the result has a meaning is not looked at here.
-//! One edit may touch several places where its author would think of one change: the thread count
-//! of a named barrier stands at each of its uses.
+//! An edit replaces ranges of the text, so everything else stays as it was written. The ranges are found in the
+//! syntax tree. Whether the result has a meaning is checked elsewhere. One edit may touch several places if its
+//! author would regard them as one change. For example, each use of a named barrier states the thread count.
 
 mod along;
 mod barriers;
@@ -38,7 +37,7 @@ use crate::text::words::words;
 
 use walk::Place;
 
-/// What kind of mistake an edit takes back.
+/// The kind of mistake that an edit corrects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// The phase at which a wait or a pipeline state starts.
@@ -47,25 +46,25 @@ pub enum Kind {
     Count,
     /// How many bytes are expected or delivered.
     Bytes,
-    /// An operation that should arrive, wait or expect as well, or should not.
+    /// An operation that should also arrive, wait or expect, or should not.
     Arrival,
     /// How often a loop runs.
     Trips,
     /// The value that a semaphore is waited for, or starts with.
     Value,
-    /// A condition that should not be there, or be another one.
+    /// A condition that should not be there, or should be another one.
     Guard,
-    /// Which stage is meant.
+    /// The stage that a statement uses.
     Index,
-    /// Where a state starts, and what it goes by.
+    /// Where the state of a pipeline starts, and what advances it.
     State,
     /// The order of two statements next to each other.
     Order,
     /// The order in which CTAs start.
     Launch,
-    /// How many CTAs are resident: what the launch has to see to, and no change of the program.
+    /// How many CTAs are resident. The launch has to provide for this; the program is not changed.
     Residency,
-    /// Scopes, memory orders, fences, and what a wait for a group waits for.
+    /// Scopes, memory orders, fences, and the number of groups that a `wait_group` leaves in flight.
     Memory,
     /// Where barriers are initialised.
     Init,
@@ -78,7 +77,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The less of a change, the lower.
+    /// The smaller the change, the lower the cost.
     fn cost(self) -> u32 {
         match self {
             Kind::Phase | Kind::Count | Kind::Bytes | Kind::Arrival => 1,
@@ -93,11 +92,11 @@ impl Kind {
 /// A change of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// What kind of mistake it takes back.
+    /// The kind of mistake that it corrects.
     pub kind: Kind,
     /// What it does, as a lowercase fragment.
     pub what: String,
-    /// Ranges of the text and what takes their place, ascending and apart.
+    /// Ranges of the text and their replacements, ascending and not overlapping.
     replaced: Vec<(Span, String)>,
 }
 
@@ -116,7 +115,7 @@ impl Edit {
     }
 }
 
-/// Edits as they are found.
+/// Collects the edits.
 struct Found<'s> {
     source: &'s str,
     file: &'s File,
@@ -125,13 +124,13 @@ struct Found<'s> {
     seen: Seen,
 }
 
-/// The changed texts that there are already, by their hashes: thousands of edits of a long text would not fit in memory. Where two hashes are equal by
-/// chance, an edit is missing.
+/// The texts that edits result in, as hashes, because thousands of edits of a long text would not fit into memory. If
+/// two hashes are equal by chance, an edit is lost.
 #[derive(Debug, Default)]
 struct Seen(FxHashSet<u64>);
 
 impl Seen {
-    /// Notes the text that an edit makes; whether it is new.
+    /// Notes the text that an edit results in. Returns whether the text is new.
     fn insert(&mut self, text: &str) -> bool {
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
@@ -162,7 +161,7 @@ impl<'s> Found<'s> {
         before.matches('\n').count() + 1
     }
 
-    /// Keeps an edit that changes the text and is not there yet.
+    /// Keeps an edit if it changes the text and is new.
     fn add(&mut self, kind: Kind, what: String, mut replaced: Vec<(Span, String)>) {
         replaced.sort_by_key(|(span, _)| (span.start, span.end));
         let apart = replaced
@@ -185,20 +184,20 @@ impl<'s> Found<'s> {
     }
 }
 
-/// Where a counterexample ends.
+/// The end of a counterexample.
 #[derive(Debug, Default)]
 pub struct Stuck {
     /// The roles that wait.
     pub roles: BTreeSet<usize>,
-    /// What they wait for.
+    /// The objects that they wait for.
     pub objects: BTreeSet<String>,
 }
 
-/// What an edit costs in addition that has nothing to do with what is waited for.
+/// The additional cost of an edit that is not about the objects that members wait for.
 const BESIDE: u32 = 3;
 
-/// Every single edit of a text that parses, the least changes first; of equal ones, those outside
-/// roles and in the roles that are stuck first.
+/// Every single edit of a text that parses. The smallest changes come first. Of equal ones, those come first that are
+/// outside of roles or in the roles that are stuck.
 pub fn all(source: &str, file: &File, stuck: &Stuck) -> Vec<Edit> {
     let mut found = Found {
         source,
@@ -223,7 +222,7 @@ pub fn all(source: &str, file: &File, stuck: &Stuck) -> Vec<Edit> {
     memory::add(&mut found);
     barriers::add(&mut found);
     let edits = std::mem::take(&mut found.edits);
-    // Edits of two twins are one edit of both, and are not kept twice even for a moment.
+    // If two edits have the same twins, they result in the same text, and only one of them is kept.
     let mut seen = Seen::default();
     let new = |edit: &Edit| seen.insert(&edit.apply(source));
     let mut edits: Vec<Edit> = twins::everywhere(&found, edits).filter(new).collect();
@@ -254,8 +253,8 @@ pub fn all(source: &str, file: &File, stuck: &Stuck) -> Vec<Edit> {
     edits
 }
 
-/// The same edits where all CTAs are resident at once. A kernel does not say in which order its CTAs start, so one that makes CTAs
-/// wait for each other needs that beside whatever else is wrong with it.
+/// The same edits, combined with a launch of all CTAs at once. A kernel does not say in which order its CTAs start.
+/// So a kernel whose CTAs wait for each other needs this in addition to any other correction.
 fn with_all_resident(found: &Found<'_>, edits: &[Edit]) -> Vec<Edit> {
     let residency = order::residency(found);
     let [(here, assumed)] = residency.as_slice() else {
@@ -283,8 +282,9 @@ fn with_all_resident(found: &Found<'_>, edits: &[Edit]) -> Vec<Edit> {
 }
 
 impl Found<'_> {
-    /// Whether an edit has to do with one of these objects: a statement that it changes names it, has it in its blocks, or is
-    /// new and names it. Without an object, every edit does.
+    /// Whether an edit has to do with one of these objects. This is so if a statement that the edit changes names the
+    /// object or has it in its blocks, or if the edit adds a statement that names it. If there are no objects, the
+    /// result is true.
     fn concerns(&self, edit: &Edit, objects: &BTreeSet<String>) -> bool {
         let names = |text: &str| {
             let mut names = words(text);
@@ -300,19 +300,19 @@ impl Found<'_> {
                         && !walk::blocks(place.stmt).is_empty()
                 });
                 let body = around.map_or("", |place| self.slice(walk::extent(place.stmt)));
-                // What is put between two lines is about what it says.
+                // For text that is inserted between two lines, only the text itself counts.
                 let line = match span.start == span.end && by.contains('\n') {
                     true => "",
                     false => self.source.get(start..end).unwrap_or(""),
                 };
-                // A variable may say which element is meant, or for which phase a wait is.
+                // A variable may determine the element, or the phase that a wait is for.
                 let variable = line.trim_start().starts_with("var ");
                 variable || names(line) || names(by) || names(body)
             })
     }
 }
 
-/// An operand of an operator that binds tightly.
+/// Puts an operand of an operator that binds tightly in parentheses if it needs them.
 fn tight(text: &str) -> String {
     let simple = |c: char| is_word(c) || c == '.';
     if text.chars().all(simple) {

@@ -41,7 +41,7 @@ fn swapped(found: &mut Found<'_>) {
     }
 }
 
-/// What does not wait: an arrival, an addition, expected bytes.
+/// Removes a statement that does not wait: an arrival, an addition, or expected bytes.
 fn dropped(found: &mut Found<'_>) {
     for place in found.places.clone() {
         let drops = match &place.stmt.kind {
@@ -60,7 +60,7 @@ fn dropped(found: &mut Found<'_>) {
     }
 }
 
-/// A statement with its line, if it stands there alone.
+/// The whole line of a statement that stands alone on its line, or else only the statement.
 pub(super) fn whole_line(source: &str, span: Span) -> Span {
     let start = source[..span.start].rfind('\n').map_or(0, |at| at + 1);
     let end = source[span.end..]
@@ -75,7 +75,7 @@ pub(super) fn whole_line(source: &str, span: Span) -> Span {
     }
 }
 
-/// CTAs start in another order, or all of them are resident at once.
+/// Changes the order in which CTAs start, or makes all of them resident at once.
 fn launched(found: &mut Found<'_>) {
     for (item, role) in roles(found.file) {
         let Some(launch) = &role.launch else {
@@ -118,14 +118,14 @@ fn launched(found: &mut Found<'_>) {
     }
 }
 
-/// How all CTAs of a grid would be resident at once, where they are not.
+/// The edits that make all CTAs of a grid resident at once, for grids whose CTAs are not.
 pub(super) fn residency(found: &Found<'_>) -> Vec<(Span, String)> {
     let mut all = Vec::new();
     for (item, role) in roles(found.file) {
         let Some(launch) = &role.launch else {
             continue;
         };
-        // An open bound is a parameter, which others may speak of: it stays.
+        // An open bound is a parameter that other parts of the text may use, so its name is kept.
         let bound = match &launch.resident {
             Some(Resident::Open(_)) | None => "R".to_owned(),
             Some(Resident::AtMost(e)) => found.slice(e.span).to_owned(),
@@ -140,7 +140,7 @@ pub(super) fn residency(found: &Found<'_>) -> Vec<(Span, String)> {
     all
 }
 
-/// How the order would be fixed in which CTAs start, where it is not.
+/// The edits that fix the order in which CTAs start, for grids without such an order.
 pub(super) fn undetermined(found: &Found<'_>) -> Vec<(Span, String)> {
     let mut all = Vec::new();
     for (item, role) in roles(found.file) {
@@ -161,7 +161,7 @@ pub(super) fn undetermined(found: &Found<'_>) -> Vec<(Span, String)> {
     all
 }
 
-/// A statement of the text once more, somewhere else; in its own role first.
+/// Inserts a copy of a statement of the text at another place. Places in the statement's own role come first.
 fn inserted(found: &mut Found<'_>) {
     let places = found.places.clone();
     let simple: Vec<Place<'_>> = places
@@ -193,7 +193,7 @@ fn inserted(found: &mut Found<'_>) {
     into_empty(found, &simple);
 }
 
-/// The same into a role that does nothing yet.
+/// Inserts a copy of a statement into a role that does nothing yet.
 fn into_empty(found: &mut Found<'_>, simple: &[Place<'_>]) {
     for (_, role) in roles(found.file) {
         if !role.body.stmts.is_empty() {

@@ -1,9 +1,9 @@
 //! Edits that add an arrival to the roles that lack it.
 //!
-//! Recovery writes one role for each kind of warp. If a condition of the kernel excludes some warps from an arrival, their
-//! roles do not have its line, but they have the line before it. The edit inserts the arrival after that line, in all
-//! such roles. It arrives at the same object, or at a *peer* of it: an object whose name differs only in numbers
-//! (`bar_cta0`, `bar_cta1`).
+//! Recovery writes one role for each kind of warp. If a condition of the kernel excludes some warps from an arrival,
+//! then their roles lack the line of the arrival, but they have the line before it. The edit inserts the arrival
+//! after that line, in all such roles. It arrives at the same object or at a *peer* of it. A peer is an object whose
+//! name differs only in numbers (`bar_cta0`, `bar_cta1`).
 
 use crate::protocol::Span;
 use crate::text::ast::ItemKind;

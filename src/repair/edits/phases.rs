@@ -46,7 +46,7 @@ pub(super) fn add(found: &mut Found<'_>) {
     }
 }
 
-/// Whether a variable says which phase is waited for.
+/// Whether a variable is used as the parity of some wait.
 fn is_parity(found: &Found<'_>, variable: &str) -> bool {
     found.places.iter().any(|place| match &place.stmt.kind {
         StmtKind::Wait {

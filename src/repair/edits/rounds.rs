@@ -31,7 +31,7 @@ pub(super) fn add(found: &mut Found<'_>) {
     stages(found);
 }
 
-/// The parity follows the round.
+/// Makes parities depend on the round.
 fn parities(found: &mut Found<'_>) {
     let waits: Vec<(Place<'_>, &Cell, &Expr)> = found
         .places
@@ -77,7 +77,7 @@ fn parities(found: &mut Found<'_>) {
     }
 }
 
-/// What the parity of a new wait for an element may be at a place: that of the round, and the other one.
+/// Possible parities of a new wait for an element at a place: that of the round, and the opposite one.
 pub(super) fn of_element(found: &Found<'_>, place: &Place<'_>, element: &str) -> Vec<String> {
     let around = found.around(place);
     let counters = around.iter().rev().filter_map(|stmt| counter(found, stmt));
@@ -96,13 +96,13 @@ pub(super) fn of_element(found: &Found<'_>, place: &Place<'_>, element: &str) ->
     vec![format!("{number} % 2"), format!("({number} + 1) % 2")]
 }
 
-/// What the parity of a wait may be in a loop: that of the round, and the other one.
+/// Possible parities of a wait in a loop: that of the round, and the opposite one.
 fn followed(found: &Found<'_>, place: &Place<'_>, awaited: &Cell) -> Vec<String> {
     let around = found.around(place);
     let counted = around.iter().rev().filter_map(|stmt| counter(found, stmt));
     let counters: Vec<(String, String)> = counted.collect();
     let both = |number: &str| vec![format!("{number} % 2"), format!("({number} + 1) % 2")];
-    // A stage says what counts the rounds, if that is no loop's variable.
+    // If a variable other than the loop's counts the rounds, the stage is computed from it.
     match awaited.index.last().map(|index| &index.kind) {
         Some(ExprKind::Binary(BinaryOp::Mod, number, stages)) => {
             let number = tight(found.slice(number.span));
@@ -150,7 +150,8 @@ fn plain(text: &str) -> String {
     kept.collect()
 }
 
-/// The number of a round: it goes on from one run of an inner loop to the next, or is just the variable of the loop.
+/// Edits the number of the round in stages and parities: it continues from one run of an inner loop to the next, or
+/// it is just the variable of the loop.
 fn numbers(found: &mut Found<'_>) {
     for place in found.places.clone() {
         let Some((inner, trips)) = counter(found, place.stmt) else {
@@ -177,7 +178,7 @@ fn numbers(found: &mut Found<'_>) {
             let replaced = everywhere(&within, &is, &by);
             found.add(Kind::State, what, replaced);
         }
-        // What is divided by the number of stages, where it is more than the variable.
+        // Expressions, other than plain variables, that are taken modulo the number of stages.
         let mut others: Vec<String> = Vec::new();
         for other in &within {
             if let Some(ExprKind::Binary(BinaryOp::Mod, number, _)) = cell(other.stmt)
@@ -226,7 +227,7 @@ fn everywhere(places: &[Place<'_>], is: &dyn Fn(&Expr) -> bool, by: &str) -> Vec
     all
 }
 
-/// A state that starts anew each time an outer loop comes to it is declared before that loop.
+/// Moves the declaration of a state before an outer loop, so that the loop no longer resets it.
 fn states(found: &mut Found<'_>) {
     for place in found.places.clone() {
         let StmtKind::Var { name, .. } = &place.stmt.kind else {
@@ -253,7 +254,7 @@ fn states(found: &mut Found<'_>) {
     }
 }
 
-/// The stage of another barrier that the same block uses.
+/// Uses the stage of another barrier of the same block.
 fn stages(found: &mut Found<'_>) {
     for place in found.places.clone() {
         let Some(used) = cell(place.stmt) else {

@@ -23,7 +23,7 @@ pub(super) fn everywhere<'f>(
             let Some(place) = owner(found, *span) else {
                 continue;
             };
-            // A range that the edit already changes keeps that change.
+            // If the edit itself changes the range already, this change is kept.
             for twin in others(found, &place, *span) {
                 let apart = |(known, _): &(Span, String)| {
                     known.end <= twin.start && known.start < twin.start

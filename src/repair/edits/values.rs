@@ -17,7 +17,7 @@ use super::Kind;
 use super::counts::near;
 use super::walk::cell;
 
-/// A name for the variable of a count.
+/// Names for the variable of a `count`.
 const FRESH: [&str; 4] = ["k", "j", "l", "before"];
 
 pub(super) fn add(found: &mut Found<'_>) {
@@ -27,7 +27,8 @@ pub(super) fn add(found: &mut Found<'_>) {
     elements(found);
 }
 
-/// The element that a variable remembers, in place of one that is computed, if there is one to remember.
+/// Uses an element that a variable remembers in place of an element that is computed. If the variable may remember
+/// none, a condition is added, too.
 fn elements(found: &mut Found<'_>) {
     for place in found.places.clone() {
         let StmtKind::Update {
@@ -67,7 +68,7 @@ fn elements(found: &mut Found<'_>) {
                 cell.name.text, cell.name.text
             );
             found.replace(Kind::Value, what.clone(), index.span, name.clone());
-            // What is asked of the variable elsewhere is whether it remembers one.
+            // Other statements test whether the variable remembers an element; their condition is used here.
             let asked = found
                 .places
                 .iter()
@@ -92,7 +93,7 @@ fn elements(found: &mut Found<'_>) {
     }
 }
 
-/// What a `let` stands for: a part of it, or what another one is.
+/// Edits `let`s: replaces the definition by a part of it, or by the definition of another one.
 fn definitions(found: &mut Found<'_>) {
     let lets = found.file.items.iter().filter_map(|item| match &item.kind {
         ItemKind::Let(definition) => Some((item, definition)),
@@ -146,7 +147,7 @@ fn waits(found: &mut Found<'_>) {
             for text in ranks {
                 let what = format!("wait until `{element}` is {text}");
                 found.replace(Kind::Value, what, value.span, text.clone());
-                // The order in which turns are taken is one in which CTAs have to start.
+                // If members take turns in this order, CTAs have to start in an order that agrees with it.
                 for (from, to) in super::order::undetermined(found) {
                     let what = format!(
                         "wait until `{element}` is {text}, and CTAs start {}",
@@ -167,8 +168,9 @@ fn waits(found: &mut Found<'_>) {
     }
 }
 
-/// How many members come before: of those with another value of one coordinate of the row that a
-/// loop around this place visits, the ones that visit the same entry.
+/// How many members come before this one at an entry. The row is that of a loop around this place. The members that
+/// are counted differ from this one in one coordinate of the row and visit the same entry. For each coordinate there
+/// are two counts: of the members with a smaller value, and of those with a larger one.
 fn ranks(found: &Found<'_>, at: usize) -> Vec<String> {
     let mut all = Vec::new();
     for place in &found.places {
@@ -215,7 +217,7 @@ fn ranks(found: &Found<'_>, at: usize) -> Vec<String> {
     all
 }
 
-/// The same where a branch around this place asks for an entry.
+/// The same for a branch around this place that tests an entry.
 fn ranks_of_branches(found: &Found<'_>, at: usize) -> Vec<String> {
     let mut all = Vec::new();
     let Some(var) = FRESH
@@ -270,7 +272,7 @@ fn extents(found: &Found<'_>, pattern: &str) -> Vec<String> {
     }
 }
 
-/// The values at the start.
+/// Edits initial values.
 fn starts(found: &mut Found<'_>) {
     for item in &found.file.items {
         let ItemKind::Object(object) = &item.kind else {
@@ -305,7 +307,7 @@ fn starts(found: &mut Found<'_>) {
     amounts(found);
 }
 
-/// What is added to a semaphore, taken from a pool, or given back.
+/// Edits the amounts that are added to a semaphore, taken from a pool, or given back.
 fn amounts(found: &mut Found<'_>) {
     let offered: Vec<(String, String)> = found
         .places
@@ -351,7 +353,7 @@ fn amounts(found: &mut Found<'_>) {
         }
         let name = found.slice(element.span).to_owned();
         if let ExprKind::If(_, a, b) = &changed.kind {
-            // The same in every case. Turns that are taken in order need CTAs that start in it.
+            // Uses the same value in both cases. If members take turns in order, CTAs have to start in this order.
             for value in [a, b].map(|e| found.slice(e.span).to_owned()) {
                 for (from, to) in super::order::undetermined(found) {
                     let what = format!("`{name}` always changes by {value}, and CTAs start {to}");

@@ -15,16 +15,16 @@ use crate::text::ast::Role;
 use crate::text::ast::Stmt;
 use crate::text::ast::StmtKind;
 
-/// A statement where it stands.
+/// A statement and its surroundings.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'s> {
-    /// The role, by its place among the roles.
+    /// The position of its role among the roles.
     pub role: usize,
     pub stmt: &'s Stmt,
-    /// The block it stands in, and where.
+    /// The block that contains it, and its position there.
     pub block: &'s Block,
     pub at: usize,
-    /// Whether a condition or an election stands around it.
+    /// Whether an `if` or an `elect` stands around it.
     pub guarded: bool,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn blocks(stmt: &Stmt) -> Vec<&Block> {
     }
 }
 
-/// The whole of a statement, with its blocks.
+/// The range of a statement including its blocks.
 pub(super) fn extent(stmt: &Stmt) -> Span {
     let end = blocks(stmt).last().map_or(stmt.span.end, |b| b.close.end);
     Span {
@@ -121,7 +121,7 @@ pub(super) fn synchronizes(stmt: &Stmt) -> bool {
     cell(stmt).is_some() || inner().any(synchronizes)
 }
 
-/// The bounds of a loop over numbers: the lower one is missing where there is none.
+/// The bounds of a loop over numbers. The lower one may be missing.
 pub(super) fn bounds(stmt: &Stmt) -> Option<(Option<&Expr>, &Expr)> {
     match &stmt.kind {
         StmtKind::Repeat { count, .. } => Some((None, count)),

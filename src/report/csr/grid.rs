@@ -5,8 +5,8 @@ use super::Subject;
 /// The widest and the highest pattern that is drawn.
 const LARGEST: usize = 64;
 
-/// The picture, if the pattern is small enough: `.` not visited, `+` turn taken, `W` waits here
-/// in vain, `-` not reached.
+/// The picture, if the pattern is small enough: `.` means that the CTA does not visit the tile, `+` that it had its
+/// turn there, `W` that it waits there in vain, and `-` that it did not get there.
 pub(super) fn grid(subject: &Subject<'_>) -> Option<String> {
     let (width, height) = (subject.tiles.m_blocks(), subject.tiles.n_blocks());
     if width == 0 || height == 0 || width > LARGEST || height > LARGEST {

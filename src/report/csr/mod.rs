@@ -29,7 +29,7 @@ pub struct Subject<'a> {
     pub scheme: &'a Scheme,
     /// The verdict.
     pub judgement: &'a Judgement,
-    /// What the rank lock would come to with these arrays, where it was tried.
+    /// The result of the rank lock with these arrays, if it was tried.
     pub repair: Option<&'a str>,
     /// How long reading and judging took.
     pub seconds: f64,
@@ -45,7 +45,7 @@ impl Subject<'_> {
         }
     }
 
-    /// One sentence: what becomes of the kernel, and where it hangs.
+    /// One sentence: the fate of the kernel, and where it hangs.
     pub fn sentence(&self) -> String {
         let judgement = self.judgement;
         let all = judgement.tiles.len();
@@ -112,7 +112,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Who waits for what, and why in vain.
+    /// The CTA that waits, what it waits for, and why in vain.
     pub fn in_vain(&self, waiting: &Waiting) -> String {
         let Waiting { n, m, wants, now } = waiting;
         let why = match self.judgement.reason(waiting) {
@@ -143,7 +143,7 @@ impl Subject<'_> {
         self.scheme.order == crate::protocol::RowOrder::Any
     }
 
-    /// What the verdict rests on.
+    /// The assumptions of the verdict.
     pub fn assumptions(&self) -> Vec<String> {
         let launch = match self.scheme.launch {
             LaunchChoice::Ascending => {
@@ -179,7 +179,7 @@ impl Subject<'_> {
     }
 }
 
-/// What becomes of a row tile, as one word of the JSON output.
+/// The fate of a row tile, as one word of the JSON output.
 fn fate_word(fate: Fate) -> &'static str {
     match fate {
         Fate::Completes => "completes",

@@ -11,19 +11,19 @@ use crate::schemes::chain::Link;
 use crate::schemes::chain::Reason;
 use crate::tensors::TileKind;
 
-/// Rows above which the table lists incomplete row tiles only.
+/// With more rows than this, the table lists incomplete row tiles only.
 const WHOLE_TABLE: usize = 40;
 
-/// Rows of the table at most.
+/// The most rows of the table.
 const LONGEST_TABLE: usize = 100;
 
-/// Values of a list that are shown before it is abbreviated.
+/// How many values of a list are shown before the list is abbreviated.
 const LISTED: usize = 10;
 
-/// Links of a chain of waits that are shown.
+/// How many links of a chain of waits are shown.
 const LINKS: usize = 12;
 
-/// The report: the first line says everything, the rest explains it.
+/// The report. Its first line contains the verdict; the rest explains it.
 pub fn text(subject: &Subject<'_>) -> String {
     let mut out = first_line(subject);
     out += &about(subject);
@@ -156,7 +156,7 @@ fn line(subject: &Subject<'_>, m: usize) -> [String; 5] {
     ]
 }
 
-/// The first CTA that is blocked here or, if none is, that has not come this far.
+/// The first CTA that is blocked at this row tile; if there is none, the first CTA that has not reached it.
 fn holder(subject: &Subject<'_>, m: usize) -> String {
     let judgement = subject.judgement;
     let turns = judgement.turns.at(m);
@@ -179,7 +179,7 @@ fn holder(subject: &Subject<'_>, m: usize) -> String {
     }
 }
 
-/// A list of numbers, its middle left out when it is long.
+/// A list of numbers, abbreviated in the middle if it is long.
 fn list(turns: &[Turn], value: impl Fn(&Turn) -> i64) -> String {
     let shown = |turns: &[Turn]| -> Vec<String> {
         turns.iter().map(|turn| value(turn).to_string()).collect()

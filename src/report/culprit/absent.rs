@@ -20,39 +20,41 @@ use super::obstacle::Obstacles;
 use super::obstacle::position;
 use super::straight::Turn;
 
-/// A member whose program has a statement that would help, and that does not help any more.
+/// A member whose program has a statement that could end the wait, and that does not execute it any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Absent {
-    /// Who.
+    /// The member.
     pub member: usize,
     /// What keeps it away.
     pub reason: Reason,
-    /// How often it came in the open phase.
+    /// How often the member has arrived in the open phase.
     pub came: i64,
 }
 
 /// What keeps a member away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The `if` with this number and span never holds for it.
+    /// The `if` with this number never holds for the member.
     NotHeld(usize),
-    /// The `if` with this number always holds for it, and the statement is in the other branch.
+    /// The `if` with this number always holds for the member, and the statement is in the other branch.
     Held(usize),
     /// The loop with this number makes no trip.
     NoTrip(usize),
-    /// It leaves before the statement with this number.
+    /// The member leaves before the statement with this number.
     Leaves(usize),
-    /// It helps at other elements only.
+    /// The member helps at other elements only.
     Elsewhere,
-    /// It makes so many arrivals in all, or adds or gives back so much.
+    /// The member makes only this many arrivals in all, or adds or gives back only this much.
     Came(i64),
-    /// The same, because the `if` with this number held for it so many of so many times.
+    /// The same as `Came`, because the `if` with this number held for the member only the third number of times, out
+    /// of the fourth number.
     Skips(i64, usize, u64, u64),
-    /// The atomic operation with this number returned this, and what helps follows other results.
+    /// The atomic operation with this number returned this value, and the statement that would help follows after
+    /// other values.
     Returned(usize, i64),
 }
 
-/// What is asked about the programs of members.
+/// Answers questions about the programs of members.
 pub struct Programs<'p> {
     protocol: &'p Protocol,
     instance: &'p Instance,
@@ -60,15 +62,15 @@ pub struct Programs<'p> {
     turns: &'p [Vec<Turn>],
 }
 
-/// A statement and what stands around it, outermost first; of an `if`, whether it is in the branch
-/// that is taken when the condition holds.
+/// A statement, and the statements around it, outermost first. For an `if`, the flag says whether the statement is in
+/// the branch that is taken when the condition holds.
 struct Found<'p> {
     stmt: &'p Stmt,
     around: Vec<(&'p Stmt, bool)>,
 }
 
 impl<'p> Programs<'p> {
-    /// Without an input, what keeps a member away is not known.
+    /// Prepares the answers. If the input is not known, the reasons why members stay away are not known either.
     pub fn new(
         protocol: &'p Protocol,
         instance: &'p Instance,
@@ -84,8 +86,9 @@ impl<'p> Programs<'p> {
         }
     }
 
-    /// The members whose programs could help at a cell and that do not help any more, and have
-    /// not been counted in its open phase, ascending.
+    /// The members whose programs have statements that could help at a cell, ascending. Only those are listed that do
+    /// not help any more and were not counted in the open phase. If there are none, members that were counted but
+    /// came too seldom are listed.
     pub fn absent(&self, obstacles: &Obstacles<'_>, waiter: usize, cell: CellId) -> Vec<Absent> {
         let Some((object, _)) = self.instance.cell_place(cell) else {
             return Vec::new();
@@ -99,11 +102,12 @@ impl<'p> Programs<'p> {
         let mut away = Vec::new();
         let mut too_seldom = Vec::new();
         for (members, mut helpful) in self.helping(object, init) {
-            // Where others came, this one should have come, too.
+            // Statements by which other members arrived come first, because this member should have arrived there,
+            // too.
             helpful.sort_by_key(|found| !by_others.contains(&found.stmt.id));
             for member in members {
                 let came = open.map_or(0, |open| open.arrivals(member));
-                // Who waits may have come too seldom itself.
+                // The waiting member itself may have arrived too seldom.
                 if (member == waiter && came == 0) || (init && came > 0) {
                     continue;
                 }
@@ -139,7 +143,8 @@ impl<'p> Programs<'p> {
                 });
             }
         }
-        // Who was counted is to blame only where nobody is missing. Who is at a named barrier waits there.
+        // A member that was counted is to blame only if no other member is missing. At a named barrier, such a member
+        // waits there itself.
         let named = matches!(
             obstacles.state().cells[cell.0 as usize],
             CellState::Named { .. }
@@ -150,7 +155,7 @@ impl<'p> Programs<'p> {
         }
     }
 
-    /// The roles that have statements which could help at an object: their members, and these statements.
+    /// For each role that has statements which could help at an object: its members, and these statements.
     fn helping(
         &self,
         object: ObjectId,
@@ -164,7 +169,7 @@ impl<'p> Programs<'p> {
         })
     }
 
-    /// An `if` that held for a member at some times only, around a statement that would help.
+    /// The reason, if an `if` around a helpful statement held for a member only sometimes.
     fn skips(&self, member: usize, helpful: &[Found<'_>], planned: i64) -> Option<Reason> {
         let reached = self.reached.get(member)?;
         helpful.iter().find_map(|found| {
@@ -179,8 +184,8 @@ impl<'p> Programs<'p> {
         })
     }
 
-    /// The members that were not counted in the open phase of a cell and come too seldom, where others that were counted come
-    /// each time by the same statement.
+    /// The members that were not counted in the open phase of a cell because they skip a helpful statement sometimes,
+    /// although other members, which were counted, execute it each time.
     pub fn seldom(&self, obstacles: &Obstacles<'_>, waiter: usize, cell: CellId) -> Vec<Absent> {
         let Some((object, _)) = self.instance.cell_place(cell) else {
             return Vec::new();
@@ -215,14 +220,15 @@ impl<'p> Programs<'p> {
         all
     }
 
-    /// The atomic operation whose result led a member past what would have helped at a cell, and that result.
+    /// The atomic operation whose result led a member past every operation that would have helped at a cell, and that
+    /// result.
     pub fn passed_by(&self, member: usize, cell: CellId) -> Option<(usize, i64)> {
         let mut turns = self.turns.get(member)?.iter();
         let turn = turns.rfind(|turn| turn.passed.contains(&cell))?;
         Some((turn.stmt.0, turn.returned))
     }
 
-    /// The roles without a statement that could help at a cell.
+    /// The members of roles without a statement that could help at a cell.
     pub fn strangers(&self, cell: CellId) -> Vec<usize> {
         let Some((object, _)) = self.instance.cell_place(cell) else {
             return Vec::new();
@@ -238,7 +244,7 @@ impl<'p> Programs<'p> {
             .collect()
     }
 
-    /// What keeps a member from every one of these statements.
+    /// The reason why a member executes none of these statements.
     fn away(&self, member: usize, statements: &[Found<'_>]) -> Option<Reason> {
         let ops = &self.instance.members[member].ops;
         let runs = |found: &&Found<'_>| ops.iter().any(|op| op.stmt == found.stmt.id);
@@ -246,13 +252,14 @@ impl<'p> Programs<'p> {
             return Some(Reason::Elsewhere);
         }
         if self.reached.get(member).is_none() {
-            // What each statement came to is not known where programs go on with results.
+            // For programs that use results, it is not known how often a member came to an `if`.
             return Some(Reason::Leaves(statements.first()?.stmt.id.0));
         }
         self.prevented(member, statements)
     }
 
-    /// What keeps a member from one of these statements: the one that it came closest to, or the first of these.
+    /// The reason why a member does not execute one of these statements: the one that it came closest to, and of
+    /// several the first.
     fn prevented(&self, member: usize, statements: &[Found<'_>]) -> Option<Reason> {
         let reached = self.reached.get(member)?;
         let ops = &self.instance.members[member].ops;
@@ -292,13 +299,13 @@ impl<'p> Programs<'p> {
         closest.map(|(_, reason)| reason)
     }
 
-    /// Whether a member has done all it does.
+    /// Whether a member has no operation left.
     pub fn has_ended(&self, obstacles: &Obstacles<'_>, member: usize) -> bool {
         position(obstacles.state(), member) >= self.instance.members[member].ops.len()
     }
 }
 
-/// The statements of a block that end waits on elements of an object, or that initialise them.
+/// The statements of a block that could end waits on elements of an object, or that initialise them.
 fn find<'p>(
     body: &'p [Stmt],
     object: ObjectId,
@@ -334,7 +341,7 @@ fn find<'p>(
     }
 }
 
-/// Where a statement helps.
+/// The element at which a statement helps.
 fn helped(kind: &StmtKind, init: bool) -> Option<&Cell> {
     match kind {
         StmtKind::Init { cell } if init => Some(cell),

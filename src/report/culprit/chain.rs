@@ -1,4 +1,4 @@
-//! The wait-for chain, from a blocked member to the cause, or around a cycle.
+//! The wait-for chain: from a blocked member to the cause, or around a cycle.
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,15 @@ use super::obstacle::Vain;
 /// A chain of waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
-    /// Each waits for the next.
+    /// The members and their obstacles. Each member waits for the next one.
     pub links: Vec<(usize, Obstacle)>,
-    /// The position of the link that the last one waits for; `None` when the last one waits for
-    /// nobody.
+    /// The position of the link that the last member waits for. `None` if the last member waits for no member.
     pub back_to: Option<usize>,
 }
 
-/// The chain that starts at one of the blocked members: a shortest one from the first of them that
-/// leads to somebody who waits for nobody, otherwise the one from the first along the first in each
-/// case, until it meets itself.
+/// The chain that starts at one of the blocked members. The first blocked member from which a path leads to a member
+/// that waits for no member is taken, with a shortest such path. If there is no such path, the chain starts at the
+/// first blocked member, always follows the first awaited member, and ends when it meets itself.
 pub fn from(obstacles: &Obstacles<'_>, blocked: &[usize]) -> Option<Chain> {
     let first = blocked.first()?;
     let mut starts = blocked.iter().take(LISTED);
@@ -29,7 +28,7 @@ pub fn from(obstacles: &Obstacles<'_>, blocked: &[usize]) -> Option<Chain> {
     Some(ends.unwrap_or_else(|| around(obstacles, *first)))
 }
 
-/// Whom an obstacle makes a member wait for.
+/// The members that an obstacle makes a member wait for.
 pub fn awaited(obstacle: &Obstacle) -> &[usize] {
     match obstacle {
         Obstacle::Wait(_, Vain::Others(members)) | Obstacle::Place(members) => members,

@@ -10,25 +10,25 @@ use crate::semantics::step;
 use crate::semantics::step::Action;
 use crate::semantics::step::Delivery;
 
-/// What came in one phase or generation.
+/// The events of one phase or generation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Phase {
-    /// Who arrived, how often and by which statement, in the order in which they came.
+    /// The members that arrived, with the number of arrivals and the statement, in the order of the arrivals.
     pub came: Vec<(usize, i64, StmtId)>,
     /// How many bytes were delivered.
     pub delivered: i64,
-    /// The last statement that delivered some.
+    /// The last statement that delivered bytes.
     pub delivers: Option<(StmtId, i64)>,
-    /// The last statement that expected some.
+    /// The last statement that expected bytes.
     pub expects: Option<(StmtId, i64)>,
-    /// A wait for parity 1 that passed at once on a new mbarrier, and after which its member arrived here.
+    /// A wait for parity 1 that passed at once on a new mbarrier, if its member arrived in this phase afterwards.
     pub after: Option<AtOnce>,
 }
 
 /// A wait for parity 1 that passed before its mbarrier had completed any phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AtOnce {
-    /// Who waited.
+    /// The member that waited.
     pub member: usize,
     /// The mbarrier.
     pub cell: CellId,
@@ -37,13 +37,13 @@ pub struct AtOnce {
 }
 
 impl Phase {
-    /// How many arrivals of a member there are.
+    /// The number of arrivals of a member.
     pub fn arrivals(&self, member: usize) -> i64 {
         let own = self.came.iter().filter(|(who, _, _)| *who == member);
         own.fold(0, |sum, (_, count, _)| sum.saturating_add(*count))
     }
 
-    /// Who arrived, each once, in order.
+    /// The members that arrived, each once, in order.
     pub fn members(&self) -> Vec<usize> {
         let mut members: Vec<usize> = self.came.iter().map(|(who, _, _)| *who).collect();
         members.sort_unstable();
@@ -52,14 +52,14 @@ impl Phase {
     }
 }
 
-/// Per element: its phases, the last of which is open.
+/// Per element: its phases. The last one is open.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     cells: FxHashMap<CellId, Vec<Phase>>,
 }
 
 impl History {
-    /// Runs a schedule, up to an action that cannot happen.
+    /// Runs a schedule up to its end, or up to an action that is not possible.
     pub fn of(instance: &Instance, schedule: &[Action]) -> History {
         let mut cells: FxHashMap<CellId, Vec<Phase>> = FxHashMap::default();
         let mut at_once: FxHashMap<usize, AtOnce> = FxHashMap::default();
@@ -113,7 +113,7 @@ impl History {
         History { cells }
     }
 
-    /// The phases of an element, the last of which is open; empty where nothing happened to it.
+    /// The phases of an element. The last one is open. Empty if nothing happened to the element.
     pub fn phases(&self, cell: CellId) -> &[Phase] {
         self.cells.get(&cell).map_or(&[], Vec::as_slice)
     }
@@ -123,7 +123,7 @@ impl History {
         self.phases(cell).len().saturating_sub(1)
     }
 
-    /// Who arrived in the open phase of an element.
+    /// The open phase of an element.
     pub fn open(&self, cell: CellId) -> Option<&Phase> {
         self.phases(cell).last()
     }

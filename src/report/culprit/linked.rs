@@ -13,7 +13,7 @@ use super::sentence::text;
 use crate::semantics::instance::OpKind;
 
 impl SentenceWriter<'_> {
-    /// Those who wait hold every place.
+    /// The members that wait hold every place.
     pub fn no_place(&self, links: &[(usize, Obstacle)], at: usize) -> Sentence {
         let waits = links.iter().find_map(|(member, obstacle)| match obstacle {
             Obstacle::Wait(op, _) => Some((*member, op)),
@@ -25,7 +25,7 @@ impl SentenceWriter<'_> {
         };
         let holds = match held.as_slice() {
             [one] => format!("{} holds the only resident slot", self.name(*one)),
-            // Not all are listed.
+            // A list of this length is not complete.
             many if many.len() >= MOST => "every resident slot is taken".to_owned(),
             many => format!("{} hold all {} places", self.names(many), many.len()),
         };
@@ -47,7 +47,7 @@ impl SentenceWriter<'_> {
         text(format!("{} cannot start: ", self.name(member))).and(why)
     }
 
-    /// Members that wait for each other.
+    /// The sentence about members that wait for each other in a cycle.
     pub fn circle(&self, links: &[(usize, Obstacle)]) -> Sentence {
         let fresh = links.iter().all(|(_, obstacle)| match obstacle {
             Obstacle::Wait(op, _) => {
@@ -85,7 +85,7 @@ impl SentenceWriter<'_> {
         }
     }
 
-    /// Who waits where for whom.
+    /// A member, the place where it waits, and the member that it waits for.
     pub fn link(&self, member: usize, obstacle: &Obstacle, next: Option<usize>) -> Sentence {
         let name = self.name(member);
         match obstacle {

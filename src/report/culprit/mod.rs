@@ -1,11 +1,11 @@
-//! What made a run hang: one cause and one sentence.
+//! Finds the cause of a hang, and describes it in one sentence.
 //!
-//! A stuck state is full of members that wait for each other. One of them cannot be released by any
-//! other: an `if` keeps a needed member away, nobody delivers the missing bytes, or the phase has
-//! already passed. `obstacle` finds, for each wait, why it cannot pass. It uses the programs, the
-//! program counters, and which arrivals and bytes came in which phase (`history`). `chain` follows
-//! the waits to that one; `absent` says who was counted on and what keeps it away; `sentence` puts it
-//! into words. Nothing here knows a shape of protocol.
+//! A stuck state is full of members that wait for each other. Usually one of them cannot be released by any other: an
+//! `if` keeps a needed member away, nobody delivers the missing bytes, or the phase has already passed. `obstacle`
+//! finds, for each wait, why it cannot pass. It uses the programs, the program counters, and which arrivals and bytes
+//! came in which phase (`history`). `chain` follows the waits up to that member. `absent` finds the members whose
+//! arrival is missing, and what keeps them away. `sentence` describes the result in words. None of this depends on
+//! known patterns of protocols.
 
 mod absent;
 mod chain;
@@ -44,11 +44,11 @@ use obstacle::Obstacles;
 use obstacle::Vain;
 use sentence::SentenceWriter;
 
-/// What kind of cause it is.
+/// The kind of cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Fewer arrivals, additions or releases come than are waited for.
+    /// There are fewer arrivals, additions or releases than a wait needs.
     Missing,
     /// A barrier completed the phase that is waited for and the next one, too.
     Lapped,
@@ -58,11 +58,11 @@ pub enum Cause {
     BytesSurplus,
     /// A semaphore went past the exact value that is waited for.
     Overtaken,
-    /// A barrier is waited for that nobody initialises.
+    /// A wait is on a barrier that nobody initialises.
     Uninitialized,
-    /// Who is waited for cannot start while those who wait hold every place.
+    /// The member that others wait for cannot start, because the waiting members hold every place.
     NoPlace,
-    /// Members wait for each other in a circle.
+    /// Members wait for each other in a cycle.
     Circular,
 }
 
@@ -80,44 +80,44 @@ impl Cause {
     ];
 }
 
-/// What made a run hang.
+/// The cause of a hang.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Culprit {
     /// The kind.
     pub cause: Cause,
-    /// In one sentence, without a full stop.
+    /// The cause in one sentence, without a full stop.
     pub sentence: Sentence,
     /// The line of the wait, from 1.
     pub line: Option<usize>,
-    /// Who waits for whom, up to the cause or around in a circle.
+    /// The links of the wait-for chain, up to the cause or around a cycle.
     pub chain: Vec<Sentence>,
-    /// For each member that started and waits, in order: why it waits in vain.
+    /// For each member that has started and waits, in order: why it waits in vain.
     pub why: Vec<Sentence>,
-    /// Who waits for whom: those who started and wait, and those in the chain who cannot start.
+    /// Who waits for whom. Contains the members that have started and wait, and those of the chain that cannot start.
     pub arrows: Vec<Arrow>,
 }
 
-/// A member that does not go on, and those who would let it.
+/// A member that does not go on, and the members that could release it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrow {
-    /// Who.
+    /// The member.
     pub member: usize,
-    /// What it waits at; `None` where it has not started.
+    /// The operation that it waits at; `None` if it has not started.
     pub op: Option<Op>,
-    /// Who would let it go on; empty where nobody does.
+    /// The members that could release it; empty if there are none.
     pub whom: Vec<usize>,
-    /// Whether the chain leads through it around in a circle.
+    /// Whether it is a part of the cycle that the chain leads to.
     pub circle: bool,
 }
 
-/// A state and how a run came to it.
+/// A state, and the run that led to it.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
     /// The protocol.
     pub protocol: &'a Protocol,
     /// The protocol at an input.
     pub instance: &'a Instance,
-    /// The input, where it is known.
+    /// The input, if it is known.
     pub input: Option<&'a Input>,
     /// The run.
     pub schedule: &'a [Action],
@@ -125,8 +125,9 @@ pub struct Scene<'a> {
     pub state: &'a State,
 }
 
-/// What made a run hang; `None` where somebody can still go on, nobody waits, or the reason is not looked for.
-/// Programs have no branches ([`straight`]); `turns` are the results of atomic operations that led members past something.
+/// Finds the cause of a hang. `None` if some member can still go on, or if no member waits. Programs must have no
+/// branches ([`straight`]). `turns` are the results of atomic operations after which members no longer reach some
+/// cells.
 pub fn find(scene: Scene<'_>, turns: &[Vec<Turn>]) -> Option<Culprit> {
     let Scene {
         instance, state, ..
@@ -168,7 +169,7 @@ pub fn find(scene: Scene<'_>, turns: &[Vec<Turn>]) -> Option<Culprit> {
     })
 }
 
-/// Who waits for whom.
+/// Which member waits for which.
 fn arrows(obstacles: &Obstacles<'_>, waiting: &[usize], chain: &Chain) -> Vec<Arrow> {
     let circle = chain.back_to.and_then(|back| chain.links.get(back..));
     let circle = circle.unwrap_or_default();
@@ -190,7 +191,7 @@ fn arrows(obstacles: &Obstacles<'_>, waiting: &[usize], chain: &Chain) -> Vec<Ar
     arrows.collect()
 }
 
-/// The cause where a chain ends.
+/// The cause at the end of a chain.
 fn end(
     writer: &SentenceWriter<'_>,
     member: usize,
@@ -217,8 +218,8 @@ fn end(
     (cause, sentence, Some(*op))
 }
 
-/// The cause where members wait for each other: one of them that counts on somebody who never
-/// comes, a grid without a place, or the circle itself.
+/// The cause if members wait for each other in a cycle: one of them waits for a member that never arrives, a grid has
+/// no free place, or the cycle itself is the cause.
 fn around(
     writer: &SentenceWriter<'_>,
     links: &[(usize, Obstacle)],

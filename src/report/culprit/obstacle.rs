@@ -1,8 +1,8 @@
-//! Why a member that waits in a stuck state waits in vain.
+//! Finds out why a member of a stuck state waits in vain.
 //!
-//! Nothing here knows a shape of protocol. What could end a wait are the operations on its cell
-//! that other members still have before them; whether there are any, and whose they are, is read
-//! off the programs and the program counters.
+//! Only operations on the cell of a wait can end the wait. So this code collects the operations on this cell that
+//! other members have still to execute, from the programs and the program counters. It does not depend on known
+//! patterns of protocols.
 
 use rustc_hash::FxHashMap;
 
@@ -31,26 +31,26 @@ pub const LISTED: usize = 64;
 pub enum Obstacle {
     /// It waits for an operation on a cell.
     Wait(Op, Vain),
-    /// It has not started, and these hold every place; empty where none is missing.
+    /// It has not started. These members hold every place; empty if a place is free.
     Place(Vec<usize>),
-    /// It has not started, and this one has to start first.
+    /// It has not started, and this member has to start first.
     Turn(usize),
 }
 
 /// Why a wait is in vain. At most [`LISTED`] members are named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Vain {
-    /// An exact value that has been passed: who added how much.
+    /// The exact value has been passed. These members added these amounts.
     Passed(Vec<(usize, i64)>),
     /// The barrier has completed the phase that is waited for, and the next one, too.
     Lapped(Lapped),
-    /// Every arrival came, and so many bytes are missing that nobody delivers.
+    /// Every arrival came, and this many bytes are missing that nobody delivers.
     Bytes(i64),
-    /// Every arrival came, and so many bytes more than were expected.
+    /// Every arrival came, and this many bytes more than expected.
     Surplus(i64),
-    /// All that the others still do is not enough.
+    /// All remaining operations of the others are not enough.
     Short,
-    /// These would still help, but are stuck themselves.
+    /// These members could still help, but are stuck themselves.
     Others(Vec<usize>),
 }
 
@@ -63,34 +63,34 @@ pub struct Lapped {
     pub completed: i64,
 }
 
-/// A stuck state, how it came to that, and who could still change which cell.
+/// A stuck state, how the run led to it, and who could still change which cell.
 pub struct Obstacles<'i> {
     instance: &'i Instance,
     state: &'i State,
     history: History,
-    /// Per cell: what members do there that can end a wait.
+    /// Per cell: the operations of members that can end a wait there.
     helpers: FxHashMap<CellId, Vec<Helper>>,
 }
 
-/// What a member does at a cell that can end somebody else's wait there.
+/// The operations of a member on a cell that can end a wait of another member there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Helper {
-    /// Who.
+    /// The member.
     pub member: usize,
-    /// How many arrivals, or how much it adds or gives back, in its whole program.
+    /// The number of arrivals in its whole program, or how much the program adds or gives back.
     pub planned: i64,
-    /// How much of that is still to come.
+    /// The part of `planned` that is still to come.
     pub ahead: i64,
     /// How many bytes are still to come.
     pub bytes: i64,
-    /// Whether it still initialises.
+    /// Whether an initialisation is still to come.
     pub initialises: bool,
     /// The values that it still sets, each once.
     pub sets: Vec<i64>,
 }
 
 impl<'i> Obstacles<'i> {
-    /// Reads off the programs who could still change which cell.
+    /// Collects from the programs which members could still change which cell.
     pub fn new(instance: &'i Instance, state: &'i State, schedule: &[Action]) -> Obstacles<'i> {
         let mut helpers: FxHashMap<CellId, Vec<Helper>> = FxHashMap::default();
         for (number, member) in instance.members.iter().enumerate() {
@@ -170,7 +170,7 @@ impl<'i> Obstacles<'i> {
         };
         let uninitialized = *cell == CellState::Uninitialized;
         let added = sum(|h| h.ahead);
-        // A value that is set ends a wait by itself, or by what others add to it.
+        // A value that is set ends a wait by itself, or together with additions of other members.
         let sets = |helper: &Helper| {
             helper.sets.iter().any(|value| match op.kind {
                 OpKind::Wait(Comparison::AtLeast, wanted) => value.saturating_add(added) >= wanted,
@@ -230,7 +230,7 @@ impl<'i> Obstacles<'i> {
         if !enough {
             return Vain::Short;
         }
-        // Who has been counted in this phase is not who is missing, unless nobody else is.
+        // A member that was counted in this phase is not the missing one, unless there is no other.
         let counted = self.history.open(op.cell);
         let counted = |helper: &&Helper| counted.is_some_and(|c| c.arrivals(helper.member) > 0);
         let left: Vec<&Helper> = others().filter(|helper| useful(helper)).collect();
@@ -250,8 +250,8 @@ impl<'i> Obstacles<'i> {
         }
     }
 
-    /// Whether a phase that a member waits for is over, as far as the parities of its waits say
-    /// which one that is: each has to be another than the one before it.
+    /// Whether the phase that a member waits for is over, if the parities of its waits determine this phase. They do
+    /// if each parity differs from the one before it.
     fn lapped(&self, member: usize, op: &Op) -> Option<Lapped> {
         let ops = &self.instance.members[member].ops;
         let waits = ops.iter().take(position(self.state, member) + 1);
@@ -272,17 +272,17 @@ impl<'i> Obstacles<'i> {
         (completed >= awaited + 2).then_some(Lapped { awaited, completed })
     }
 
-    /// What members do at a cell that can end somebody else's wait there, ascending by member.
+    /// The operations of members on a cell that can end a wait of another member there, ascending by member.
     pub fn helpers(&self, cell: CellId) -> &[Helper] {
         self.helpers.get(&cell).map_or(&[], Vec::as_slice)
     }
 
-    /// How the run went.
+    /// The history of the run.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// Who has added how much to a cell.
+    /// The members that have added to a cell, and how much.
     fn additions(&self, cell: CellId) -> Vec<(usize, i64)> {
         let mut all = Vec::new();
         for (number, member) in self.instance.members.iter().enumerate() {
@@ -301,7 +301,7 @@ impl<'i> Obstacles<'i> {
         all
     }
 
-    /// Who has set a cell, to what, and by which statement the last time.
+    /// The members that have set a cell, the value, and the statement, for the last time each.
     pub fn setters(&self, cell: CellId) -> Vec<(usize, i64, StmtId)> {
         let members = self.instance.members.iter().enumerate();
         let last = |(number, member): (usize, &Member)| {
@@ -319,7 +319,7 @@ impl<'i> Obstacles<'i> {
         members.filter_map(last).collect()
     }
 
-    /// How the element of a wait changes: whether anybody adds to it, and whether anybody sets it.
+    /// How the element of a wait changes: whether some member adds to it, and whether some member sets it.
     pub fn changes(&self, cell: CellId) -> (bool, bool) {
         let members = self.instance.members.iter();
         let kinds = members
@@ -353,7 +353,7 @@ impl<'i> Obstacles<'i> {
     }
 }
 
-/// How many operations a member has done, whose program has no branches.
+/// How many operations a member has done. Its program has no branches.
 pub fn position(state: &State, member: usize) -> usize {
     match state.counters.get(member) {
         Some(&NOT_STARTED) | None => 0,
@@ -361,10 +361,10 @@ pub fn position(state: &State, member: usize) -> usize {
     }
 }
 
-/// How an operation can end somebody else's wait on its cell.
+/// How an operation can end a wait of another member on its cell.
 #[derive(Default)]
 struct Help {
-    /// Arrivals, or what it adds or gives back.
+    /// The number of arrivals, or the amount that it adds or gives back.
     amount: i64,
     bytes: i64,
     initialises: bool,

@@ -15,7 +15,7 @@ use crate::semantics::instance::Op;
 use crate::semantics::instance::OpKind;
 
 impl SentenceWriter<'_> {
-    /// A phase went by.
+    /// The sentence about a phase that is over.
     pub fn lapped(&self, waiter: usize, op: &Op, lapped: Lapped) -> Sentence {
         let name = self.name(waiter);
         let cell = self.instance().cell_name(op.cell);
@@ -43,7 +43,7 @@ impl SentenceWriter<'_> {
                 Some(at) => out.line(at),
                 None => out,
             };
-            // Whoever completed the phase may itself have gone ahead of a completion.
+            // The member that completed the phase may itself have gone ahead of a completion.
             let mut ahead = over.iter().filter_map(|phase| phase.after);
             let other = ahead
                 .next_back()
@@ -77,8 +77,8 @@ impl SentenceWriter<'_> {
         out.text(format!(" without waiting for {name}"))
     }
 
-    /// Whether a member has passed another element of the same object at once, by the same statement: then elements are meant to be free from
-    /// the start.
+    /// Whether a member has passed another element of the same object at once, by the same statement. This shows that
+    /// elements are meant to be free from the start.
     fn starts_free(&self, member: usize, op: &Op) -> bool {
         let object = |op: &Op| self.instance().cell_place(op.cell).map(|place| place.0);
         let ops = &self.instance().members[member].ops;
@@ -88,7 +88,7 @@ impl SentenceWriter<'_> {
         others.any(|other| object(other) == object(op))
     }
 
-    /// Bytes that nobody delivers.
+    /// The sentence about bytes that nobody delivers.
     pub fn bytes(&self, waiter: usize, op: &Op, missing: i64) -> Sentence {
         let cell = self.instance().cell_name(op.cell);
         let open = self.open(op);
@@ -109,7 +109,7 @@ impl SentenceWriter<'_> {
             .line(self.line(op))
     }
 
-    /// More bytes than expected.
+    /// The sentence about more bytes than expected.
     pub fn surplus(&self, waiter: usize, op: &Op, surplus: i64) -> Sentence {
         let cell = self.instance().cell_name(op.cell);
         let phases = self.obstacles.history().phases(op.cell);
@@ -133,7 +133,7 @@ impl SentenceWriter<'_> {
         .line(self.line(op))
     }
 
-    /// An exact value that went by.
+    /// The sentence about an exact value that was passed.
     pub fn passed(&self, waiter: usize, op: &Op, additions: &[(usize, i64)]) -> Sentence {
         let name = self.name(waiter);
         let cell = self.instance().cell_name(op.cell);

@@ -12,7 +12,7 @@ pub(super) enum Change {
     Both,
 }
 
-/// What would end a wait at a cell.
+/// The event that would end a wait at a cell.
 pub(super) fn helps(op: &Op, state: &CellState, cell: &str, change: Change) -> String {
     match (op.kind, state) {
         (_, CellState::Uninitialized) => format!("initialise {cell}"),
@@ -28,7 +28,7 @@ pub(super) fn helps(op: &Op, state: &CellState, cell: &str, change: Change) -> S
     }
 }
 
-/// What would end a wait, with members as the subject: one of them and more.
+/// The same event with members as its subject: as a singular and as a plural verb.
 pub(super) fn verb(op: &Op, state: &CellState, change: Change) -> (&'static str, &'static str) {
     match (op.kind, state) {
         (_, CellState::Uninitialized) => ("does", "do"),

@@ -25,7 +25,7 @@ use super::phrase::verb;
 /// How many names or clauses a sentence lists.
 pub(super) const LISTED: usize = 3;
 
-/// Words for one stuck state.
+/// Writes the sentences about one stuck state.
 pub struct SentenceWriter<'a> {
     pub source: &'a str,
     pub obstacles: &'a Obstacles<'a>,
@@ -68,7 +68,7 @@ impl SentenceWriter<'_> {
             .unwrap_or_default()
     }
 
-    /// Names of members: neighbours as a range, of many the first few.
+    /// The names of members. Consecutive ones are a range, and of many only the first few are named.
     pub(super) fn names(&self, members: &[usize]) -> String {
         let names: Vec<String> = members.iter().map(|m| self.name(*m)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -79,18 +79,18 @@ impl SentenceWriter<'_> {
         }
     }
 
-    /// Who was counted on at a wait and does not come.
+    /// The members whose arrival is missing at a wait, see `Programs::absent`.
     pub fn absent(&self, waiter: usize, op: &Op) -> Vec<Absent> {
         self.programs.absent(self.obstacles, waiter, op.cell)
     }
 
-    /// Who comes too seldom, where others come each time.
+    /// The members that arrive too seldom although others arrive each time.
     pub fn seldom(&self, waiter: usize, op: &Op) -> Vec<Absent> {
         self.programs.seldom(self.obstacles, waiter, op.cell)
     }
 
-    /// Who was counted on and does not come, where those who come are too few for a phase if each
-    /// comes as often as it has come in one.
+    /// The members whose arrival is missing. `None` if the members that do arrive are enough for a phase, assuming
+    /// that each of them arrives as often as it has in some phase.
     pub fn suspects(&self, waiter: usize, op: &Op) -> Option<Vec<Absent>> {
         let absent = self.absent(waiter, op);
         let absent: Vec<Absent> = absent
@@ -100,8 +100,9 @@ impl SentenceWriter<'_> {
         (self.too_few(op)? && !absent.is_empty()).then_some(absent)
     }
 
-    /// A phase that takes more than those who arrive there bring, and all of them have arrived in it: nobody is away, so
-    /// the count is too high, or somebody is missing who has no statement for it.
+    /// The sentence about a phase that needs more arrivals than its members make, although all of them have arrived
+    /// in it. Then no member is away. Either the count is too high, or a member is missing that has no statement for
+    /// this.
     pub fn overcounted(&self, waiter: usize, op: &Op) -> Option<Sentence> {
         if !matches!(self.cell(op), CellState::Mbarrier { .. }) {
             return None;
@@ -120,7 +121,7 @@ impl SentenceWriter<'_> {
         Some(some.text(": whoever arrives there has arrived in this phase already"))
     }
 
-    /// Nobody is away, and nobody comes any more.
+    /// The sentence if no member is away, and no member arrives any more.
     pub(super) fn nobody_left(&self, op: &Op) -> Sentence {
         let helpers = self.obstacles.helpers(op.cell).iter();
         let each = helpers.map(|helper| self.in_a_phase(helper.member, op));
@@ -135,7 +136,7 @@ impl SentenceWriter<'_> {
         }
     }
 
-    /// How many arrivals came where more are missing.
+    /// The sentence about how many arrivals came, if more are missing.
     pub(super) fn some_came(&self, waiter: usize, op: &Op, there: i64) -> Option<Sentence> {
         let (CellState::Mbarrier { pending, .. } | CellState::Barrier { pending, .. }) =
             self.cell(op)
@@ -161,7 +162,8 @@ impl SentenceWriter<'_> {
         }
     }
 
-    /// Whether those who come to a barrier are too few for a phase if each comes as often as it has come in one.
+    /// Whether the members that arrive at a barrier are too few for a phase, if each of them arrives as often as it
+    /// has in some phase.
     fn too_few(&self, op: &Op) -> Option<bool> {
         let needed = self.needed(op)?;
         let phases = self.obstacles.history().phases(op.cell);
@@ -176,14 +178,14 @@ impl SentenceWriter<'_> {
         Some(supply < needed)
     }
 
-    /// How many arrivals of a member there have been in a phase at most, or are in one operation.
+    /// The most arrivals of a member in one phase, or in one operation if this is more.
     fn in_a_phase(&self, member: usize, op: &Op) -> i64 {
         let phases = self.obstacles.history().phases(op.cell).iter();
         let most = phases.map(|phase| phase.arrivals(member)).max();
         most.unwrap_or(0).max(self.each(member, op))
     }
 
-    /// How many arrivals one operation of a member is at most.
+    /// The most arrivals of a member in one operation.
     pub(super) fn each(&self, member: usize, op: &Op) -> i64 {
         let ops = self.instance().members[member].ops.iter();
         let counts = ops.filter(|o| o.cell == op.cell).map(|o| match o.kind {
@@ -216,7 +218,7 @@ impl SentenceWriter<'_> {
                 None => groups.push((one.clone(), vec![one.member])),
             }
         }
-        // What keeps somebody away says more than that it came and went.
+        // A reason that keeps a member away says more than the fact that the member has arrived before.
         groups.sort_by_key(|(one, _)| matches!(one.reason, Reason::Came(_) | Reason::Elsewhere));
         let mut out = Sentence::default();
         for (at, (one, who)) in groups.iter().take(LISTED).enumerate() {
@@ -313,7 +315,7 @@ impl SentenceWriter<'_> {
         }
     }
 
-    /// Where members help instead: `, only at full[1]`.
+    /// The element at which members help instead: `, only at full[1]`.
     fn elsewhere(&self, op: &Op, who: &[usize]) -> String {
         let object = |cell: CellId| self.instance().cell_place(cell).map(|(object, _)| object);
         let mut others: Vec<CellId> = Vec::new();
@@ -338,7 +340,7 @@ impl SentenceWriter<'_> {
     }
 }
 
-/// What somebody does at an element in its whole program, after its name: `arrives 3 times`, `adds 3 to it`.
+/// What a member does at an element in its whole program, to follow its name: `arrives 3 times`, `adds 3 to it`.
 fn in_all(op: &Op, does: &str, one: bool, planned: i64) -> String {
     let s = if one { "s" } else { "" };
     match op.kind {

@@ -19,7 +19,7 @@ use super::sentence::SentenceWriter;
 use super::sentence::text;
 
 impl SentenceWriter<'_> {
-    /// Fewer come than are waited for.
+    /// The sentence about a wait for which too few members arrive.
     pub fn short(&self, waiter: usize, op: &Op, absent: &[Absent]) -> Sentence {
         let name = self.name(waiter);
         let cell = self.instance().cell_name(op.cell);
@@ -60,7 +60,7 @@ impl SentenceWriter<'_> {
                 }
             }
             (OpKind::Sync(count), CellState::Named { registered, .. }, _) => {
-                // Who came how often.
+                // How often each member arrived.
                 let mut came: BTreeMap<usize, usize> = BTreeMap::new();
                 for registration in registered {
                     *came.entry(registration.member as usize).or_default() += 1;
@@ -162,7 +162,7 @@ impl SentenceWriter<'_> {
         }
     }
 
-    /// The parity of a wait, where the wait of the same member before it had the same one.
+    /// The parity of a wait, if the previous wait of the same member had the same one.
     fn repeated(&self, waiter: usize, op: &Op) -> Option<u8> {
         let ops = &self.instance().members[waiter].ops;
         let before = ops.iter().take(position(self.obstacles.state(), waiter));
@@ -176,7 +176,7 @@ impl SentenceWriter<'_> {
         }
     }
 
-    /// How the rounds of a named barrier went without those who wait.
+    /// What happened in the generations of a named barrier without the waiting members.
     fn rounds(&self, head: Sentence, op: &Op, absent: &[Absent]) -> Sentence {
         let phases = self.obstacles.history().phases(op.cell);
         let completed = phases.len().saturating_sub(1);

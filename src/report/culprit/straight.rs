@@ -1,7 +1,8 @@
 //! Programs that branch on results of atomic operations, reduced to the paths that members took in one run.
 //!
-//! For example, a member that got 1 from `if fetch_add(s, 1) == 3 { done += 1 }` no longer has the operation `done += 1`. The
-//! future operations of a member are all those that it reaches for some results.
+//! For example, consider `if fetch_add(s, 1) == 3 { done += 1 }`. For a member that got 1, the operation `done += 1`
+//! is not a part of its program any more. The future operations of a member are all those that it can still reach,
+//! for any results.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,11 +20,12 @@ use crate::semantics::step::State;
 
 use super::phrase::helping;
 
-/// A run whose members have programs without branches: what they did, and then all that they may still do.
+/// A run whose members have programs without branches. A program consists of the operations that the member did, and
+/// then of all operations that it may still do.
 pub struct Straight<'a> {
     pub instance: Cow<'a, Instance>,
     pub state: Cow<'a, State>,
-    /// Per member the results that led it past something, in order.
+    /// Per member: the results after which it no longer reaches some cells, in order.
     pub turns: Vec<Vec<Turn>>,
 }
 
@@ -33,7 +35,7 @@ pub struct Turn {
     pub stmt: StmtId,
     /// What it returned.
     pub returned: i64,
-    /// Where the member would have helped.
+    /// The cells at which the member would have helped.
     pub passed: BTreeSet<CellId>,
 }
 
@@ -73,13 +75,13 @@ pub fn straight<'a>(instance: &'a Instance, schedule: &[Action], state: &'a Stat
 
 /// An operation that a member did.
 struct Did {
-    /// Its place.
+    /// Its place in the program.
     at: u32,
-    /// The value that it found.
+    /// The value that it read.
     found: i64,
 }
 
-/// What each member did, in order.
+/// The operations that each member did, in order.
 fn ways(instance: &Instance, schedule: &[Action]) -> Vec<Vec<Did>> {
     let mut ways: Vec<Vec<Did>> = instance.members.iter().map(|_| Vec::new()).collect();
     let mut state = step::initial(instance);
@@ -101,7 +103,7 @@ fn ways(instance: &Instance, schedule: &[Action]) -> Vec<Vec<Did>> {
     ways
 }
 
-/// The places that may be reached from one, that one included.
+/// The places that can be reached from a place, including this place.
 fn reachable(member: &Member, from: u32) -> impl Iterator<Item = usize> {
     let count = member.ops.len();
     let mut reached = vec![false; count];

@@ -11,11 +11,11 @@ use super::HazardWriter;
 use super::Line;
 use super::told;
 
-/// Two accesses, each by member and number.
+/// Two accesses, each given by member and number.
 type Pair = ((usize, usize), (usize, usize));
 
-/// Tells of a write and a read after it. `why` says whether only a proxy fence is missing, and
-/// where the order of the two stopped being one of memory.
+/// Describes a write, and a later read that does not see it. `why` says whether only a proxy fence is missing, and
+/// between which two operations the memory order was lost.
 pub(super) fn tell(
     writer: &HazardWriter<'_>,
     data: &Data,
@@ -71,7 +71,7 @@ fn unfinished(writer: &HazardWriter<'_>, (member, access): (usize, Access)) -> S
     }
 }
 
-/// What two operations lack that order a write and do not show it.
+/// What is missing in two operations that order a write and do not make it visible.
 fn edge(writer: &HazardWriter<'_>, data: &Data, lost: Lost) -> String {
     let place = |(member, op): (usize, u32)| {
         let (line, cell) = writer.place(member, op);

@@ -20,10 +20,10 @@ const BOX: usize = 50;
 const GAP: usize = 46;
 const MARGIN: usize = 12;
 
-/// How much further out an arrow is that passes one box more.
+/// An arrow that passes one more box is drawn this much further out.
 const BULGE: usize = 34;
 
-/// The picture; nothing where nobody waits.
+/// The picture; empty if no member waits.
 pub fn picture(graph: &[Node]) -> Markup {
     let nodes = &graph[..graph.len().min(NODES)];
     if nodes.is_empty() {
@@ -76,7 +76,7 @@ pub fn picture(graph: &[Node]) -> Markup {
     }
 }
 
-/// What stands in a box.
+/// The text in a box.
 fn label(node: &Node) -> [String; 2] {
     let place = |line: usize| called(line, node.kernel.as_ref());
     let waits = match node.line {
@@ -120,7 +120,7 @@ fn bulge(from: usize, to: usize) -> usize {
     BULGE * (1 + from.abs_diff(to))
 }
 
-/// To the next box straight down, to another one around at the right.
+/// An arrow to the next box is a straight line down. To any other box, it goes around on the right.
 fn line(from: usize, to: usize, width: usize) -> String {
     if from + 1 == to {
         let x = MARGIN + width / 2;
@@ -129,7 +129,7 @@ fn line(from: usize, to: usize, width: usize) -> String {
     let edge = MARGIN + width;
     let out = edge + bulge(from, to);
     let (start, end) = (top(from) + BOX / 2, top(to) + BOX / 2);
-    // An arrow back to the same box leaves and comes at different heights.
+    // An arrow back to the same box leaves and arrives at different heights.
     let (start, end) = match from == to {
         true => (start - BOX / 4, end + BOX / 4),
         false => (start + BOX / 8, end - BOX / 8),

@@ -1,8 +1,8 @@
-//! Findings as one HTML file that needs nothing beside it: the verdict, the run as a chart with the source beside it,
-//! patterns as grids, the hand-offs of a kernel, and what a proof rests on.
+//! Findings as a single HTML file. It contains the verdict, the run as a chart beside the source, patterns as grids,
+//! the hand-offs of a kernel, and what a proof rests on.
 //!
-//! The page is complete without scripts and without colour: what waits for ever is marked by a sign, and the words say
-//! the rest. The script only steps through the run.
+//! The page is complete without scripts and without colour: a sign marks members that wait for ever, and the words
+//! say the rest. The script only steps through the run.
 
 mod graph;
 mod sources;
@@ -27,7 +27,7 @@ use sources::Panels;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// How many rows of a chart are shown, the last ones.
+/// How many of the last rows of a chart are shown.
 const ROWS: usize = 1000;
 
 /// The most rows and columns of a grid.
@@ -62,7 +62,7 @@ pub fn document(findings: &[Finding], failures: &[String], z3: &str) -> String {
     page.into_string() + "\n"
 }
 
-/// Text of several lines, without what a terminal would act on.
+/// Text of several lines, without characters that a terminal would interpret.
 fn shown(text: &str) -> String {
     let lines: Vec<String> = text.trim_end().lines().map(visible).collect();
     lines.join("\n")
@@ -165,12 +165,13 @@ fn refuted(finding: &Finding, counterexample: &Counterexample) -> Markup {
     }
 }
 
-/// The chart as a table: members to the left, elements to the right. `place` says which text and line to mark for a line.
+/// The chart as a table: members on the left, elements on the right. `place` gives the text and the line to mark for
+/// a line of the protocol.
 fn run(chart: &Chart, place: &dyn Fn(usize) -> Option<(usize, usize)>) -> Markup {
     let text = |line: Option<usize>| Some(place(line?)?.0);
     let at = |line: Option<usize>| Some(place(line?)?.1);
     let hidden = chart.steps.len().saturating_sub(ROWS);
-    // What each element was left at by the steps before the one that is shown.
+    // The values of the elements before the current step.
     let mut values: Vec<Option<&str>> = vec![None; chart.elements.len()];
     let mut rows = Vec::new();
     for (at, step) in chart.steps.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! A counterexample as pictures made of characters: the run as a sequence chart, and who waits for whom.
 //!
-//! Each role has a lane, time runs down. What happens stands beside the lanes, with the phases and counts that it leaves behind.
-//! Rounds that repeat are folded. Signs say everything; nothing depends on colour.
+//! Each role has a lane, and time runs down. Beside the lanes are the actions, with the resulting phases and counts.
+//! Repeated rounds are folded. Everything is shown by signs, and nothing depends on colour.
 
 use super::super::cited::called;
 use super::super::finding::Counterexample;
@@ -13,7 +13,7 @@ use super::Wait;
 use super::by_role;
 use super::list;
 
-/// The width where there is no terminal, and the least width of what stands beside the lanes.
+/// The width if there is no terminal, and the least width of the text beside the lanes.
 const WIDTH: usize = 100;
 const BESIDE: usize = 24;
 
@@ -21,11 +21,11 @@ const BESIDE: usize = 24;
 const LANE: usize = 3;
 const INDENT: usize = 4;
 
-/// How many rows are shown of a long run that does not fold: the first ones, and the last ones.
+/// How many of the first and of the last rows are shown of a long run that cannot be folded.
 const FIRST: usize = 8;
 const LAST: usize = 40;
 
-/// The longest round that is looked for, and how many have to be alike.
+/// The longest round that is folded, and the least number of equal rounds.
 const ROUND: usize = 64;
 const ROUNDS: usize = 3;
 
@@ -82,7 +82,7 @@ pub fn chart(counterexample: &Counterexample, style: Style) -> String {
     out
 }
 
-/// Who waits for whom, an arrow in each line.
+/// The wait-for graph, with an arrow in each line.
 fn waits(out: &mut String, graph: &[Node], style: Style) {
     let circle = graph.iter().any(|node| node.circle);
     let mut rows = Vec::new();
@@ -140,11 +140,11 @@ fn waits(out: &mut String, graph: &[Node], style: Style) {
     }
 }
 
-/// What stands in a row.
+/// The contents of a row.
 #[derive(Debug, PartialEq, Eq)]
 enum Row<'c> {
     Step(&'c Step),
-    /// The rounds before, so many times more, as these steps.
+    /// The rounds before are repeated this many times, with these steps.
     Again {
         times: usize,
         first: usize,
@@ -169,13 +169,13 @@ fn last_of(step: &Step) -> usize {
     (step.first + step.count).saturating_sub(1)
 }
 
-/// What a step is beside the numbers in it: the same step of another round is the same.
+/// A step without the numbers in its text: equal steps of different rounds have the same kind.
 fn kind(step: &Step) -> (usize, Option<usize>, String) {
     let letters = step.what.chars().filter(|c| !c.is_ascii_digit());
     (step.lane, step.line, letters.collect())
 }
 
-/// The steps, where rounds that repeat are told once.
+/// The steps, with repeated rounds folded.
 fn folded(steps: &[Step]) -> Vec<Row<'_>> {
     let kinds: Vec<_> = steps.iter().map(kind).collect();
     let mut rows = Vec::new();
@@ -269,7 +269,7 @@ impl Drawing {
         self.row(out, (Some(wait.lane), 'X'), "end", &text);
     }
 
-    /// A row with this sign in its lane, and below it what does not fit.
+    /// A row with this sign in its lane. Text that does not fit continues below.
     fn row(&self, out: &mut String, (lane, sign): (Option<usize>, char), number: &str, text: &str) {
         let lanes = |sign: Option<char>| -> String {
             let signs = (0..self.lanes).map(|at| match sign {
@@ -302,7 +302,7 @@ impl Drawing {
     }
 }
 
-/// Who does what; the name of a lane that is one member is not said again.
+/// The acting members and the action. The name is omitted if the lane has a single member of this name.
 fn said(chart: &Chart, lane: usize, who: &str, what: &str) -> String {
     match chart.lanes.get(lane) {
         Some(name) if name == who => what.to_owned(),
@@ -310,7 +310,7 @@ fn said(chart: &Chart, lane: usize, who: &str, what: &str) -> String {
     }
 }
 
-/// A text in pieces of at most so many characters, broken between words.
+/// A text in pieces of at most `room` characters, broken between words.
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut pieces: Vec<String> = vec![String::new()];
     for word in text.split(' ') {
@@ -345,7 +345,7 @@ mod tests {
         }
     }
 
-    /// Two steps of a round, five times: the numbers in them differ.
+    /// Two steps of a round, five times, with different numbers in their texts.
     #[test]
     fn rounds_that_are_alike_are_told_once() {
         let mut steps = vec![step(1, "starts")];
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(told, expected);
     }
 
-    /// What does not repeat is shortened in the middle, unless everything is asked for.
+    /// A run without repetitions is shortened in the middle, unless everything is asked for.
     #[test]
     fn a_long_run_is_shortened() {
         let words = ["x", "yy", "zzz", "w"];

@@ -9,13 +9,13 @@ use super::Most;
 use super::USES;
 use super::shortened;
 
-/// The longest line of a table, in characters, where the width is not known.
+/// The longest line of a table, in characters, if the width is not known.
 const WIDEST: usize = 160;
 
-/// What became of every element: a table, or a list where that would be too wide.
+/// The final state of every element: a table, or a list if the table would be too wide.
 pub(super) fn elements(stuck: &Stuck, style: Style) -> String {
     let most = Most::of(style);
-    // Where nobody waits in vain, all is well with an element, however much is left to do there.
+    // An element at which no member waits in vain is not at fault, even if operations on it are left.
     let waits = |element: &&Element| {
         let mut names = stuck.blocked.iter().map(|b| &b.element);
         most.all_elements || stuck.blocked.is_empty() || names.any(|n| *n == element.element)
@@ -41,7 +41,7 @@ pub(super) fn elements(stuck: &Stuck, style: Style) -> String {
     out
 }
 
-/// Who waits for what and who changes what, where something is still to happen.
+/// Lists which operations wait for and which change an element, if some operation has not happened.
 fn listed(elements: &[&Element], open: &str, style: Style) -> String {
     let mut out = format!("  {}\n", style.bold("elements:"));
     for element in elements {
@@ -114,8 +114,8 @@ fn uses(uses: &[Use], open: &str) -> String {
     if uses.is_empty() {
         return "nobody".to_owned();
     }
-    // What has not happened is what matters, so it comes first.
-    // What somebody does in several rounds alike is said once.
+    // Operations that have not happened come first, because they matter. Equal operations of one member in several
+    // rounds are listed once.
     let alike_use = |a: &Use, b: &Use| (a.done, &a.member, &a.what) == (b.done, &b.member, &b.what);
     let mut said: Vec<&Use> = Vec::new();
     for used in uses {
@@ -128,7 +128,8 @@ fn uses(uses: &[Use], open: &str) -> String {
     shortened(left.chain(alike(&done)).collect(), USES).join(", ")
 }
 
-/// Uses in words; those of neighbours, and of all if they are many, are one where they are the same.
+/// Operations in words. Equal operations of neighbouring members are joined. If there are many, all equal operations
+/// are joined.
 fn alike(uses: &[&Use]) -> Vec<String> {
     if uses.len() <= USES {
         let together = ranges::together(uses, |u| &u.member, |a, b| a.what == b.what);

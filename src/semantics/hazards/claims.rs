@@ -1,13 +1,14 @@
-//! Which claims of the text do not hold of a state.
+//! Checks which claims of the text (assertions, invariants, and `eventually`) do not hold in a state.
 //!
-//! An assertion is made at any time between the operations before and after it, and so of every
-//! state in which its member has done the one and not the other; after the last operation of a
-//! member, of every state from then on, but for a CTA of a grid of bounded residency only as long as
-//! nobody can have needed its place. An invariant is claimed of every state.
+//! An assertion stands between two operations of its member, and it is claimed at any time between them. So it has to
+//! hold in every state in which its member has done the operation before it and not the one after it. An assertion
+//! after the last operation has to hold in every later state. There is one exception, for a CTA of a grid of bounded
+//! residency: its last assertions are checked only while no other CTA can have needed its place. An invariant has to
+//! hold in every state.
 //!
-//! Programs are straight lines at concrete values, so every run ends, and a fair one ends where
-//! nobody can go on. So members finish eventually in all runs iff they have in each last state, and
-//! whoever waits goes on eventually in all of them iff nobody waits in a last state.
+//! At concrete values no program has a cycle, so every run ends, and a fair run ends in a state where nobody can go
+//! on. Hence all members finish eventually in all runs iff they have finished in each last state. Likewise, every
+//! waiting member goes on eventually in all runs iff no member waits in a last state.
 
 use crate::protocol::Progress;
 use crate::semantics::data::Data;
@@ -26,7 +27,7 @@ pub struct Claims<'i> {
 }
 
 impl<'i> Claims<'i> {
-    /// What is claimed of an instance with this data.
+    /// A checker of the claims of this data.
     pub fn new(instance: &'i Instance, data: &'i Data) -> Claims<'i> {
         Claims { instance, data }
     }
@@ -47,7 +48,7 @@ impl<'i> Claims<'i> {
             .or_else(|| self.stopped(state))
     }
 
-    /// A claim of runs that a run does not meet which ends in a state.
+    /// The first claim about runs (`eventually`) that fails for a run that ends in this state.
     fn stopped(&self, state: &State) -> Option<Hazard> {
         if self.data.progress.is_empty() || !step::is_stuck(self.instance, state) {
             return None;

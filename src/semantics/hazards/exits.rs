@@ -1,9 +1,9 @@
-//! Barriers of CTAs that have exited.
+//! Finds uses of mbarriers in the shared memory of a CTA that has exited.
 //!
-//! An mbarrier whose declaration says where it is lies in the shared memory of that CTA, which is gone
-//! once all members that run there have finished. A state violates `uninitialized` if a member of another
-//! CTA stands before an operation on such a barrier, or something of its is in flight to it, and the
-//! CTA has exited. A CTA in which nobody runs has not.
+//! The declaration of an mbarrier may say in which CTA it lies. Its shared memory is gone once all members that run
+//! in this CTA have finished. Then the CTA has exited. A state violates `uninitialized` if the CTA of an mbarrier has
+//! exited and a member of another CTA is about to do an operation on the mbarrier, or has something in flight to it.
+//! A CTA in which no member runs has not exited.
 
 use crate::semantics::data::Data;
 use crate::semantics::instance::CellId;
@@ -14,17 +14,17 @@ use crate::semantics::step::State;
 
 use super::Hazard;
 
-/// Looks for uses of what is gone in states of one instance.
+/// Looks for uses of such mbarriers in states of one instance.
 #[derive(Debug, Clone)]
 pub struct Exits<'i> {
     instance: &'i Instance,
     data: &'i Data,
-    /// Per cell the members of the CTA that it belongs to; none where nothing is said of it.
+    /// Per cell: the members that run in its CTA. Empty if the text does not say where the cell lies.
     residents: Vec<Vec<usize>>,
 }
 
 impl<'i> Exits<'i> {
-    /// What there is to look at in an instance with this data.
+    /// Prepares the search in an instance with this data.
     pub fn new(instance: &'i Instance, data: &'i Data) -> Exits<'i> {
         let homes = data.homes.iter();
         let residents = homes.map(|home| match home {
@@ -59,7 +59,7 @@ impl<'i> Exits<'i> {
         }
         (0..self.instance.members.len()).find_map(|member| {
             let op = step::next_op(self.instance, state, member)?;
-            // What is put in flight is a use once it can land.
+            // A copy or a commit uses its barrier only once it can land.
             let later = matches!(op.kind, OpKind::Copy(_) | OpKind::Commit);
             let uses = !later && op.kind.works_on_cell();
             (uses && self.is_gone(state, op.cell, member)).then_some(Hazard::Exited {
@@ -70,7 +70,7 @@ impl<'i> Exits<'i> {
         })
     }
 
-    /// Whether a barrier belongs to another CTA than a member's, which has exited.
+    /// Whether a barrier belongs to another CTA than this member's, and that CTA has exited.
     fn is_gone(&self, state: &State, cell: CellId, member: usize) -> bool {
         let flat = cell.0 as usize;
         let residents = self.residents.get(flat).map_or(&[][..], Vec::as_slice);

@@ -16,24 +16,24 @@ use super::Visibility;
 use super::participation;
 use super::takes_two_runs;
 
-/// A counterexample that holds.
+/// What a counterexample shows that has been confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
-    /// What it shows.
+    /// The violation that it shows.
     pub hazard: Hazard,
-    /// What its last state shows beside that.
+    /// The other violations in its last state.
     pub others: Vec<Hazard>,
-    /// The state the first run leads to; where its last action is undefined, the one before.
+    /// The state that the first run leads to. If its last action is undefined, the state before this action.
     pub state: State,
 }
 
-/// What these runs show of the property, `second` being wanted where it takes two runs.
-/// `data` is wanted for races and stale reads. `None`: they show nothing.
+/// What these runs show about the property, or `None` if they show no violation. `second` has to be given if the
+/// property compares two runs, and `data` has to be given for races and stale reads.
 ///
 /// # Errors
 ///
-/// The position of an action that cannot happen or is undefined where a run goes on, and which
-/// of these it is.
+/// The position of an action that cannot happen, or of an undefined action, unless it is the last one of a single run
+/// and shows the violation; and which of the two it is.
 pub fn judge(
     instance: &Instance,
     data: Option<&Data>,
@@ -87,7 +87,7 @@ pub fn judge(
     }))
 }
 
-/// Something that nothing else is shown beside.
+/// A violation that is shown alone.
 fn judged(hazard: Hazard, state: State) -> Judged {
     Judged {
         hazard,
@@ -96,7 +96,7 @@ fn judged(hazard: Hazard, state: State) -> Judged {
     }
 }
 
-/// Whether the last action of a run comes to a stale read.
+/// The stale read that the last action of a run leads to, if there is one.
 fn stale(
     instance: &Instance,
     data: &Data,
@@ -120,7 +120,7 @@ fn undefined(monitor: &Monitor<'_>, error: &StepError) -> Option<Hazard> {
     }
 }
 
-/// What the last action of a run does, and the state it leads to.
+/// How the last action of a run takes part in a generation, and the state that the action leads to.
 fn last(
     instance: &Instance,
     property: Property,
@@ -135,7 +135,7 @@ fn last(
     Ok((found, state))
 }
 
-/// The violation that two participations are, if they are one.
+/// The violation that two participations show together, if they show one.
 pub(super) fn deviation(one: Participation, other: Participation) -> Option<Hazard> {
     let same = (one.member, one.op, one.cell) == (other.member, other.op, other.cell);
     (same && one.count != other.count).then_some(Hazard::Deviation {

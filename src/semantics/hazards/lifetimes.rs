@@ -1,12 +1,12 @@
-//! Data that is used while there is no room for it, and pools that are not whole in the end.
+//! Finds uses of data that has no room, and pools that are not whole at the end.
 //!
-//! Data that something taken from a pool makes room for is there from the `acquire ... backing` that
-//! does so to the `release ... backing` that gives the room up. Both count where their member has
-//! done the operation. In every state an element of such data has room once or not at all; an
-//! access that is next or under way in a state in which it has none violates `resources`, and so does
-//! making room twice or giving up what is not there.
+//! Data may be backed by a pool. It then has room from the `acquire ... backing` that makes the room to the `release
+//! ... backing` that gives it up. Each of the two takes effect once its member has done the operation. In every state
+//! an element of such data has room once or not at all. A state violates `resources` if an access to an element
+//! without room is next or under way. Making room twice violates it, too, and so does giving up room that is not
+//! there.
 //!
-//! A pool that says `release: mandatory` is whole where everybody has finished.
+//! A pool that says `release: mandatory` has to be whole (nothing may be missing) once all members have finished.
 
 use crate::semantics::data::Access;
 use crate::semantics::data::Data;
@@ -20,18 +20,18 @@ use crate::semantics::step::State;
 use super::Hazard;
 use super::Races;
 
-/// Looks at lifetimes in states of one instance, which have to keep history.
+/// Checks lifetimes in states of one instance. The states have to keep history.
 #[derive(Debug, Clone)]
 pub struct Lifetimes<'i> {
     instance: &'i Instance,
     data: &'i Data,
     races: Races<'i>,
-    /// Per slot whether it is there only where room is made for it.
+    /// Per slot: whether it exists only while a pool operation makes room for it.
     backed: Vec<bool>,
 }
 
 impl<'i> Lifetimes<'i> {
-    /// What there is to look at in an instance with this data.
+    /// Prepares the checks of an instance with this data.
     pub fn new(instance: &'i Instance, data: &'i Data) -> Lifetimes<'i> {
         let slots = data.buffers.last().map_or(0, |b| b.cells.end);
         let mut backed = vec![false; slots];
@@ -51,7 +51,7 @@ impl<'i> Lifetimes<'i> {
         self.kept(state).or_else(|| self.data(state))
     }
 
-    /// A pool that is not whole where everybody has finished.
+    /// A pool from which something is missing although all members have finished.
     fn kept(&self, state: &State) -> Option<Hazard> {
         if self.data.returned.is_empty() || !step::is_finished(self.instance, state) {
             return None;
@@ -118,7 +118,7 @@ impl<'i> Lifetimes<'i> {
             })
     }
 
-    /// An access that [`Lifetimes::state`] does not see, if there is one.
+    /// An access that [`Lifetimes::state`] cannot see, if there is one.
     pub fn hidden(&self) -> Option<&'i Access> {
         let members = self.data.accesses.iter().enumerate();
         let mut all = members.flat_map(|(m, accesses)| accesses.iter().map(move |a| (m, a)));

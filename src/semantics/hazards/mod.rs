@@ -1,29 +1,28 @@
-//! What can go wrong beside a deadlock, defined once, at concrete values.
+//! Defines the properties besides deadlock, at concrete values.
 //!
-//! **Generations.** The generation of an arrival, registration, expectation or delivery is 1 +
-//! the number of completions of its element before it. A registration left dangling at the end
-//! so has the generation that never completes. What is done to an mbarrier before it is
-//! initialised takes part in none.
+//! **Generations.** An arrival, registration, expectation or delivery belongs to a generation of its element. The
+//! number of this generation is 1 + the number of completions of the element before it. So a registration that is
+//! left over at the end of a run belongs to a generation that never completes. An operation on an mbarrier before its
+//! initialisation belongs to no generation.
 //!
 //! | property | violated by |
 //! |---|---|
 //! | `early_completion` | two runs in which one operation takes part in different generations |
 //! | `early_pass` | two runs in which one wait by parity passes after different numbers of completions: one of them passed on a stale phase |
-//! | `lapped_wait` | a run in which a wait by parity or for `== v` could pass, its member standing before it, and no longer can; or in which the counter has passed `v` and is never set |
-//! | `over_arrival` | a run with an arrival too many, another thread count than the open generation's, or a member arriving at a split-phase barrier twice or waiting there without having arrived |
-//! | `tx_mismatch` | a run with a delivery that completes a phase with a part of its bytes; or one at whose end an mbarrier has bytes outstanding, or too many, and nobody is left who would make up for it |
+//! | `lapped_wait` | a run in which a member stands before a wait by parity or for `== v` that could pass and now cannot; or in which the counter has passed `v` and is never set |
+//! | `over_arrival` | a run with an arrival too many, or another thread count than the open generation's; or in which a member arrives at a split-phase barrier twice, or waits there without having arrived |
+//! | `tx_mismatch` | a run with a delivery that completes a phase with a part of its bytes; or a run at whose end an mbarrier has bytes outstanding, or too many, and no member is left that would make up for it |
 //! | `uninitialized` | a run that comes to the use of an mbarrier that is not initialised, or initialises one twice; or a state in which a member of another CTA is about to use an mbarrier whose CTA has exited, see [`Exits`] |
-//! | `race` | a reachable state in which two accesses to one slot by different actors are both next or under way, one of them a write, see [`super::data`] |
+//! | `race` | a reachable state in which two accesses to one slot by different actors are both next or under way, and one of them is a write, see [`super::data`] |
 //! | `stale_read` | a run that comes to a read which does not see the last write that is ordered before it, see [`visibility`] |
-//! | `assertion` | a state in which an `assert` that a member has come to, or an `invariant`, does not hold |
-//! | `resources` | a run that gives more back to a pool than is taken, or comes to an `acquire` of more than the pool ever has; data that is used without the room it needs, and a pool that has to be whole in the end and is not, see [`Lifetimes`] |
+//! | `assertion` | a state in which an `invariant`, or an `assert` that a member has come to, does not hold |
+//! | `resources` | a run that gives more back to a pool than was taken, or comes to an `acquire` of more than the pool ever has; data that is used without the room it needs, or a pool that has to be whole at the end and is not, see [`Lifetimes`] |
 //!
-//! A violation by two runs is about the first point of difference in neither: each run ends with
-//! the operation in question. All other violations are about one run, which ends with the action
-//! or in the state that shows it. [`judge`] is the definition that a counterexample is held to;
-//! [`search`] applies it to every run at one input.
+//! A violation by two runs compares one operation in both runs, and each run ends with this operation. Any other
+//! violation is shown by one run. This run ends with the action that shows the violation, or in the state that shows
+//! it. [`judge`] decides whether a counterexample is one. [`search`] looks for violations in all runs at one input.
 //!
-//! These properties ignore deadlocks: an operation that is executed in one run and never reached in another
+//! These properties ignore deadlocks: an operation that is executed in one run and never reached in another one
 //! violates none of them.
 
 mod claims;
@@ -71,7 +70,7 @@ pub use visibility::Visibility;
 pub enum Hazard {
     /// One operation in two generations, or one wait passing in two phases.
     Deviation {
-        /// Whose.
+        /// The member.
         member: usize,
         /// Which of its operations, from 0.
         op: u32,
@@ -80,9 +79,9 @@ pub enum Hazard {
         /// The generation, or the number of completions before a wait, in the two runs.
         counts: (u32, u32),
     },
-    /// A wait that could pass and no longer can, or whose counter has passed its value.
+    /// A wait that could pass and now cannot, or a wait for a value that the counter has passed.
     Lapped {
-        /// Who stands before it.
+        /// The member that stands before it.
         member: usize,
         /// Which of its operations, from 0.
         op: u32,
@@ -91,7 +90,7 @@ pub enum Hazard {
     Undefined(Violation),
     /// A delivery of which a part completes a phase, the last action of the run.
     Surplus {
-        /// Whose.
+        /// The member that delivers.
         member: usize,
         /// The statement.
         stmt: StmtId,
@@ -109,18 +108,18 @@ pub enum Hazard {
         /// Bytes expected and not delivered; negative where more were delivered.
         bytes: i64,
     },
-    /// A member that comes to the use of something that is not initialised.
+    /// A member that comes to the use of an mbarrier that is not initialised.
     Unready {
-        /// Whose.
+        /// The member.
         member: usize,
         /// The statement.
         stmt: StmtId,
         /// The element.
         cell: CellId,
     },
-    /// An `acquire` of more than there ever is.
+    /// An `acquire` of more than the capacity of the pool.
     TooMuch {
-        /// Whose.
+        /// The member.
         member: usize,
         /// Which of its operations, from 0.
         op: u32,
@@ -129,7 +128,7 @@ pub enum Hazard {
         /// How much there is.
         capacity: i64,
     },
-    /// A pool that is not whole in the end.
+    /// A pool from which something is missing at the end.
     Kept {
         /// The pool.
         cell: CellId,
@@ -154,7 +153,7 @@ pub enum Hazard {
     },
     /// A use of a barrier of another CTA that has exited.
     Exited {
-        /// Whose.
+        /// The member.
         member: usize,
         /// The statement.
         stmt: StmtId,
@@ -172,12 +171,12 @@ pub enum Hazard {
     },
     /// A claim of the text that does not hold of the last state.
     Broken {
-        /// Which, among those of the data.
+        /// Its number among the claims of the data.
         claim: usize,
     },
-    /// A claim of runs that this run does not meet: nobody can go on.
+    /// A claim about runs that fails for this run, because nobody can go on.
     Stopped {
-        /// Which, among those of the data.
+        /// Its number among the claims about runs.
         claim: usize,
     },
     /// A read that does not see a write before it.
@@ -190,13 +189,13 @@ pub enum Hazard {
         slot: u32,
         /// Whether only a proxy fence is missing.
         proxy: bool,
-        /// Where the order of the two stopped being one of memory, if it was looked for.
+        /// The pair of operations at which the knowledge of the write was lost, if it was looked for and found.
         lost: Option<Lost>,
     },
 }
 
-/// The share of data that plays a part in the property, if more than operations does. What is not in it need not
-/// be defined.
+/// The share of the data that the property needs, or none if the property is about operations only. Other data need
+/// not be defined.
 pub fn share(protocol: &Protocol, property: Property) -> Option<Share> {
     match property {
         Property::Race | Property::StaleRead => Some(Share::Accesses),
@@ -219,14 +218,15 @@ pub fn share(protocol: &Protocol, property: Property) -> Option<Share> {
     }
 }
 
-/// Whether more than operations plays a part in the property.
+/// Whether the property needs any data besides the operations.
 pub fn wants_data(protocol: &Protocol, property: Property) -> bool {
     share(protocol, property).is_some()
 }
 
-/// Why a property is not decided for a protocol with a role that goes on with the result of an atomic
-/// operation, if it is not. Such a program has no one order of its operations, which some properties speak of. And
-/// it has operations on ways that no run takes, so it does not say by itself which semaphores are never set.
+/// Why a property is not decided for a protocol in which a role uses the result of an atomic operation; none if the
+/// property is decided. Such a program has no single order of its operations, and some properties depend on this
+/// order. The program also has operations on paths that no run takes. So the program alone does not say which
+/// semaphores are never set.
 pub fn unfollowed(protocol: &Protocol, property: Property) -> Option<&'static str> {
     protocol.result()?;
     let followed = match property {
@@ -250,7 +250,7 @@ pub fn unfollowed(protocol: &Protocol, property: Property) -> Option<&'static st
     )
 }
 
-/// Why nothing can be said about a property, if the text leaves out what decides it.
+/// Why nothing can be said about a property, if the text omits information that the property depends on.
 pub fn left_out(protocol: &Protocol, property: Property) -> Option<&'static str> {
     let open = property == Property::StaleRead && protocol.buffers.iter().any(|b| b.unordered);
     open.then_some(
@@ -258,7 +258,7 @@ pub fn left_out(protocol: &Protocol, property: Property) -> Option<&'static str>
     )
 }
 
-/// The share of an instance's data that plays a part in the property, if any does.
+/// The share of an instance's data that the property needs, if it needs any.
 ///
 /// # Errors
 ///
@@ -275,7 +275,7 @@ pub fn wanted_data(
         .transpose()
 }
 
-/// Whether a violation of the property is a pair of runs.
+/// Whether a violation of the property consists of two runs.
 pub fn takes_two_runs(property: Property) -> bool {
     matches!(property, Property::EarlyCompletion | Property::EarlyPass)
 }

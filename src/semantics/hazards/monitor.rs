@@ -1,4 +1,4 @@
-//! Monitors: whether one action or one state violates a property.
+//! Decides whether one action or one state violates a property.
 
 use crate::protocol::Comparison;
 use crate::protocol::Property;
@@ -17,7 +17,7 @@ use crate::semantics::step::ViolationKind;
 
 use super::Hazard;
 
-/// An operation's part in the run of an element.
+/// How an operation takes part in the history of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Participation {
     /// Whose.
@@ -30,8 +30,8 @@ pub struct Participation {
     pub count: u32,
 }
 
-/// What an action does for a property of two runs, in a state that keeps history. It has to be
-/// one that can happen and is not undefined.
+/// How an action takes part, for a property that compares two runs. The state keeps history, and the action has to be
+/// possible and defined.
 pub fn participation(
     instance: &Instance,
     state: &State,
@@ -77,16 +77,16 @@ pub fn participation(
     })
 }
 
-/// Watches runs of one instance for a property of one run that is no race.
+/// Watches runs of one instance for violations of a property of single runs, except for races.
 #[derive(Debug, Clone)]
 pub struct Monitor<'i> {
     instance: &'i Instance,
     property: Property,
-    /// Per cell whether somebody sets it.
+    /// Per cell: whether some operation sets it.
     is_set: Vec<bool>,
 }
 
-/// What has to be known of a state to see what an action in it shows.
+/// What has to be noted before an action, so that its effect can be judged afterwards.
 #[derive(Debug, Clone, Default)]
 pub struct Before {
     /// Members whose next operation is a wait on the action's cell that could pass.
@@ -94,7 +94,7 @@ pub struct Before {
     surplus: Option<Hazard>,
 }
 
-/// Whether an operation may make a semaphore less than it was.
+/// Whether an operation may lower the value of a semaphore.
 fn lowers(kind: OpKind) -> bool {
     match kind {
         OpKind::Set(_) | OpKind::WaitSwap { .. } => true,
@@ -133,7 +133,7 @@ impl<'i> Monitor<'i> {
         }
     }
 
-    /// What an action showed, `state` being the one it led to.
+    /// The violation that an action shows. `state` is the state that the action led to.
     pub fn after(&self, before: Before, state: &State) -> Option<Hazard> {
         let lapped = before.ready.into_iter().find(|member| {
             self.awaited(state, *member).is_some() && !step::can_step(self.instance, state, *member)
@@ -145,7 +145,7 @@ impl<'i> Monitor<'i> {
         lapped.or(before.surplus)
     }
 
-    /// What an undefined action shows.
+    /// The violation that an undefined action shows.
     pub fn undefined(&self, violation: &Violation) -> Option<Hazard> {
         use ViolationKind::*;
         let property = match violation.kind {
@@ -154,13 +154,13 @@ impl<'i> Monitor<'i> {
             }
             Reinitialized => Property::Uninitialized,
             OverRelease { .. } => Property::Resources,
-            // The language has no largest number: what a search cannot count says nothing.
+            // The integers of the language are unbounded. So a number that is too large for the search shows nothing.
             TxOverflow | SemaphoreOverflow | NotDefined | Unforeseen(_) => return None,
         };
         (property == self.property).then(|| Hazard::Undefined(violation.clone()))
     }
 
-    /// What a state shows.
+    /// The violation that a state shows.
     pub fn state(&self, state: &State) -> Option<Hazard> {
         match self.property {
             Property::LappedWait => self.overshot(state),
@@ -171,7 +171,7 @@ impl<'i> Monitor<'i> {
         }
     }
 
-    /// The cell of the wait that a member stands before, if it is one that can be lapped.
+    /// The cell of the wait that is the member's next operation, if this kind of wait can be lapped.
     fn awaited(&self, state: &State, member: usize) -> Option<CellId> {
         let op = step::next_op(self.instance, state, member)?;
         let lappable = matches!(
@@ -184,7 +184,7 @@ impl<'i> Monitor<'i> {
     fn ready(&self, state: &State, action: Action) -> Vec<usize> {
         let cell = step::works_on(self.instance, state, action).map(|(_, cell)| cell);
         let others = (0..self.instance.members.len()).filter(|m| *m != action.member());
-        // A landing acts for its member, which may itself stand before a wait.
+        // In a landing, the member only completes earlier work. So the member itself may be waiting.
         let own = matches!(action, Action::Land(..)).then(|| action.member());
         others
             .chain(own)
@@ -262,7 +262,7 @@ impl<'i> Monitor<'i> {
         })
     }
 
-    /// Whether somebody has yet to do what the byte count of a cell is missing.
+    /// Whether some member has yet to do an operation that makes up for the unbalanced byte count of a cell.
     fn makes_up(&self, state: &State, cell: usize, bytes: i64) -> bool {
         let members = self.instance.members.iter().zip(&state.counters);
         members.into_iter().any(|(member, counter)| {
@@ -292,7 +292,7 @@ impl<'i> Monitor<'i> {
         }
         (0..self.instance.members.len()).find_map(|member| {
             let op = step::next_op(self.instance, state, member)?;
-            // What is put in flight is a use once it can land.
+            // A copy or a commit uses its mbarrier only once it can land, and `init` is no use of it.
             let later = matches!(op.kind, OpKind::Init | OpKind::Copy(_) | OpKind::Commit);
             let uses = !later && op.kind.works_on_cell();
             (uses && raw(op.cell)).then_some(Hazard::Unready {

@@ -1,8 +1,8 @@
-//! Which accesses are next or under way in a state, and which of these race.
+//! Finds the accesses that are next or under way in a state, and the races between them.
 //!
-//! An access that a member does itself is next in every state in which the member has done the
-//! operations before it and none after: nothing keeps it from taking place there. A member that
-//! is registered in a named barrier and blocked has left the accesses before it behind.
+//! An access that a member does itself can take place in every state in which the member has done the operations
+//! before the access and none after it. In these states the access is *next*. There is one exception: a member that
+//! is registered in a named barrier and blocked there has left its earlier accesses behind.
 
 use rustc_hash::FxHashMap;
 
@@ -17,7 +17,7 @@ use crate::semantics::step::State;
 
 use super::Hazard;
 
-/// How many races of one state are looked at.
+/// The most races of one state that are reported.
 const MOST_RACES: usize = 256;
 
 /// Looks for races in states of one instance, which have to keep history.
@@ -25,13 +25,13 @@ const MOST_RACES: usize = 256;
 pub struct Races<'i> {
     instance: &'i Instance,
     data: &'i Data,
-    /// Per slot, by member: the accesses to it if it races at all, which takes two, one of them a
-    /// write.
+    /// Per slot, ordered by member: the accesses to the slot, if there can be a race on it. That takes two accesses,
+    /// and one of them is a write.
     on: Vec<Vec<(usize, usize)>>,
 }
 
 impl<'i> Races<'i> {
-    /// What races in an instance with this data.
+    /// Collects the accesses of an instance with this data that can race.
     pub fn new(instance: &'i Instance, data: &'i Data) -> Races<'i> {
         let slots = data.buffers.last().map_or(0, |b| b.cells.end);
         let mut on = vec![Vec::new(); slots];
@@ -61,7 +61,7 @@ impl<'i> Races<'i> {
         self.data
     }
 
-    /// Whether a slot is touched by two accesses one of which writes.
+    /// Whether a slot has two accesses of which one writes.
     pub fn is_contested(&self, slot: u32) -> bool {
         self.on
             .get(slot as usize)
@@ -73,11 +73,11 @@ impl<'i> Races<'i> {
         self.first(state, 1).pop()
     }
 
-    /// A race in a state that this member's action, of this kind if it was an operation, led to from
-    /// one without.
+    /// A race in the state after an action of this member. The state before had no race. `kind` is the operation, if
+    /// the action was one.
     pub fn after(&self, state: &State, member: usize, kind: Option<OpKind>) -> Option<Hazard> {
         if matches!(kind, Some(OpKind::Sync(_) | OpKind::BarArrive(_))) {
-            // Others may have gone on with it.
+            // Other members may have gone on with this action.
             return self.state(state);
         }
         let accesses = self.data.accesses[member].iter().enumerate();
@@ -110,7 +110,7 @@ impl<'i> Races<'i> {
         })
     }
 
-    /// The first races in a state, as many as are looked at.
+    /// The first races in a state, up to a fixed number.
     pub fn all(&self, state: &State) -> Vec<Hazard> {
         self.first(state, MOST_RACES)
     }
@@ -167,16 +167,15 @@ impl<'i> Races<'i> {
         !landed && !waited
     }
 
-    /// Whether an access comes after the last operation of a CTA that somebody may be waiting
-    /// to replace. Since a member with no operation left has finished, a state does not tell
-    /// whether the access is still to come.
+    /// Whether an access comes after the last operation of a CTA whose place another CTA may be waiting for. A member
+    /// with no operation left counts as finished. So a state does not tell whether the access is still to come.
     pub(super) fn is_hidden(&self, member: usize, access: &Access) -> bool {
         let layout = &self.instance.members[member];
         let launch = self.instance.roles[layout.role].launch.as_ref();
         access.at as usize == layout.ops.len() && launch.is_some_and(|plan| plan.resident.is_some())
     }
 
-    /// An access that [`Races::state`] does not see, if there is one.
+    /// An access that [`Races::state`] cannot see, if there is one.
     pub fn hidden(&self) -> Option<&'i Access> {
         let members = self.data.accesses.iter().enumerate();
         let mut all = members
@@ -188,7 +187,7 @@ impl<'i> Races<'i> {
     }
 }
 
-/// Whether two accesses of one member, in program order, race where both are next or under way.
+/// Whether two accesses of one member, given in program order, race when both are next or under way.
 fn unordered(before: &Access, after: &Access) -> bool {
     let Some(work) = before.work else {
         return false;

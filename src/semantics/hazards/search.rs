@@ -1,11 +1,11 @@
-//! The properties decided at one input by looking at every run.
+//! Decides a property at one input by a search through every run.
 //!
-//! Some properties compare runs: in which generation an operation takes part in one run, and in which in another. So a state
-//! here also has a history, and there are more states than in a search for a deadlock.
+//! Some properties compare runs: for example, one operation belongs to different generations in two runs. So a state
+//! here includes the history of completions, and there are more states than in a search for a deadlock.
 //!
-//! Members with equal programs are interchangeable, so states that differ only in which of them did what are searched once.
-//! What one of these members does in some run, each of them does in some other run. So participations are gathered for each
-//! group of such members.
+//! Members with equal programs are interchangeable. So states that differ only in which of these members did what are
+//! searched once. If one of these members takes part in some way in some run, then each of them does so in some other
+//! run. Hence participations are collected per group of such members.
 
 use rustc_hash::FxHashMap;
 
@@ -50,18 +50,17 @@ pub struct Runs {
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Searched {
-    /// Why it ended; [`SearchEnd::FoundStuck`] where it ended at a violation.
+    /// Why it ended; [`SearchEnd::FoundStuck`] if it ended at a violation.
     pub end: SearchEnd,
     /// How many states it met.
     pub states: u64,
-    /// A violation, as short as any.
+    /// A violation. No other one has shorter runs.
     pub found: Option<Runs>,
-    /// Something undefined that violates another property; what follows it is not searched.
+    /// An undefined action that violates another property. The search does not continue after it.
     pub undefined: Option<Violation>,
 }
 
-/// Searches every schedule of an instance for a violation. `data` is wanted for races and stale
-/// reads.
+/// Searches every schedule of an instance for a violation. `data` has to be given for races and stale reads.
 pub fn search(
     instance: &Instance,
     data: Option<&Data>,
@@ -72,7 +71,7 @@ pub fn search(
         return super::stale::search(instance, data, options);
     }
     let symmetry = match options.symmetry {
-        // Claims tell members apart that do the same.
+        // Claims distinguish members that do the same.
         _ if property == Property::Assertion => Symmetry::none(),
         true => Symmetry::with_data(instance, data),
         false => Symmetry::none(),
@@ -103,7 +102,7 @@ pub fn search(
     search.run(options)
 }
 
-/// How an action was seen to take part: in which state, and as what.
+/// A participation that was seen, and the number of the state in which it was seen.
 #[derive(Clone, Copy)]
 struct Seen {
     number: usize,
@@ -114,13 +113,13 @@ struct Search<'i> {
     instance: &'i Instance,
     property: Property,
     symmetry: Symmetry,
-    /// Per member the first one it is interchangeable with.
+    /// Per member: the first member that it is interchangeable with.
     groups: Vec<usize>,
     monitor: Monitor<'i>,
     state_monitor: StateMonitor<'i>,
     table: StateTable,
     parents: Vec<u32>,
-    /// Per group and operation the first participation.
+    /// Per group and operation: the first participation.
     seen: FxHashMap<(usize, u32), Seen>,
     undefined: Option<Violation>,
     buffer: Vec<u8>,
@@ -137,7 +136,7 @@ impl Search<'_> {
                 if pace.is_over(self.table.len()) {
                     return self.end(SearchEnd::Cancelled, None);
                 }
-                // One state of many members has many successors.
+                // Checked for every action, because one state of many members has many successors.
                 let full = self.table.bytes() > options.max_bytes;
                 if full || self.table.len() as u64 > limit {
                     return self.end(SearchEnd::StateLimit, None);
@@ -165,7 +164,7 @@ impl Search<'_> {
         self.state_monitor.state(state).is_some() || self.monitor.state(state).is_some()
     }
 
-    /// Lets an action happen in the numbered state.
+    /// Performs an action in the state of this number.
     fn action(&mut self, number: usize, state: &State, action: Action) -> Option<Runs> {
         let before = self.monitor.before(state, action);
         let mut next = state.clone();
@@ -202,19 +201,19 @@ impl Search<'_> {
             return None;
         }
         let runs = self.two_runs(seen, Seen { number, what });
-        // Whatever cannot be shown again must not pass for nothing: it is no counterexample either, and
-        // whoever replays it says so.
+        // If the runs cannot be found again, a violation was seen nevertheless, and it must not be dropped. The run
+        // that is returned instead is no counterexample, and the replay will say so.
         Some(runs.unwrap_or_else(|| Runs {
             first: self.trace(number).0,
             second: None,
         }))
     }
 
-    /// A run to each, of one and the same member.
+    /// A run that shows each participation, with the same member in both runs.
     fn two_runs(&self, one: Seen, other: Seen) -> Option<Runs> {
         let (first, one) = self.run_of(one)?;
         let (second, other) = self.run_of(other)?;
-        // The same member in both runs, renaming it in the second.
+        // Renames the member in the second run, so that both runs are about the same member.
         let second: Vec<Action> = second
             .into_iter()
             .map(|action| swapped(action, one.member, other.member))
@@ -230,7 +229,7 @@ impl Search<'_> {
         })
     }
 
-    /// A run that ends with somebody of the group taking part as was seen.
+    /// A run that ends with the participation that was seen, by any member of its group.
     fn run_of(&self, seen: Seen) -> Option<(Vec<Action>, Participation)> {
         let (mut trace, state) = self.trace(seen.number);
         for action in step::enabled(self.instance, &state) {
@@ -246,7 +245,7 @@ impl Search<'_> {
         None
     }
 
-    /// A run to the numbered state, and one action on that shows a violation of one run.
+    /// A run to the state of this number, continued by one action that shows a violation.
     fn run_to(&self, number: usize) -> Runs {
         let (mut first, state) = self.trace(number);
         for action in step::enabled(self.instance, &state) {
@@ -276,7 +275,7 @@ impl Search<'_> {
         }
     }
 
-    /// A run to a state that the numbered one represents, and that state.
+    /// A run to one of the states that the state of this number represents, and that state.
     fn trace(&self, number: usize) -> (Vec<Action>, State) {
         let mut path = Vec::new();
         let mut at = number;
@@ -308,7 +307,7 @@ impl Search<'_> {
     }
 }
 
-/// An action with two members renamed to each other.
+/// An action with the names of two members exchanged.
 pub(crate) fn swapped(action: Action, one: usize, other: usize) -> Action {
     let renamed = |member: usize| match member {
         m if m == one => other,
@@ -333,11 +332,11 @@ pub struct AllSearched {
     pub states: u64,
     /// The first input with a violation.
     pub found: Option<(Input, Runs)>,
-    /// An access that no state shows, if accesses were looked for and there is one.
+    /// An access that no state can show, if the property is about accesses and there is such an access.
     pub hidden: Option<data::Access>,
-    /// Something undefined that violates another property, in words, and where it stands.
+    /// An undefined action that violates another property, in words, and its place in the text.
     pub undefined: Option<(String, Option<Span>)>,
-    /// Per statement number: where it stands.
+    /// Per statement number: its place in the text.
     pub spans: Vec<Span>,
 }
 

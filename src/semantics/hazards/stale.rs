@@ -23,8 +23,8 @@ use super::search::Searched;
 use super::visibility::Knowledge;
 use super::visibility::Visibility;
 
-/// How much memory the states met may take, in bytes, and those that have yet to be looked at: what
-/// is known makes states large.
+/// The most memory in bytes for the states that were met, and for those that have yet to be looked at. States are
+/// large here, because each contains what is known about writes.
 const MEMORY: usize = 1 << 28;
 const OPEN_MEMORY: usize = 1 << 31;
 
@@ -56,13 +56,13 @@ struct Search<'i> {
     instance: &'i Instance,
     visibility: Visibility<'i>,
     table: StateTable,
-    /// Per state: the one before it and what led here.
+    /// Per state: the state before it, and the action that led from there.
     parents: Vec<Option<(usize, Action)>>,
     /// States whose actions have not been looked at, from the oldest.
     open: VecDeque<(usize, State, Knowledge)>,
     undefined: Option<Violation>,
     buffer: Vec<u8>,
-    /// How long the states met are together.
+    /// The total length of the states that were met.
     bytes: usize,
 }
 
@@ -75,7 +75,7 @@ impl Search<'_> {
                 if pace.is_over(self.table.len()) {
                     return self.end(SearchEnd::Cancelled, None);
                 }
-                // One state of many members has many successors.
+                // Checked for every action, because one state of many members has many successors.
                 let open = self.open.len().saturating_mul(weight);
                 let full = self.bytes > MEMORY || open > OPEN_MEMORY;
                 if full || self.table.len() as u64 > options.max_states {

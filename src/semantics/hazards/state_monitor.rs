@@ -1,5 +1,5 @@
-//! Checks a state for a violation of one property, with the information about the instance that the property needs
-//! besides the operations.
+//! Checks a state for a violation of one property. The check also uses what the property needs to know about the
+//! instance besides its operations, such as accesses and claims.
 
 use crate::protocol::Property;
 use crate::semantics::data::Access;
@@ -14,10 +14,10 @@ use super::Hazard;
 use super::Lifetimes;
 use super::Races;
 
-/// Looks at states of one instance, which have to keep history, for one property.
+/// Checks states of one instance for one property. The states have to keep history.
 #[derive(Debug, Clone)]
 pub enum StateMonitor<'i> {
-    /// The operations are all there is to it.
+    /// The property needs only the operations. A [`Monitor`](super::Monitor) checks it.
     Nothing,
     /// `race`.
     Races(Races<'i>),
@@ -30,7 +30,7 @@ pub enum StateMonitor<'i> {
 }
 
 impl<'i> StateMonitor<'i> {
-    /// What there is to look at for a property in an instance with this data.
+    /// Prepares the check of a property in an instance with this data.
     pub fn new(
         instance: &'i Instance,
         data: Option<&'i Data>,
@@ -60,8 +60,8 @@ impl<'i> StateMonitor<'i> {
         }
     }
 
-    /// A violation in a state that this member's action, of this kind if it was an operation, led to
-    /// from one without.
+    /// A violation in the state after an action of this member. The state before had none. `kind` is the operation,
+    /// if the action was one.
     pub fn after(&self, state: &State, member: usize, kind: Option<OpKind>) -> Option<Hazard> {
         match self {
             StateMonitor::Races(races) => races.after(state, member, kind),
@@ -69,7 +69,8 @@ impl<'i> StateMonitor<'i> {
         }
     }
 
-    /// The violations in a state, as far as they are told apart.
+    /// All violations in a state. Races are listed one by one up to a limit; for any other property only the first
+    /// violation is listed.
     pub fn all(&self, state: &State) -> Vec<Hazard> {
         match self {
             StateMonitor::Races(races) => races.all(state),
@@ -77,7 +78,7 @@ impl<'i> StateMonitor<'i> {
         }
     }
 
-    /// What races, if that is what is looked for.
+    /// The races, if the property is `race`.
     pub fn races(&self) -> Option<&Races<'i>> {
         match self {
             StateMonitor::Races(races) => Some(races),
@@ -85,7 +86,7 @@ impl<'i> StateMonitor<'i> {
         }
     }
 
-    /// An access that no state shows, if there is one.
+    /// An access that no state can show, if there is one.
     pub fn hidden(&self) -> Option<&'i Access> {
         match self {
             StateMonitor::Races(races) => races.hidden(),

@@ -33,7 +33,7 @@ pub(super) fn list(parts: &[Expr]) -> String {
     out
 }
 
-/// Writes an expression that stands where operators weaker than `least` need parentheses.
+/// Writes an expression. It gets parentheses if its operator is weaker than `least`.
 fn write(out: &mut String, e: &Expr, least: u8) {
     let own = match &e.kind {
         ExprKind::Binary(op, ..) => strength(*op),

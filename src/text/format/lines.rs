@@ -1,8 +1,8 @@
-//! Lines of formatted text, with the comments of the original woven in.
+//! Lines of formatted text that include the comments of the original.
 //!
-//! A comment on a line of its own stays before what followed it. A comment after code stays
-//! after that code if it followed its last token, and moves before it otherwise. At most one
-//! blank line of the original is kept, and the comments after adjacent lines are aligned.
+//! A comment on a line of its own stays before the code that followed it. A comment after code stays behind this code
+//! if the comment followed the last token of the line; otherwise it moves before the line. At most one blank line of
+//! the original is kept. Comments behind adjacent lines are aligned.
 
 use crate::text::token::Comment;
 
@@ -12,11 +12,11 @@ const INDENT: usize = 4;
 /// Builds the lines of a text.
 pub(super) struct Lines<'s> {
     source: &'s str,
-    /// Comments not yet placed.
+    /// Comments that have not been placed yet.
     comments: &'s [Comment],
     lines: Vec<Line>,
     depth: usize,
-    /// Whether the next line is set apart from the one before it.
+    /// Whether a blank line separates the next line from the one before it.
     apart: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'s> Lines<'s> {
         }
     }
 
-    /// Sets the next line, or the comments before it, apart from the one before.
+    /// Separates the next line, or the comments before it, from the line before by a blank line.
     pub(super) fn set_apart(&mut self) {
         self.apart = true;
     }
@@ -72,7 +72,7 @@ impl<'s> Lines<'s> {
         }
     }
 
-    /// Whether a comment waits to be placed before a byte of the original.
+    /// Whether a comment that is not placed yet stands before a byte of the original.
     pub(super) fn has_comment_before(&self, end: usize) -> bool {
         self.comments.first().is_some_and(|c| c.span.start < end)
     }
@@ -122,7 +122,7 @@ impl<'s> Lines<'s> {
             && self.lines[at - 1].has_both()
     }
 
-    /// Where the comments of the lines from this one on begin.
+    /// The column in which the comments of the lines from this one on begin.
     fn comment_column(&self, first: usize) -> usize {
         let run = (first + 1..self.lines.len())
             .take_while(|at| self.continues(*at))

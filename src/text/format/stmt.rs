@@ -171,7 +171,7 @@ fn statement(lines: &mut Lines<'_>, stmt: &Stmt) {
     lines.line(qualified(text, stmt), start, stmt.span.end);
 }
 
-/// A statement with what follows dots after its first word.
+/// A statement with the words that follow dots after its first word.
 fn qualified(text: String, stmt: &Stmt) -> String {
     if stmt.qualifiers.is_empty() {
         return text;
@@ -255,7 +255,7 @@ fn iteration(over: &Iteration) -> String {
     }
 }
 
-/// An expression that may be left out: an `if` here would begin the next statement.
+/// An expression that may be left out. An `if` at this place would begin the next statement.
 fn optional(e: &Expr) -> String {
     match e.kind {
         ExprKind::If(..) => format!("({})", expression(e)),

@@ -84,7 +84,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Takes the word of a clause unless it is a name that begins the next statement.
+    /// Reads the word of a clause, unless the word is a name that begins the next statement.
     fn clause(&mut self, word: Token) -> bool {
         !(self.peek() == word && self.begins_update()) && self.eat(word)
     }

@@ -12,7 +12,7 @@ use crate::text::diagnostic::Diagnostic;
 use crate::text::token::Token;
 
 impl Parser<'_> {
-    /// The operation that begins here, if one does: a call, perhaps with an order and a scope.
+    /// The atomic operation that begins here, if there is one: a call, perhaps with a memory order and a scope.
     pub(super) fn atomic(&self) -> Option<Atomic> {
         let word = self.slice(self.span());
         let operation = Atomic::from_word(word)?;
@@ -24,7 +24,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows `let name =` or `var name =`, with what orders memory.
+    /// The text after `let name =` or `var name =`, including the qualifiers for memory.
     pub(super) fn atomic_value(
         &mut self,
         name: Name,
@@ -59,7 +59,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `let name = value`, and what follows dots after its first word.
+    /// `let name = value`, and the words that follow dots after its first word.
     pub(super) fn local(&mut self) -> Parsed<(StmtKind, Vec<Name>)> {
         self.bump();
         let name = self.name("a name for the value")?;

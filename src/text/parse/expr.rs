@@ -20,9 +20,9 @@ impl Parser<'_> {
         self.infix(1)
     }
 
-    /// An expression whose operators all bind at least this tightly.
+    /// An expression in which all operators bind at least this tightly.
     fn infix(&mut self, least: u8) -> Parsed<Expr> {
-        // Parentheses around the first operand belong to the whole.
+        // If the first operand is in parentheses, the whole expression begins at the parenthesis.
         let start = self.span().start;
         let mut left = self.nested(Self::prefix)?;
         let mut compared: Option<(BinaryOp, Span)> = None;

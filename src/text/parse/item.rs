@@ -30,7 +30,7 @@ impl Parser<'_> {
         }
         let braced = self.braced();
         while self.peek() != Token::End {
-            // What closes the brace of which there is an error already.
+            // The brace that belongs to the opening brace which has been reported already.
             if braced && self.peek() == Token::CloseBrace && self.lexeme(1).token == Token::End {
                 self.bump();
                 break;
@@ -80,8 +80,8 @@ impl Parser<'_> {
         found
     }
 
-    /// The protocol's own name, which nothing refers to: a reserved word will do where a
-    /// declaration follows.
+    /// The protocol's own name. Nothing refers to it. So a reserved word is accepted as the name if a declaration
+    /// follows.
     fn protocol_name(&mut self) -> Parsed<Name> {
         if self.peek().is_reserved_word() && self.lexeme(1).token.begins_item() {
             let span = self.bump().span;

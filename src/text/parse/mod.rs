@@ -1,9 +1,8 @@
 //! Parsing: tokens become a syntax tree by recursive descent.
 //!
-//! Newlines mean nothing, so a statement is recognised by its first token. After an error the
-//! parser goes on at the next statement or declaration and reports what else it finds. The
-//! tree it builds is never deeper than [`MAX_DEPTH`], so neither it nor anything that walks or
-//! drops the tree can exhaust the stack, whatever the input.
+//! Newlines have no meaning, so a statement is recognised by its first token. After an error, the parser continues at
+//! the next statement or declaration and reports further errors. The tree is never deeper than [`MAX_DEPTH`]. So no
+//! code that builds, walks or drops the tree can exhaust the stack, whatever the input is.
 
 mod asynchronous;
 mod atomic;
@@ -25,10 +24,10 @@ use crate::protocol::Span;
 /// How deeply expressions and blocks may nest. Every operator of a chain counts, too.
 pub(super) const MAX_DEPTH: usize = 128;
 
-/// How many findings are reported before the rest of the text is left alone.
+/// The most diagnostics that are reported before the rest of the text is skipped.
 pub(super) const MAX_DIAGNOSTICS: usize = 50;
 
-/// A part did not parse. What was wrong is already among the findings.
+/// A part did not parse. Its error is already in the list of diagnostics.
 struct Failed;
 
 type Parsed<T> = Result<T, Failed>;
@@ -76,7 +75,7 @@ struct Parser<'s> {
     at: usize,
     depth: usize,
     diagnostics: Vec<Diagnostic>,
-    /// How many of the findings, from the first on, are about stray characters.
+    /// How many diagnostics, from the first on, are about stray characters.
     strays: usize,
 }
 
@@ -92,9 +91,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The findings in text order. What follows a stray character on its line is left out,
-    /// since it may be wrong only because of that character; and so are further uses of a reserved
-    /// word that was taken for a name.
+    /// The diagnostics in text order. An error behind a stray character on the same line is left out, because the
+    /// character may be its only cause. Further uses of a reserved word that was taken for a name are left out, too.
     fn finish(mut self) -> Vec<Diagnostic> {
         let strays: Vec<Span> = self.diagnostics[..self.strays]
             .iter()
@@ -314,7 +312,7 @@ fn too_deep(span: Span) -> Diagnostic {
     .hint("name a part with `let`, or split it")
 }
 
-/// How operators are written that other languages have words for.
+/// The operators of this language for words of other languages.
 fn in_words(word: &str) -> Option<(&'static str, &'static str)> {
     match word {
         "and" => Some(("`and` is written `&&`", "&&")),

@@ -25,7 +25,8 @@ use crate::text::diagnostic::counted;
 use crate::text::format::cell_text;
 
 impl<'f> Resolver<'f> {
-    /// A word, an object and perhaps an amount; not `arrive_expect_tx`, which is two.
+    /// Resolves a word with an object and perhaps an amount. Not for `arrive_expect_tx`, which becomes two
+    /// statements.
     pub(super) fn operation(
         &mut self,
         operation: Operation,
@@ -114,7 +115,7 @@ impl<'f> Resolver<'f> {
         }
     }
 
-    /// The data that gets room, or loses it.
+    /// Resolves the data that gets room, or loses it.
     pub(super) fn backing(&mut self, backing: &'f [ast::Cell], begins: bool) -> StmtKind {
         let mut data = Vec::new();
         for target in backing {
@@ -157,7 +158,7 @@ impl<'f> Resolver<'f> {
         }
     }
 
-    /// Data that a statement works on: a declared buffer, or a name that is not declared.
+    /// Resolves data that a statement works on: a declared buffer, or a name that is not declared.
     pub(super) fn target(&mut self, target: &'f ast::Cell, write: bool) -> Option<Touch> {
         let index = self.index_of(&target.index);
         let found = index.len();
@@ -245,7 +246,7 @@ impl<'f> Resolver<'f> {
         vec![arrive, wait]
     }
 
-    /// The first thread only, where the members are threads.
+    /// Resolves `elect`: if members are threads, only the first thread executes the block.
     pub(super) fn elect(&mut self, body: &'f Block, span: Span) -> Vec<Stmt> {
         let several = match self.members {
             Members::One => return self.block(body),

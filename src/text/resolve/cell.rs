@@ -14,7 +14,7 @@ use crate::text::ast::Name;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::diagnostic::counted;
 
-/// What a statement needs its object to be.
+/// The kind of object that a statement needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Semaphore,
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// What can be done with it.
+    /// The operations that are possible on this kind of object.
     fn uses(self) -> &'static str {
         match self {
             Kind::Semaphore => {

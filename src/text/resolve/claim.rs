@@ -67,14 +67,14 @@ impl<'f> Resolver<'f> {
         }
     }
 
-    /// Whether a name is that of an object whose value may stand here.
+    /// Whether a name is that of an object whose value may be used here.
     pub(super) fn names_value(&self, name: &str) -> bool {
         let is_local = self.locals.iter().any(|local| local.name == name);
         let is_object = matches!(self.globals.get(name), Some((Global::Object(_), _)));
         self.values.is_some() && is_object && !is_local
     }
 
-    /// The value of an element, under a name of its own.
+    /// The value of an element. It gets a bound name of its own.
     pub(super) fn object_value(&mut self, name: &str, at: &'f [ast::Expr], span: Span) -> Typed {
         let Some((Global::Object(object), _)) = self.globals.get(name) else {
             return Typed::unknown();
@@ -98,8 +98,8 @@ impl<'f> Resolver<'f> {
         Typed::leaf(Expr::Var(var), Type::Int)
     }
 
-    /// An element is looked up once per state, so its index cannot depend on what is counted,
-    /// nor on another element.
+    /// The value of an element is looked up once per state. So its index must not depend on a counting variable or on
+    /// another element.
     fn check_indices(&mut self, condition: &Expr, values: &[(VarId, Cell)], span: Span) {
         let mut varies: Vec<VarId> = values.iter().map(|(var, _)| *var).collect();
         counted_names(condition, &mut varies);

@@ -1,8 +1,8 @@
 //! Expansion of `let`s, within bounds.
 //!
-//! The body of a `let` is resolved anew at each use, with its parameters standing for the
-//! arguments, so every counting variable is bound once. The number of nodes made and the depth
-//! of the calls are bounded: doubling `let`s end in an error, not in exhausted memory.
+//! The body of a `let` is resolved anew at each use, with the arguments in place of its parameters. So every counting
+//! variable is bound once. The number of nodes and the depth of calls are bounded. So `let`s that double their size
+//! repeatedly lead to an error, and do not exhaust memory.
 
 use std::collections::HashMap;
 
@@ -101,7 +101,7 @@ impl<'f> Resolver<'f> {
         false
     }
 
-    /// What a parameter of a `let`, or a `let` inside a role, stands for.
+    /// The meaning of a parameter of a `let`, or of a `let` inside a role.
     pub(super) fn argument(&mut self, at: usize, span: Span) -> Typed {
         let (value, used) = match &mut self.locals[at].binding {
             Binding::Argument(value, used) | Binding::Named(value, used) => (value, used),
@@ -117,7 +117,7 @@ impl<'f> Resolver<'f> {
         }
     }
 
-    /// A copy whose counting variables are its own.
+    /// A copy with counting variables of its own.
     pub(super) fn copy(&mut self, value: &Typed, span: Span) -> Typed {
         let mut renamed = HashMap::new();
         match self.copy_expr(&value.expr, span, &mut renamed) {

@@ -108,7 +108,8 @@ impl<'f> Resolver<'f> {
         }
     }
 
-    /// Puts parts together. The result is unknown when a part is or when it gets too deep.
+    /// Builds an expression from its parts. The result is unknown if a part is unknown, or if the expression gets too
+    /// deep.
     pub(super) fn build<const K: usize>(
         &mut self,
         span: Span,

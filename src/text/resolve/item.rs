@@ -37,8 +37,8 @@ pub(in crate::text) const VERDICTS: [&str; 4] = ["proved", "refuted", "bounded",
 const MAX_INDICES: usize = 4;
 
 impl<'f> Resolver<'f> {
-    /// Resolves declarations in text order; without the roles and what follows from them when
-    /// only the scope is wanted.
+    /// Resolves declarations in text order. If only the scope is wanted (`whole` is false), roles are skipped, and so
+    /// is everything that depends on them.
     pub(super) fn items(&mut self, items: &'f [Item], whole: bool) {
         self.note_declarations();
         let open = self.open_residency(items);
@@ -78,8 +78,8 @@ impl<'f> Resolver<'f> {
         }
     }
 
-    /// Declares the parameter of a grid whose residency is open. It is the last parameter and
-    /// in scope everywhere, assumptions before the grid included.
+    /// Declares the parameter of a grid whose residency is open. It is the last parameter, and it is in scope
+    /// everywhere, even in assumptions before the grid.
     fn open_residency(&mut self, items: &'f [Item]) -> Option<Span> {
         let mut open: Option<Span> = None;
         for item in items {
@@ -283,7 +283,7 @@ impl<'f> Resolver<'f> {
         self.declare(&object.name, Global::Object(id));
     }
 
-    /// Where the elements of an object are.
+    /// The place of the elements of an object.
     fn home(&mut self, object: &'f ast::Object) -> Option<protocol::Home> {
         let named = object.indices.iter();
         let indices: Vec<_> = named
@@ -341,7 +341,7 @@ impl<'f> Resolver<'f> {
         });
     }
 
-    /// Whether a declared domain does not hold a value. `R` is last and has no entry yet.
+    /// Whether a value is outside of a declared domain. `R` is the last parameter and has no entry yet.
     fn outside(&self, id: ParamId, value: i64) -> bool {
         match self.protocol.params.get(id.0).map(|p| &p.domain) {
             Some(Domain::AtLeast(lo)) => value < *lo,

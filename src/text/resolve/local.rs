@@ -1,7 +1,7 @@
 //! `let` inside a role: a name for a value.
 //!
-//! The value is the one at the place of the `let`. If the expression has the same value at every use, the name stands for
-//! the expression itself. Then proofs see the expression.
+//! The name has the value that the expression has at the `let`. If the expression has the same value at every use,
+//! the name is replaced by the expression, so that proofs see the expression.
 
 use super::Reach;
 use super::Resolver;
@@ -20,7 +20,7 @@ use crate::text::ast;
 use crate::text::ast::Name;
 
 impl<'f> Resolver<'f> {
-    /// `let name = value`, as the statements that it takes: none, or one that keeps the value.
+    /// The statements for `let name = value`: none, or one that stores the value.
     pub(super) fn local(&mut self, name: &'f Name, value: &'f ast::Expr, span: Span) -> Vec<Stmt> {
         let value = self.expr(value, Reach::All);
         self.check_free(name);
@@ -49,7 +49,7 @@ impl<'f> Resolver<'f> {
         vec![self.numbered(span, |_| StmtKind::Assign { var, value: number })]
     }
 
-    /// An atomic operation, whose old value the name gets.
+    /// An atomic operation. The name gets the old value.
     pub(super) fn atomic(
         &mut self,
         name: &'f Name,
@@ -60,7 +60,7 @@ impl<'f> Resolver<'f> {
     ) -> StmtKind {
         let (cell, _) = self.cell(cell, &[Kind::Semaphore]);
         let mut operands = operands.iter().map(|e| self.int(e, Reach::All));
-        // The parser has counted them.
+        // The parser has checked the number of operands.
         let mut operand = || operands.next().unwrap_or(Expr::Int(0));
         let update = match operation {
             ast::Atomic::FetchAdd => AtomicUpdate::Add(operand()),
@@ -82,7 +82,7 @@ impl<'f> Resolver<'f> {
         }
     }
 
-    /// Whether an expression is defined and has the same value wherever a name for it may stand.
+    /// Whether an expression is defined, and has the same value, wherever a name for it may be used.
     fn keeps_its_value(&self, expr: &Expr) -> bool {
         let changes = |var: VarId| {
             self.locals.iter().any(|local| match &local.binding {

@@ -12,7 +12,7 @@ use crate::protocol::Work;
 use crate::text::ast::Name;
 use crate::text::diagnostic::Diagnostic;
 
-/// What a kind of statement may say.
+/// The qualifiers that a kind of statement may have.
 struct Allowed {
     orders: &'static [MemoryOrder],
     /// Whether a scope may follow.
@@ -52,8 +52,8 @@ fn allowed(kind: &StmtKind) -> Allowed {
 }
 
 impl Resolver<'_> {
-    /// Gives a statement the order and scope that follow its first word: of the two that
-    /// `arrive_expect_tx` is, the arrival.
+    /// Gives a statement the order and scope that follow its first word. `arrive_expect_tx` becomes two statements;
+    /// its arrival gets them.
     pub(super) fn qualify(&mut self, words: &[Name], all: &mut [Stmt]) {
         let (Some(first), Some(stmt)) = (words.first(), all.last_mut()) else {
             return;
@@ -86,7 +86,7 @@ impl Resolver<'_> {
                 },
             );
             let (Some(order), Some(scope)) = (found.order, found.scope) else {
-                // What is wrong with its words is said already.
+                // The errors of its words have been reported already.
                 if self.diagnostics.len() > findings {
                     return StmtKind::Return;
                 }

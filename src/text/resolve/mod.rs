@@ -1,8 +1,8 @@
 //! Resolution: names get their meaning, types are checked, `let`s are expanded.
 //!
-//! All names of a text live in one namespace and are visible from their declaration on. An
-//! unknown or ill-typed part is reported and replaced by a stand-in of unknown type, so
-//! resolution goes on and reports everything that is wrong at once.
+//! All names of a text are in one namespace, and each is visible from its declaration on. A part that is unknown or
+//! has a type error is reported, and then replaced by a placeholder of unknown type. So resolution continues and
+//! reports all errors at once.
 
 mod asynchronous;
 mod builtin;
@@ -39,10 +39,10 @@ pub(super) use names::Named;
 pub(super) use names::PIPELINES;
 pub(super) use names::RESIDENT;
 
-/// How many expression nodes a protocol may have once its `let`s are expanded.
+/// The most expression nodes of a protocol after its `let`s are expanded.
 pub(super) const MAX_NODES: usize = 500_000;
 
-/// How deep an expression may be once its `let`s are expanded.
+/// The greatest depth of an expression after its `let`s are expanded.
 pub(super) const MAX_EXPANDED_DEPTH: usize = 256;
 
 /// The type of an expression.
@@ -63,7 +63,7 @@ struct Typed {
     depth: usize,
 }
 
-/// Which names an expression may use.
+/// The names that an expression may use.
 #[derive(Debug, Clone, Copy)]
 enum Reach {
     /// Everything in scope.
@@ -72,7 +72,7 @@ enum Reach {
     Params(&'static str),
 }
 
-/// What the members of a role are, for `elect`.
+/// What a member of a role is; `elect` depends on it.
 #[derive(Debug, Clone, Copy)]
 enum Members {
     /// A single one.
@@ -133,7 +133,7 @@ struct Resolver<'f> {
     file: &'f File,
     /// Information about names that resolution collects.
     named: Named,
-    /// After the last parameter, where another one would stand.
+    /// The place directly after the last parameter, where another one could be declared.
     end_of_params: Span,
     protocol: Protocol,
     globals: HashMap<&'f str, (Global, Span)>,
@@ -141,7 +141,7 @@ struct Resolver<'f> {
     declared: HashMap<&'f str, Span>,
     lets: Vec<&'f Let>,
     locals: Vec<Local<'f>>,
-    /// The first local that is visible: inside a `let`, only its own.
+    /// The position of the first local that is visible. Inside a `let`, only its own locals are visible.
     floor: usize,
     /// What the members of the current role are.
     members: Members,

@@ -24,7 +24,7 @@ pub(in crate::text) const BUILT_IN: [&str; 4] = ["min", "max", "ceil_div", "abs"
 /// The functions that make a pipeline state, the producer's first.
 pub(in crate::text) const PIPELINES: [&str; 2] = ["producer", "consumer"];
 
-/// The reserved words that mean something of their own in front of a parenthesis.
+/// The reserved words that have a meaning of their own before a parenthesis.
 const CALLED: [&str; 2] = ["count", "row"];
 
 /// The name of the parameter that `resident 1..` declares.
@@ -70,13 +70,13 @@ pub(super) struct Local<'f> {
 /// What a local name stands for.
 #[derive(Debug, Clone)]
 pub(super) enum Binding {
-    /// A bound name that keeps its value; the words say what it is.
+    /// A bound name that keeps its value; the words describe its kind.
     Fixed(VarId, &'static str),
     /// A local variable.
     Variable(VarId),
-    /// A pipeline state: the variable that counts its advances, and what it is.
+    /// A pipeline state: the variable that counts its advances, and its properties.
     Pipeline(VarId, Box<Pipeline>),
-    /// A `let` inside a role: what it stands for, and whether it was used before.
+    /// A `let` inside a role: its meaning, and whether it was used before.
     Named(Box<Typed>, bool),
     /// A parameter of a `let`: the argument, and whether it was used before.
     Argument(Box<Typed>, bool),
@@ -95,7 +95,7 @@ impl Binding {
     }
 }
 
-/// What a pipeline state is.
+/// The properties of a pipeline state.
 #[derive(Debug, Clone)]
 pub(super) struct Pipeline {
     /// Whether it is a producer's, whose first waits pass.
@@ -104,13 +104,12 @@ pub(super) struct Pipeline {
     pub(super) stages: Typed,
 }
 
-/// Where names are bound and used, for whoever looks at a text in an editor. Nothing of what a protocol means
-/// depends on it.
+/// The places at which names are bound and used, for editors. The meaning of a protocol does not depend on this.
 #[derive(Debug, Default)]
 pub(in crate::text) struct Named {
-    /// The names that are bound inside a declaration: where, and what each is, by where it begins.
+    /// The names that are bound inside a declaration: the place and the kind of each, by the place where it begins.
     pub(in crate::text) bound: BTreeMap<usize, (Span, &'static str)>,
-    /// Uses of names, by where each begins: where it is, and where the name is declared.
+    /// Uses of names, by the place where each begins: the place of the use, and the place of the declaration.
     pub(in crate::text) used: BTreeMap<usize, (Span, Span)>,
     /// The expressions that bind a name for themselves.
     pub(in crate::text) counts: BTreeMap<usize, Span>,
@@ -203,7 +202,7 @@ impl<'f> Resolver<'f> {
             .or_insert((global, name.span));
     }
 
-    /// Binds a local name to something new in the protocol.
+    /// Binds a local name to a new variable of the protocol.
     pub(super) fn bind(&mut self, name: &'f Name, binding: impl FnOnce(VarId) -> Binding) -> VarId {
         self.check_free(name);
         let id = self.fresh(&name.text, name.span);
@@ -221,7 +220,7 @@ impl<'f> Resolver<'f> {
         });
     }
 
-    /// A bound name of its own.
+    /// Creates a bound name of its own.
     pub(super) fn fresh(&mut self, name: &str, span: Span) -> VarId {
         self.protocol.vars.push(Var {
             name: name.to_owned(),
@@ -266,7 +265,7 @@ impl<'f> Resolver<'f> {
         None
     }
 
-    /// Notes a use of a declared name that is looked up in another way.
+    /// Notes a use of a declared name that was not looked up by `look_up`.
     pub(super) fn note_use(&mut self, name: &str, span: Span) {
         if let Some((_, declared)) = self.globals.get(name) {
             self.named.uses(span, *declared);

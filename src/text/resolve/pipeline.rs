@@ -1,4 +1,4 @@
-//! Pipeline states: one counter of advances, read as a stage and a phase.
+//! Pipeline states: a counter of advances, from which stage and phase are computed.
 
 use super::Reach;
 use super::Resolver;
@@ -21,7 +21,7 @@ use crate::text::ast::Name;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::suggest::nearest;
 
-/// Whether an expression makes a pipeline state: whether it is a producer's, and the arguments.
+/// If an expression makes a pipeline state: whether the state is a producer's, and the arguments.
 pub(super) fn pipeline(value: &ast::Expr) -> Option<(bool, &[ast::Expr])> {
     let ExprKind::Call(name, arguments) = &value.kind else {
         return None;
@@ -48,7 +48,7 @@ impl<'f> Resolver<'f> {
                             .label("expected 1 or more"),
                     );
                 }
-                // No local name is in its scope.
+                // Local names are not in scope here.
                 let floor = self.floor;
                 self.floor = self.locals.len();
                 let reach = Reach::Params("the number of stages");

@@ -58,7 +58,7 @@ impl<'f> Resolver<'f> {
         self.declare(&role.name, Global::Role);
     }
 
-    /// A CTA, cluster and GPU, as far as they are written.
+    /// The CTA, cluster and GPU of a role, as far as the text states them.
     pub(super) fn place(&mut self, words: &'f [(Name, ast::Expr)]) -> Place {
         let mut place = Place::default();
         for (word, value) in words {

@@ -28,7 +28,7 @@ use crate::text::format::expression;
 use crate::text::format::works_on;
 
 impl<'f> Resolver<'f> {
-    /// A block. Names bound in it end with it.
+    /// Resolves a block. Names bound in it end with it.
     pub(super) fn block(&mut self, block: &'f Block) -> Vec<Stmt> {
         let outer = self.locals.len();
         let stmts = block.stmts.iter().flat_map(|s| self.stmt(s)).collect();
@@ -36,7 +36,7 @@ impl<'f> Resolver<'f> {
         stmts
     }
 
-    /// A statement as one or more.
+    /// Resolves a statement to one or more statements.
     fn stmt(&mut self, stmt: &'f ast::Stmt) -> Vec<Stmt> {
         let mut all = self.unqualified(stmt);
         if !matches!(stmt.kind, ast::StmtKind::Fence) {
@@ -72,7 +72,7 @@ impl<'f> Resolver<'f> {
                     r.numbered(span, |r| r.operation(*operation, cell, amount.as_ref()))
                 };
                 let data = |r: &mut Self| r.numbered(span, |r| r.backing(backing, !gives));
-                // The room is there between the two.
+                // The data has room between the two statements.
                 if gives {
                     vec![data(self), moves(self)]
                 } else {
@@ -160,7 +160,7 @@ impl<'f> Resolver<'f> {
                 }
             }
             ast::StmtKind::Advance { name } => self.advance(name),
-            // Resolved as no statement of its own.
+            // These become no statement of their own.
             ast::StmtKind::Elect { .. } | ast::StmtKind::Let { .. } => StmtKind::Return,
             ast::StmtKind::Atomic {
                 name,

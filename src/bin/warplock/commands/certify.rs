@@ -42,7 +42,7 @@ pub struct Arguments {
     pub timeout: Duration,
 }
 
-/// Checks.
+/// Runs `certify`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let solver = match &arguments.solver {
         Some(program) => Solver::Program(program.clone()),

@@ -15,7 +15,7 @@ pub struct Arguments {
     pub shell: Shell,
 }
 
-/// Prints.
+/// Runs `completions`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(

@@ -37,9 +37,9 @@ pub struct Concrete {
 
 /// A protocol and values for its parameters.
 pub struct Loaded {
-    /// How the file is called.
+    /// Its name in reports.
     pub name: String,
-    /// The protocol, not narrowed to the values.
+    /// The protocol. It has the assumptions of the command line, but its parameters do not have the values yet.
     pub protocol: Protocol,
     /// The values, in declaration order.
     pub params: Vec<i64>,
@@ -50,7 +50,7 @@ pub struct Loaded {
 }
 
 impl Concrete {
-    /// Reads everything and checks that every parameter has a value.
+    /// Reads the protocol and the entries of its patterns, and checks that every parameter has a value.
     pub fn load(&self, style: Style) -> Result<Loaded, Failure> {
         let name = sources::name_of(&self.file);
         let mut protocol = sources::load(&self.file, style)?;
@@ -91,7 +91,7 @@ impl Concrete {
 }
 
 impl Loaded {
-    /// The input, if every open pattern has its entries.
+    /// The concrete input. A failure if an open pattern has no entries.
     pub fn input(&self) -> Result<Input, Failure> {
         let open: Vec<&str> = self
             .protocol
@@ -119,7 +119,7 @@ impl Loaded {
         })
     }
 
-    /// A failure that points at the text.
+    /// A failure that points at the place in the protocol's text.
     pub fn cannot_run(&self, error: &RunError, style: Style) -> Failure {
         match error.span {
             Some(span) => {

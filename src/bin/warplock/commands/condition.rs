@@ -39,10 +39,10 @@ use crate::sources;
 
 use super::check;
 
-/// How many boxes of points are listed.
+/// How many boxes of parameter values are listed.
 const BOXES: usize = 8;
 
-/// The largest side of the table.
+/// The largest number of rows, and of columns, of the table.
 const SIDE: usize = 12;
 
 /// Options of `condition`.
@@ -65,7 +65,7 @@ pub struct Arguments {
     pub kernels: Kernels,
 }
 
-/// The same for each file of `check`.
+/// Runs `condition` for each file of `check --condition`.
 pub fn of_each(
     files: Vec<PathBuf>,
     options: &check::Options,
@@ -85,7 +85,7 @@ pub fn of_each(
     Ok(worst)
 }
 
-/// Looks for the condition of each protocol of the file.
+/// Runs `condition`: looks for the condition of each protocol in the file.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
     let kernels = &arguments.kernels;
@@ -120,7 +120,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     })
 }
 
-/// What is found about one protocol, and whether that leaves something open.
+/// The report about one protocol, and whether the condition is not proved.
 fn one(
     arguments: &Arguments,
     input: &Input,
@@ -141,7 +141,7 @@ fn one(
         return Ok((format!("{file}: UNKNOWN: {reason}\n"), true));
     }
     let settings = Settings {
-        // Recovering the protocol has taken a part of it.
+        // Recovering the protocol has taken a part of the time.
         timeout: reading.end.saturating_duration_since(Instant::now()),
         objectives: None,
         cancel: &interrupt::CANCEL,
@@ -161,7 +161,7 @@ fn one(
     Ok((text, !outcome.is_proved()))
 }
 
-/// Writes the certificates.
+/// Writes the certificates of the proofs.
 fn keep(folder: &Path, outcome: &Outcome) -> Result<(), Failure> {
     let outside = outcome.condition.iter().flat_map(|c| &c.outside);
     let outside = outside.map(|part| &part.decision);
@@ -224,12 +224,13 @@ fn shown(file: &str, protocol: &Protocol, outcome: &Outcome, quiet: bool) -> Str
     out
 }
 
-/// How many samples hang.
+/// The number of samples that hang. A sample is a point of parameter values that was tried.
 fn hanging(outcome: &Outcome) -> usize {
     outcome.samples.iter().filter(|(_, hangs)| *hangs).count()
 }
 
-/// What is known, in one line. It says "only if" for what is proved, and how far it was tried the other way around.
+/// What is known, in one line. "Only if" is said of what is proved: outside the formula nothing hangs. For the other
+/// direction the line says at how many values it was tried.
 fn headline(outcome: &Outcome) -> String {
     let hang = hanging(outcome);
     let only: Vec<&str> = outcome
@@ -279,7 +280,7 @@ fn headline(outcome: &Outcome) -> String {
     }
 }
 
-/// A verdict with what was assumed and how it was decided.
+/// A verdict, the assumptions under which it was decided, and how it was decided.
 fn decided(decision: &Decision, assumed: &[String]) -> String {
     let assuming = match assumed.is_empty() {
         true => String::new(),
@@ -301,7 +302,7 @@ fn decided(decision: &Decision, assumed: &[String]) -> String {
     format!("deadlock {}{assuming}{by}", decision.verdict.word())
 }
 
-/// What is known where the formula holds.
+/// What is known of the values at which the formula holds.
 fn inside(condition: &Condition, outcome: &Outcome) -> String {
     let hang = hanging(outcome);
     match (condition.complete, condition.open) {
@@ -313,7 +314,8 @@ fn inside(condition: &Condition, outcome: &Outcome) -> String {
     }
 }
 
-/// The points that hang, as boxes: the first ones. What is claimed of the inside is claimed of these.
+/// The points that hang, as boxes; only the largest boxes. What is claimed of the inside of the formula is claimed of
+/// these points.
 fn points(protocol: &Protocol, outcome: &Outcome) -> String {
     let hang = outcome.samples.iter().filter(|(_, hangs)| *hangs);
     let hang: Vec<Vec<i64>> = hang.map(|(at, _)| at.clone()).collect();
@@ -340,7 +342,7 @@ fn points(protocol: &Protocol, outcome: &Outcome) -> String {
     out
 }
 
-/// How many points a box has.
+/// The number of points in a box.
 fn size(of: &boxes::Box) -> u128 {
     let sizes = of
         .iter()
@@ -348,7 +350,7 @@ fn size(of: &boxes::Box) -> u128 {
     sizes.map(u128::from).product()
 }
 
-/// What was tried.
+/// How many points were tried, and where.
 fn tried(outcome: &Outcome) -> String {
     let hang = hanging(outcome);
     let clear = outcome.samples.len() - hang;
@@ -363,8 +365,8 @@ fn tried(outcome: &Outcome) -> String {
     format!("  tried: {hang} points hang, {clear} do not{open}{place}\n")
 }
 
-/// Which samples hang, over the two parameters that the formula is about; the others are at the
-/// values at which most samples are.
+/// A table that shows which samples hang. Its axes are two parameters, first those that the formula is about. All
+/// other parameters are fixed at one combination of values.
 fn table(protocol: &Protocol, outcome: &Outcome, condition: &Condition) -> String {
     let mut chosen = condition.params.clone();
     chosen.extend((0..protocol.params.len()).filter(|p| !condition.params.contains(p)));
@@ -378,7 +380,8 @@ fn table(protocol: &Protocol, outcome: &Outcome, condition: &Condition) -> Strin
     let mut all: Vec<Vec<i64>> = outcome.samples.iter().map(|(at, _)| rest(at)).collect();
     all.sort();
     all.dedup();
-    // Of the values of the others, those at which the rarer of both letters is to be seen most often, the least ones.
+    // Of the combinations, take one at which both hanging and other samples are frequent: the less frequent kind is
+    // as frequent as possible. Of several such combinations, take the least one.
     let mixed = |fixed: &Vec<i64>| {
         let here = outcome.samples.iter().filter(|(at, _)| rest(at) == *fixed);
         let (hang, clear): (Vec<&Sample>, Vec<&Sample>) = here.partition(|(_, hangs)| *hangs);
@@ -396,7 +399,7 @@ fn table(protocol: &Protocol, outcome: &Outcome, condition: &Condition) -> Strin
         let all = here.iter().filter_map(|(at, _)| at.get(param).copied());
         let mut often: BTreeMap<i64, usize> = BTreeMap::new();
         all.for_each(|value| *often.entry(value).or_default() += 1);
-        // One point says nothing about a row or a column.
+        // A row or column with a single point shows nothing.
         let mut all: Vec<i64> = often
             .into_iter()
             .filter(|(_, times)| *times > 1)

@@ -143,7 +143,7 @@ Named locks:
 
 Exit status: 0 it completes, 1 it hangs, 2 a file or the command line is wrong, 4 unknown.";
 
-/// Judges.
+/// Runs `csr`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     if arguments.lock.as_deref() == Some("list") {
         session.terminal.out(&locks());
@@ -166,7 +166,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     if let (Some(form), Some(bytes)) = (form, &answer.tensors) {
         arguments.target.write(bytes, form, session)?;
     }
-    // Arrays on standard output leave no room for the report.
+    // If the arrays go to standard output, the report goes to standard error.
     if arguments.target.leaves_stdout() {
         session.terminal.out(&answer.report);
     } else {
@@ -190,7 +190,7 @@ fn locks() -> String {
     text
 }
 
-/// What is to be written and said.
+/// What is to be written and printed.
 struct Answer {
     protocol: Option<String>,
     tensors: Option<Vec<u8>>,
@@ -326,7 +326,7 @@ impl Arguments {
         scheme
     }
 
-    /// What the rank lock would come to, when another lock hangs.
+    /// If another lock than `rank` hangs: a sentence that the `rank` lock would always complete, if so.
     fn repair(&self, tiles: &BlockSparse, scheme: &Scheme, now: &Judgement) -> Option<String> {
         if now.outcome != Outcome::Hangs || scheme.lock.name == Some("rank") {
             return None;

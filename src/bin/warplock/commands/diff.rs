@@ -64,7 +64,7 @@ struct Entry {
     loaded: Result<Loaded, String>,
 }
 
-/// Compares.
+/// Runs `diff`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
     let kernels = &arguments.kernels;
@@ -114,7 +114,8 @@ fn entries(input: &Input, reading: &Reading<'_>) -> Result<Vec<Entry>, Failure> 
     Ok(all)
 }
 
-/// Entries of one name belong together; the only ones of both do, too.
+/// Pairs the entries of both builds by name. If each build has a single entry, these two are a pair whatever their
+/// names.
 fn pairs(old: Vec<Entry>, new: Vec<Entry>) -> Vec<(Option<Entry>, Option<Entry>)> {
     let only = old.len() == 1 && new.len() == 1;
     let mut new: Vec<Option<Entry>> = new.into_iter().map(Some).collect();
@@ -252,7 +253,7 @@ impl Shown<'_> {
         )
     }
 
-    /// The verdicts of one build, which decide how the command ends if it is the later one.
+    /// The verdicts of one build. Those of the later build also determine the exit code.
     fn verdicts(&mut self, which: usize, entry: &Entry) -> Result<Vec<Finding>, Failure> {
         let name = self.names[which];
         let findings = match &entry.loaded {

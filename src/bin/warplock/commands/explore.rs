@@ -59,7 +59,7 @@ pub struct Arguments {
     pub max_initial: i64,
 }
 
-/// Searches.
+/// Runs `explore`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let style = session.terminal.err_style();
     let out_style = session.terminal.out_style();
@@ -173,7 +173,7 @@ fn shown(
             .map_err(|error| Failure::Internal(error.to_string()))?;
         if !quiet {
             let mut state = step::initial(&instance);
-            // The last action is the one that is undefined.
+            // Replays the run up to the last action, which is the undefined one.
             for action in trace {
                 if step::apply(&instance, &mut state, *action).is_err() {
                     break;

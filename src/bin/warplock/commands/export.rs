@@ -52,7 +52,7 @@ pub enum Language {
     Horn,
 }
 
-/// Exports.
+/// Runs `export`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let style = session.terminal.err_style();
     let output = arguments.output.clone();
@@ -94,7 +94,7 @@ fn clauses(arguments: &Arguments, style: Style) -> Result<String, Failure> {
         .map_err(|refused| cannot(&refused, &protocol, &name, style))
 }
 
-/// A refusal that points at the text, where it is about a place there.
+/// The failure for a protocol that cannot be exported. It points at the place in the text, if the reason has one.
 fn cannot(refused: &Refused, protocol: &Protocol, name: &str, style: Style) -> Failure {
     match refused.span {
         Some(span) => {

@@ -25,7 +25,7 @@ pub struct Arguments {
     pub check: bool,
 }
 
-/// Lays out.
+/// Runs `fmt`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let mut exit = Exit::Success;
     for file in sources::files(&arguments.files) {
@@ -60,7 +60,7 @@ fn one(path: &Path, check: bool, session: &Session) -> Result<Exit, Failure> {
 }
 
 fn formatted(bytes: &[u8], name: &str, style: Style) -> Result<String, Failure> {
-    // What is not UTF-8 is refused by the same words everywhere.
+    // `load_bytes` reports text that is not UTF-8, so that every command reports it with the same words.
     let source = match std::str::from_utf8(bytes) {
         Ok(source) => source,
         Err(_) => {

@@ -1,4 +1,5 @@
-//! `warplock hang`: decides whether the kernel can reach a hang that was observed, and shows a run that does.
+//! `warplock hang`: decides whether the kernel can reach a hang that somebody observed, and prints a run that reaches
+//! it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -73,11 +74,11 @@ pub enum Format {
     Json,
 }
 
-/// Looks for the state that was seen.
+/// Runs `hang`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
     let mut text = String::new();
-    // Where each file begins in the text, by lines.
+    // For each file, the number of lines of `text` before it.
     let mut begins = Vec::new();
     for path in &arguments.from {
         begins.push((text.lines().count(), sources::name_of(path)));
@@ -108,7 +109,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         &kernels.compiler,
         session,
     )?;
-    // The launch that was seen says how many threads there are.
+    // The number of threads is taken from the observed launch.
     if let (None, Some(threads), false) = (kernels.threads, seen.threads, kernels.symbolic_threads)
     {
         let sizes = threads
@@ -151,13 +152,13 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     })
 }
 
-/// How many lines are named that are not understood.
+/// How many of the lines that could not be understood are listed.
 const MOST_SKIPPED: usize = 8;
 
-/// How long such a line may be.
+/// How much of such a line is shown, in characters.
 const SKIPPED_LENGTH: usize = 60;
 
-/// What seems to be about barriers in these files and is not understood.
+/// Notes about lines that seem to be about barriers and could not be understood.
 fn skipped(seen: &Observation, begins: &[(usize, String)]) -> String {
     let mut out = String::new();
     for skipped in seen.skipped.iter().take(MOST_SKIPPED) {
@@ -210,7 +211,8 @@ fn answer(
             Ok(loaded) => one(&input.name, loaded, reading, arguments, seen)?,
             Err(reason) => hang::unknown(&name, entry, seen, &reason, Vec::new()),
         };
-        // Of several that are mentioned, the one in which the state is found.
+        // If the observation names several entries, the answer is for an entry that can reach the observed state, if
+        // there is one.
         let better =
             |old: &Report| told.outcome == Outcome::Reached && old.outcome != Outcome::Reached;
         if report.as_ref().is_none_or(better) {
@@ -261,7 +263,7 @@ fn one(
     if !bound.says_something() && seen.barriers.is_empty() {
         return Ok(hang::unrelated(name, &protocol, texts, &bound));
     }
-    // Of no values at all every schedule has been explored.
+    // If the assumptions exclude all values, every claim about schedules would hold.
     if let Some(reason) = verdict::nothing_to_decide(&protocol) {
         return Ok(hang::undecided(name, &protocol, &bound, reason));
     }

@@ -21,7 +21,7 @@ use crate::session::Session;
 /// How many actions are listed at a step.
 const LISTED: usize = 30;
 
-/// What somebody wants.
+/// The user's answer to a menu.
 enum Answer {
     Action(usize),
     Blocked,
@@ -86,7 +86,7 @@ fn say(session: &Session, text: &str) {
     }
 }
 
-/// What can happen, numbered.
+/// The numbered list of the actions that are possible now.
 fn menu(source: &str, instance: &Instance, state: &State, enabled: &[Action]) -> String {
     let mut text = String::new();
     for (number, action) in enabled.iter().take(LISTED).enumerate() {
@@ -106,7 +106,7 @@ fn menu(source: &str, instance: &Instance, state: &State, enabled: &[Action]) ->
     text
 }
 
-/// Where everybody who has started and cannot go on is blocked, and on what.
+/// For each member that has started and cannot go on: where it is blocked, and on what.
 fn blocked(protocol: &Protocol, instance: &Instance, state: &State) -> String {
     let stuck = stuck::explain(Scene {
         protocol,
@@ -130,7 +130,7 @@ fn ask(session: &Session) -> Answer {
         session.terminal.out("> ");
     }
     let mut line = String::new();
-    // What is no text or cannot be read ends the run like the end of the input.
+    // A line that is not valid text or cannot be read ends the run, as the end of the input does.
     match io::stdin().lock().read_line(&mut line) {
         Ok(0) | Err(_) => Answer::Quit,
         Ok(_) => match line.trim() {

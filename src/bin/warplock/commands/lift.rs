@@ -35,7 +35,7 @@ pub struct Arguments {
     pub output: Option<PathBuf>,
 }
 
-/// Lifts.
+/// Runs `lift`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let kernels = arguments.kernels.clone();
     let entry = kernels.entry.as_deref();

@@ -34,7 +34,8 @@ pub struct Arguments {
     pub kernels: Kernels,
 }
 
-/// Looks through. Findings end with 1, and kernels whose synchronization is not recovered with 4.
+/// Runs `lint`. The exit code is 1 if something is found; otherwise it is 4 if the synchronization of a kernel could
+/// not be recovered.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let kernels = arguments.kernels.clone();
     let entry = kernels.entry.as_deref();
@@ -55,13 +56,13 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     session.progress.begin(0, &name);
     let (style, progress) = (session.terminal.err_style(), session.progress.clone());
     let (mut found, mut unknown) = (false, false);
-    // Each entry's findings are printed as they are there: a file may have many.
+    // The findings of each entry are printed as soon as they are there, because a file may have many entries.
     let result = interrupt::each(
         move |results| {
             let tell = |what: &str| progress.tell(0, what);
             kernels.each(&input, style, &tell, &mut |entry| {
                 let linted = (entry.name().to_owned(), entry.lints()?);
-                // Nobody is left to read it after a signal.
+                // After a signal, nobody reads the result any more.
                 let _ = results.send(linted);
                 Ok(())
             })
@@ -90,7 +91,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     })
 }
 
-/// Looks a protocol through that stands in a file.
+/// Applies the lints to a protocol that stands in a file.
 fn protocol_file(name: &str, protocol: &Protocol, session: &Session) -> Exit {
     let lints = lint::lint(protocol);
     let file = visible(name);
@@ -119,13 +120,13 @@ fn protocol_file(name: &str, protocol: &Protocol, session: &Session) -> Exit {
     }
 }
 
-/// The most lints that are named beside a verdict.
+/// How many lints are shown with a verdict.
 const MOST: usize = 3;
 
-/// What the lints find in a protocol, as notes beside a verdict. What the first line or the line that it cites is about
-/// already is not said again.
+/// What the lints find in a protocol, as notes to a verdict. A lint is left out if the finding already mentions its
+/// object or cites its line.
 pub fn notes(protocol: &Protocol, finding: &Finding) -> Vec<String> {
-    // Waits that are listed say why they wait in vain.
+    // The listed waits say already why they wait in vain.
     let stuck = finding.counterexample.as_ref();
     let listed = stuck.map_or(&[][..], |counterexample| &counterexample.stuck.blocked);
     let said = |lint: &lint::Lint| {
@@ -139,7 +140,7 @@ pub fn notes(protocol: &Protocol, finding: &Finding) -> Vec<String> {
     };
     let mut found = lint::lint(protocol);
     found.retain(|lint| !said(lint));
-    // The first place says what is wrong with an object.
+    // Of several lints about one object, only the first is kept.
     let mut objects = Vec::new();
     found.retain(|lint| {
         let fresh = !objects.contains(&lint.object);
@@ -161,7 +162,7 @@ pub fn notes(protocol: &Protocol, finding: &Finding) -> Vec<String> {
     notes
 }
 
-/// The section that a rule rests on, as a line.
+/// The line that cites the section of the PTX ISA on which a rule rests.
 fn section(id: &str) -> String {
     let of_protocols = lint::rule(id).map(|rule| rule.section);
     let of_kernels = warplock::ptx::rule(id).map(|rule| rule.section);

@@ -14,9 +14,9 @@ pub struct Arguments {
     pub command: Option<String>,
 }
 
-/// Prints.
+/// Runs `man`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
-    // The title line of a page has room for one line of version.
+    // The title line of the page has room for a version of one line only.
     let mut command = crate::command().version(env!("CARGO_PKG_VERSION"));
     command.build();
     let command = match &arguments.command {

@@ -84,7 +84,7 @@ pub enum Command {
     Man(man::Arguments),
 }
 
-/// Does what a command says.
+/// Runs a command.
 pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
     match command {
         Command::Check(arguments) if arguments.condition => {

@@ -42,7 +42,7 @@ use crate::sources;
 use super::check;
 use super::check::Wanted as Named;
 
-/// The largest source of a kernel of which a line is shown.
+/// The largest source file from which a line is shown, in bytes.
 const LARGEST: usize = 4 << 20;
 
 /// Options of `repair`.
@@ -74,7 +74,7 @@ pub struct Arguments {
     pub kernels: Kernels,
 }
 
-/// Repairs each protocol of the file.
+/// Runs `repair`: repairs each protocol in the file.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
     let kernels = &arguments.kernels;
@@ -168,7 +168,7 @@ fn search(
         .map_err(|error| Failure::Internal(format!("{name}: {error}")))
 }
 
-/// Writes what is to be written.
+/// Writes the files that are asked for.
 fn keep(arguments: &Arguments, outcome: &Outcome) -> Result<(), Failure> {
     if let (Some(path), Some(first)) = (&arguments.output, outcome.repairs.first()) {
         files::write(path, first.source.as_bytes())?;
@@ -190,13 +190,13 @@ fn is_refuted(decision: &&Decision) -> bool {
     matches!(decision.verdict, Verdict::Refuted(_))
 }
 
-/// Whether there is a repair, or nothing to repair.
+/// Whether there is a repair, or nothing needs one.
 fn is_done(outcome: &Outcome) -> bool {
     let mut original = outcome.original.iter();
     !outcome.repairs.is_empty() || original.all(|decision| decision.verdict.is_proved())
 }
 
-/// What the repairs are of, and how they are shown.
+/// The protocol that is repaired, and how the repairs are shown.
 struct Seen<'a> {
     name: &'a str,
     file: &'a str,
@@ -270,7 +270,7 @@ impl Seen<'_> {
         Ok(out)
     }
 
-    /// The changed lines under where they stand. What stands alike in several roles of a kernel is shown once.
+    /// The changed lines, each under its place. A change that is the same in several roles of a kernel is shown once.
     fn diff(&self, repair: &Repair) -> String {
         let mut out = String::new();
         let mut shown: Vec<(String, Hunk)> = Vec::new();
@@ -312,13 +312,13 @@ impl Seen<'_> {
         out
     }
 
-    /// Where a change stands: in the file, or in the kernel that its line was recovered from.
+    /// The place of a change: in the file, or in the kernel from which the line was recovered.
     fn place(&self, hunk: &Hunk) -> String {
         let Some(recovered) = &self.loaded.recovered else {
             return format!("{}:{}", self.file, hunk.line);
         };
         let lines: Vec<&str> = self.loaded.protocol.source.lines().collect();
-        // What is put between two lines comes after the one before.
+        // An insertion is placed after the line before it.
         let line = match hunk.before.is_empty() {
             true => hunk.line.saturating_sub(1).max(1),
             false => hunk.line,
@@ -347,7 +347,7 @@ impl Seen<'_> {
         }
     }
 
-    /// The line of the kernel's source, if the file is beside the kernel.
+    /// The line of the kernel's source, if the source file is in the same folder as the kernel.
     fn source_line(&self, place: &str) -> Option<String> {
         self.loaded.recovered.as_ref()?;
         let first = place.split(", ").next()?.trim_start_matches("after ");
@@ -368,7 +368,7 @@ fn proved(properties: &[Property]) -> String {
     format!("{} PROVED", names.join(", "))
 }
 
-/// What is proved of the repaired text, and what is not.
+/// The properties that are proved of the repaired protocol, and those that are not.
 fn verdicts(repair: &Repair) -> String {
     let all = repair.decisions.iter();
     let decided: Vec<Property> = all

@@ -35,7 +35,7 @@ pub struct Arguments {
     pub witness: PathBuf,
 }
 
-/// Replays.
+/// Runs `replay`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let name = sources::name_of(&arguments.witness);
     let path = arguments.witness;
@@ -61,7 +61,7 @@ pub(super) fn load(path: &Path) -> Result<(Protocol, Replayed), Failure> {
     Ok((protocol, replayed))
 }
 
-/// The protocol that the witness carries, with its assumptions.
+/// The protocol in the witness, narrowed by the assumptions of the witness.
 fn protocol_of(witness: &Witness) -> Result<Protocol, Failure> {
     let refused = |findings: Vec<text::Diagnostic>| {
         let first = findings.first();

@@ -96,7 +96,7 @@ fn family() -> impl TypedValueParser<Value = Family> {
     })
 }
 
-/// Searches.
+/// Runs `repro`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
     let work = Work {
@@ -113,7 +113,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     if let Some((form, bytes)) = &answer.written {
         arguments.target.write(bytes, *form, session)?;
     }
-    // A file on standard output leaves no room for the report.
+    // If the input goes to standard output, the report goes to standard error.
     if answer.written.is_none() || arguments.target.leaves_stdout() {
         session.terminal.out(&answer.report);
     } else {
@@ -122,17 +122,17 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     Ok(answer.exit)
 }
 
-/// What is to be written and said.
+/// What is to be written and printed.
 struct Answer {
     written: Option<(Emission, Vec<u8>)>,
     report: String,
     exit: Exit,
 }
 
-/// What was found, before it is worded.
+/// The result, before its report is made.
 struct Found {
     word: Word,
-    /// What was asked, between the file's name and the verdict.
+    /// The question, which the report has between the file's name and the verdict.
     about: String,
     sentence: String,
     reason: String,

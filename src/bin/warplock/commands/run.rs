@@ -35,10 +35,10 @@ pub struct Arguments {
     pub options: check::Options,
 }
 
-/// Runs and decides.
+/// Runs `run`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
-    // Deleted at the end of this function, however it ends.
+    // The temporary folder, which is deleted when this function returns.
     let private;
     let folder = match &arguments.keep {
         Some(folder) => empty(folder)?,
@@ -81,14 +81,14 @@ fn run_in(folder: &Path, arguments: &Arguments, session: &Session) -> Result<Exi
     };
     let mut command = process::Command::new(program);
     command.args(rest).envs(hooks::variables(folder));
-    // A document on stdout is ours alone.
+    // In this format, stdout has one document and nothing else, so the program's output goes to stderr.
     if arguments.options.format != check::Format::Text {
         command.stdout(io::stderr());
     }
     session.progress.bars().suspend(|| program::run(command))
 }
 
-/// A folder that holds nothing yet, as an absolute path: the program may change its own.
+/// An empty folder, as an absolute path, because the program may change its working directory.
 fn empty(folder: &Path) -> Result<PathBuf, Failure> {
     files::folder(folder)?;
     let failed = |error: io::Error| Failure::file("read", folder, error);

@@ -40,7 +40,7 @@ use super::interactive;
 /// The largest schedule that is read, in bytes.
 const LARGEST: usize = 256 << 20;
 
-/// Time to look for the run of `--hold`.
+/// How long the run of `--hold` is searched for.
 const HELD_TIME: Duration = Duration::from_secs(60);
 
 /// Options of `simulate`.
@@ -74,7 +74,7 @@ pub struct Arguments {
     pub steps: usize,
 }
 
-/// Runs.
+/// Runs `simulate`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     if arguments.interactive {
         return asked(arguments, session);
@@ -97,7 +97,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Runs as standard input says. The reading is done here: a signal ends the program anyway.
+/// Runs as the user chooses on standard input. This thread reads the input; a signal ends the program all the same.
 fn asked(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     if arguments.concrete.file.as_os_str() == "-" {
         let message = "--interactive reads what happens next from standard input";
@@ -200,7 +200,7 @@ fn ended(end: &RunEnd) -> Exit {
     }
 }
 
-/// How a run ended, in words.
+/// Says how a run ended.
 fn how(loaded: &Loaded, input: &Input, instance: &Instance, run: &Run) -> String {
     let steps = run.trace.len();
     let noun = if steps == 1 { "step" } else { "steps" };

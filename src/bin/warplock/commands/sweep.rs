@@ -23,7 +23,7 @@ pub struct Arguments {
     pub options: check::Options,
 }
 
-/// Decides, and ends as the worst of them does.
+/// Runs `sweep`. The exit code is the worst of all results.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
     let Arguments { files, options } = arguments;

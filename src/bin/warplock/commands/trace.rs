@@ -53,7 +53,7 @@ pub struct Arguments {
     pub compiler: Compiler,
 }
 
-/// Traces.
+/// Runs `trace`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let entry = arguments.entry.as_deref();
     let input = inputs::one(&arguments.file, entry, &arguments.compiler, session)?;
@@ -142,7 +142,7 @@ fn launch(kernel: &Kernel, arguments: &Arguments) -> Result<Launch, Failure> {
     Ok(launch)
 }
 
-/// Gives a parameter, or a word of it, a value.
+/// Sets a parameter, or one 32-bit word of it, to a value.
 fn set(launch: &mut Launch, kernel: &Kernel, text: &str) -> Result<(), Failure> {
     let wrong = |what: &str| Failure::input(format!("--set {}: {what}", visible(text)));
     let (target, value) = text
@@ -203,7 +203,7 @@ fn number(text: &str) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// Up to three numbers, 0 where there are fewer.
+/// Up to three numbers. Those that are missing are 0.
 fn index(text: &str) -> Result<[u32; 3], String> {
     let mut index = [0; 3];
     let parts: Vec<&str> = text.split(',').collect();

@@ -31,7 +31,7 @@ pub struct Arguments {
     pub kernels: Kernels,
 }
 
-/// Prints.
+/// Runs `worksheet`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let kernels = &arguments.kernels;
     let entry = kernels.entry.as_deref();
@@ -49,7 +49,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         };
         let mut out = String::new();
         let mut exit = Exit::Success;
-        // With what is read and written, where that can be followed.
+        // First with reads and writes. Entries for which these cannot be recovered are tried again without.
         let mut pending: Vec<(String, String)> = Vec::new();
         protocols::each(&input, &read(true), &|_, _| true, &mut |entry, loaded| {
             match loaded {

@@ -16,11 +16,11 @@ use crate::sources;
 use super::Content;
 use super::Input;
 
-/// How machine code gets a text beside it.
+/// A hint: how to compile a kernel so that its binary holds PTX as well as machine code.
 pub const OPEN: &str = "compile with PTX for a virtual architecture beside the machine code, as nvcc -gencode \
     arch=compute_90a,code=[sm_90a,compute_90a] does, or give the .ptx file";
 
-/// The inputs that a binary stands for.
+/// The inputs in a binary: its PTX texts.
 pub fn inputs(path: &Path, entry: Option<&str>, arch: Option<Arch>) -> Result<Vec<Input>, Failure> {
     let name = sources::name_of(path);
     let file = File::open(path).map_err(|error| Failure::file("read", path, error))?;
@@ -48,7 +48,7 @@ pub fn inputs(path: &Path, entry: Option<&str>, arch: Option<Arch>) -> Result<Ve
             .copied()
             .filter(|t| has(&t.bytes, entry))
             .collect();
-        // Where none has it, each says what it has.
+        // Where no text has the entry, all texts are kept, and each reports the entries that it has.
         if !having.is_empty() {
             texts = having;
         }
@@ -61,7 +61,7 @@ pub fn inputs(path: &Path, entry: Option<&str>, arch: Option<Arch>) -> Result<Ve
     Ok(inputs.collect())
 }
 
-/// The names of the texts of a binary: the file's, with the target where there are several.
+/// The names of the texts of a binary: the file's name, with the target architecture where there are several texts.
 fn part_names(name: &str, texts: &[&Text]) -> Vec<String> {
     if texts.len() == 1 {
         return vec![name.to_owned()];
@@ -86,7 +86,7 @@ pub fn has(bytes: &[u8], entry: &str) -> bool {
     })
 }
 
-/// Machine code of which nothing can be said.
+/// Machine code without PTX, of which nothing can be decided.
 pub fn closed(name: String, archs: &[u32]) -> Input {
     let archs = archs.iter().map(|arch| format!("sm_{arch}")).join(", ");
     Input {

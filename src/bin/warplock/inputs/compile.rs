@@ -17,7 +17,7 @@ use super::Input;
 use super::Kind;
 use super::program;
 
-/// What a kernel begins with.
+/// The directive with which a kernel begins in PTX.
 const ENTRY: &[u8] = b".entry";
 
 /// How source files are compiled.
@@ -38,7 +38,7 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// An option that says nothing about any of these.
+    /// An option that was given and applies to none of these kinds of files.
     pub fn unused(&self, kinds: &[Kind]) -> Option<&'static str> {
         let fits = |fitting: &[Kind]| kinds.iter().any(|kind| fitting.contains(kind));
         if self.arch.is_some() && !fits(&[Kind::Cuda, Kind::Python, Kind::Binary]) {
@@ -49,10 +49,11 @@ impl Compiler {
     }
 }
 
-/// Compiles a file. What the compiler says is shown as it is.
+/// Compiles a file. The compiler's messages are shown unchanged.
 pub fn cuda(path: &Path, compiler: &Compiler, session: &Session) -> Result<Input, Failure> {
     let name = sources::name_of(path);
-    // Said here, the reason is the file's; said by the compiler, it would come after its own words.
+    // Opened here so that an unreadable file is reported as such. Otherwise the compiler would report the failure
+    // after messages of its own.
     fs::File::open(path).map_err(|error| Failure::file("read", path, error))?;
     let variable = |name: &str| std::env::var_os(name);
     let Some(program) = nvcc::find(&variable) else {

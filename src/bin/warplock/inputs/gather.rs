@@ -13,7 +13,7 @@ use super::Input;
 use super::Inputs;
 use super::binary;
 
-/// Adds what is below a folder. Kernels are named by their path from there if they are `inside`.
+/// Adds the inputs below a folder. With `inside`, a kernel is named by its path relative to the folder.
 pub fn folder(folder: &Path, inside: bool, inputs: &mut Inputs) {
     let shown = |path: &Path| match path.strip_prefix(folder) {
         Ok(path) if inside => sources::name_of(path),
@@ -83,7 +83,7 @@ fn refused(path: &Path, error: Error) -> Failure {
     }
 }
 
-/// Somebody writes a file that is read.
+/// The failure for a file that another program changes while it is read.
 pub fn changing(path: &Path) -> Failure {
     Failure::file("read", path, "it changes while it is read")
         .hint("run again when the program that writes there has ended")

@@ -1,4 +1,4 @@
-//! What a command is about: a file as it is, what a compiler makes of it, or kernels inside it.
+//! The inputs of a command: a file itself, what a compiler makes of it, or the kernels inside it.
 
 mod binary;
 pub mod compile;
@@ -24,25 +24,25 @@ use crate::form::Form;
 use crate::session::Session;
 use crate::sources;
 
-/// How much was found in folders.
+/// What was left out when folders were searched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gathered {
-    /// Kernel files that hold what another one holds.
+    /// The number of kernel files that were left out because another file has the same content.
     pub copies: usize,
 }
 
 /// What kind of file an argument is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Stands for what is below it.
+    /// Stands for the files below it.
     Folder,
-    /// Runs, and compiles what it launches.
+    /// Is run; the kernels that it compiles are the inputs.
     Python,
     /// CUDA C++.
     Cuda,
     /// An executable, an object or a cubin.
     Binary,
-    /// Tensors, of which another command speaks.
+    /// Tensors, which only another command accepts.
     Tensors,
     /// A protocol, PTX or MLIR.
     Text,
@@ -71,35 +71,35 @@ impl Kind {
 /// A protocol or a kernel.
 #[derive(Debug, Clone)]
 pub struct Input {
-    /// How it is called in reports.
+    /// Its name in reports.
     pub name: String,
-    /// How its text is called, if that is not the file of this name: lines are lines of the text.
+    /// The name of the text whose lines are counted, if it differs from `name`.
     text_name: Option<String>,
-    /// What is known of its launch.
+    /// What is known about its launch.
     pub facts: Facts,
-    /// Whether it is one of many, so that an entry which it lacks may be another's.
+    /// Whether it is one of several inputs. Then an entry that it lacks may be in another.
     pub one_of_many: bool,
-    /// How many other files hold it.
+    /// The number of other files with the same content.
     copies: usize,
     content: Content,
 }
 
 #[derive(Debug, Clone)]
 enum Content {
-    /// A file as it is.
+    /// A file, read when needed.
     File(PathBuf, Form),
-    /// A kernel file that had this sum when it was found.
+    /// A kernel file that had this checksum when it was found.
     Found(PathBuf, Sum),
     Text {
         bytes: Arc<[u8]>,
         form: Form,
     },
-    /// Machine code, of which this is to be said.
+    /// Machine code without PTX, and the reason to report for it.
     Closed(String),
 }
 
 impl Input {
-    /// A file as it is.
+    /// The input for a file.
     pub fn file(path: &Path) -> Input {
         Input {
             name: sources::name_of(path),
@@ -111,7 +111,7 @@ impl Input {
         }
     }
 
-    /// What stands in standard input, which can be read only once.
+    /// The content of standard input, which can be read only once.
     fn of_standard_input() -> Result<Input, Failure> {
         let path = Path::new(sources::STDIN);
         let bytes = sources::read_up_to(path, warplock_kernel::ptx::MAX_BYTES)?;
@@ -119,7 +119,7 @@ impl Input {
         Ok(Input::in_memory(sources::name_of(path), bytes, form))
     }
 
-    /// PTX that was found in something else.
+    /// PTX that was found inside another file.
     fn text(name: String, bytes: Vec<u8>) -> Input {
         Input::in_memory(name, bytes, Form::Ptx)
     }
@@ -138,7 +138,7 @@ impl Input {
         }
     }
 
-    /// How the text is called of which lines are counted.
+    /// The name of the text whose lines are counted.
     pub fn text_name(&self) -> &str {
         self.text_name.as_deref().unwrap_or(&self.name)
     }
@@ -168,7 +168,7 @@ impl Input {
         }
     }
 
-    /// Why nothing can be said of it, if it is machine code.
+    /// For machine code without PTX, the reason why nothing can be decided.
     pub fn closed(&self) -> Option<&str> {
         match &self.content {
             Content::Closed(why) => Some(why),
@@ -176,7 +176,8 @@ impl Input {
         }
     }
 
-    /// Takes it into memory, for its file is about to be deleted. It is part of this.
+    /// Reads its content into memory, because its file is about to be deleted. `whole` names the file that it is a
+    /// part of.
     fn keep(&mut self, whole: &str) -> Result<(), Failure> {
         if self.path().is_some() {
             let (bytes, form) = (self.read(warplock_kernel::ptx::MAX_BYTES)?, self.form());
@@ -187,7 +188,7 @@ impl Input {
         Ok(())
     }
 
-    /// Its bytes, refusing more than these.
+    /// Its bytes. Refuses a text longer than `most` bytes.
     pub fn read(&self, most: usize) -> Result<Vec<u8>, Failure> {
         match &self.content {
             Content::File(path, _) => sources::read_up_to(path, most),
@@ -208,12 +209,12 @@ impl Input {
     }
 }
 
-/// What these arguments stand for.
+/// The inputs that the arguments of a command stand for.
 #[derive(Default)]
 pub struct Inputs {
-    /// In the order of the arguments. One that stands for nothing is a failure in its place.
+    /// In the order of the arguments. An argument that stands for no input has a failure in its place.
     pub all: Vec<Result<Input, Failure>>,
-    /// Whether anything is a kernel that was found in a folder.
+    /// Whether an input is a kernel that was found in a folder.
     gathered: bool,
 }
 
@@ -223,7 +224,7 @@ impl Inputs {
         self.gathered |= other.gathered;
     }
 
-    /// What was found in folders, if anything is a kernel there.
+    /// What was left out in folders, if a kernel was found in one.
     pub fn gathered(&self) -> Option<Gathered> {
         let copies = self.all.iter().flatten().map(|input| input.copies);
         self.gathered.then(|| Gathered {
@@ -232,7 +233,7 @@ impl Inputs {
     }
 }
 
-/// Finds what the arguments stand for. Sources are compiled, folders and binaries looked through.
+/// Finds the inputs that the arguments stand for. Sources are compiled, folders and binaries are searched.
 pub fn of(
     arguments: &[PathBuf],
     entry: Option<&str>,
@@ -269,7 +270,7 @@ pub fn of(
     Ok(inputs)
 }
 
-/// What the only argument of a command stands for.
+/// The input that the only argument of a command stands for.
 pub fn one(
     argument: &Path,
     entry: Option<&str>,
@@ -308,7 +309,7 @@ pub fn one(
     }
 }
 
-/// The kernels that a Python file compiles, those with the entry if there are any.
+/// The kernels that a Python file compiles. If some have the entry that is asked for, only these.
 fn compiled(
     path: &Path,
     entry: Option<&str>,
@@ -338,7 +339,8 @@ fn compiled(
     Ok(all)
 }
 
-/// The kernels that a program has left in a folder, named by their path from there if it is not kept.
+/// The kernels that a program left in a folder. If the folder is not kept, they are named by their path relative to
+/// it.
 pub fn left_in(folder: &Path, kept: bool) -> Option<Inputs> {
     let mut inputs = Inputs::default();
     gather::folder(folder, !kept, &mut inputs);
@@ -366,7 +368,7 @@ fn file(
     }
 }
 
-/// An option about compiling is given where nothing is compiled.
+/// The failure for an option about compiling where no argument is compiled.
 fn says_nothing(paths: &[PathBuf], kinds: &[Kind], option: &str) -> Failure {
     let name = match paths {
         [only] => sources::name_of(only),
@@ -386,15 +388,15 @@ fn says_nothing(paths: &[PathBuf], kinds: &[Kind], option: &str) -> Failure {
     Failure::input(format!("{option} has no effect on {name}{what}")).hint(hint)
 }
 
-/// What the ending of a file says that it is, or else how it begins.
+/// The language of a file, by its ending or else by its first bytes.
 fn form_of(path: &Path) -> Form {
     Form::of_ending(path).unwrap_or_else(|| Form::of_text(&head(path)))
 }
 
-/// The first bytes of a file. One that cannot be read has none: reading it says why.
+/// The first bytes of a file. For a file that cannot be read they are empty; reading it later reports why.
 fn head(path: &Path) -> Vec<u8> {
     let mut head = Vec::new();
-    // Reading from a pipe would take what it holds away.
+    // The bytes read from a pipe would be lost for the next reader, so only regular files are read.
     if path.is_file()
         && let Ok(file) = File::open(path)
         && file.take(HEAD).read_to_end(&mut head).is_err()
@@ -404,10 +406,11 @@ fn head(path: &Path) -> Vec<u8> {
     head
 }
 
-/// How much of a file says what it is, in bytes. A text may begin with a licence.
+/// How many first bytes are looked at to tell the kind of a file. A text may begin with a long licence.
 const HEAD: u64 = 1 << 14;
 
-/// Whether a file that begins so holds tensors: an array of NumPy, or an archive of NumPy or PyTorch, whose first member says so.
+/// Whether the first bytes are those of a file of tensors: a NumPy array, or an archive of NumPy or PyTorch, which
+/// the name of its first member shows.
 fn holds_tensors(head: &[u8]) -> bool {
     if head.starts_with(b"\x93NUMPY") {
         return true;

@@ -1,8 +1,8 @@
 //! A share of the inputs, for sets that several machines divide among themselves.
 //!
-//! The name of an input decides which share it is in, and nothing else does: machines need not
-//! talk to each other, and a file that comes or goes moves no other. Equal arguments in equal
-//! folders give equal names.
+//! Only the name of an input decides in which share it is. So the machines need not communicate, and a file that is
+//! added or removed moves no other file to another share. Equal arguments give equal names where the folders have
+//! equal content.
 
 use sha2::Digest;
 use sha2::Sha256;
@@ -30,8 +30,8 @@ impl Partition {
         }
     }
 
-    /// Leaves the inputs of this share. What became no input, such as a missing file, is in one
-    /// share as well, by what is said of it.
+    /// Keeps the inputs of this share only. An argument that became no input, such as a missing file, belongs to one
+    /// share too: the one that its failure message decides.
     pub fn keep(self, inputs: &mut Inputs) {
         inputs.all.retain(|input| match input {
             Ok(input) => self.has(&input.name),

@@ -1,4 +1,4 @@
-//! Runs the programs that produce kernels. A signal ends them.
+//! Runs the programs that produce kernels. A signal to this program ends them.
 
 use std::fs::File;
 use std::io;
@@ -15,16 +15,16 @@ use crate::interrupt;
 
 /// How a program ended.
 pub struct Ended {
-    /// Whether it says that all is well.
+    /// Whether its exit status is success.
     pub well: bool,
-    /// What it wrote.
+    /// Its output.
     pub said: String,
 }
 
-/// The most of what a program says that is repeated, in bytes.
+/// How much of a program's output is repeated at most, in bytes.
 const MOST_WORDS: u64 = 1 << 20;
 
-/// Runs a program and keeps what it says. The folder is for that.
+/// Runs a program and keeps its output, which goes to a file in the folder.
 pub fn quietly(mut command: Command, folder: &Path) -> Result<Ended, Failure> {
     let path = folder.join("said.txt");
     // Into a file: a pipe that nobody empties would stop the program.
@@ -60,7 +60,7 @@ pub fn run(mut command: Command) -> Result<ExitStatus, Failure> {
     }
 }
 
-/// How a program ended that did not end well.
+/// Says how a program that failed ended.
 pub fn how(ended: ExitStatus) -> String {
     match ended.code() {
         Some(code) => format!("ended with {code}"),
@@ -68,9 +68,9 @@ pub fn how(ended: ExitStatus) -> String {
     }
 }
 
-/// Ends a program. Whoever pressed Ctrl-C has told it already, but it may not listen.
+/// Ends a program. Ctrl-C has sent it a signal already, but it may ignore that.
 fn end(child: &mut Child) {
-    // One that has ended by itself cannot be ended, which is fine.
+    // An error here means that the program has ended by itself.
     let _ = child.kill();
     let _ = child.wait();
 }

@@ -1,7 +1,7 @@
-//! Python files: runs them, and takes the kernels that their DSLs compile.
+//! Python files: runs them, and takes the kernels that their embedded languages (Triton and others) compile.
 //!
-//! Without a GPU, the first launch would fail and end the file. So Triton gets a driver that compiles and launches
-//! nothing. For other DSLs, the kernels that were compiled before the first launch are taken.
+//! Without a GPU, the first launch would fail and end the file. So for Triton a driver is installed that compiles
+//! kernels and launches nothing. For other languages, the kernels compiled before the first launch are taken.
 
 use std::fs;
 use std::io;
@@ -25,14 +25,15 @@ use super::compile::Compiler;
 use super::gather;
 use super::program;
 
-/// The largest Python file whose imports are looked at, in bytes.
+/// The largest Python file that is searched for imports, in bytes.
 const MOST_BYTES: usize = 16 << 20;
 
-/// Prints those of its arguments that cannot be imported.
+/// A Python program that prints those of its arguments that cannot be imported.
 const MISSING: &str =
     "import importlib.util as u, sys\nprint(*[m for m in sys.argv[1:] if u.find_spec(m) is None])";
 
-/// Runs a file, and takes the kernels that it leaves in a folder. They are read before that is deleted.
+/// Runs a file and takes the kernels that it leaves in a temporary folder. They are read into memory before the
+/// folder is deleted.
 pub fn run(path: &Path, compiler: &Compiler, session: &Session) -> Result<Inputs, Failure> {
     let name = sources::name_of(path);
     let text = sources::read_up_to(path, MOST_BYTES)?;
@@ -103,7 +104,7 @@ pub fn run(path: &Path, compiler: &Compiler, session: &Session) -> Result<Inputs
     Ok(inputs)
 }
 
-/// What helps where a file compiled no kernel.
+/// A hint for a file that compiled no kernel.
 fn help(languages: &[Language], compiler: &Compiler, failed: bool) -> String {
     if !failed {
         return "call the kernel, or compile it as with cute.compile or triton.compile, at the end of the file".to_owned();
@@ -121,7 +122,8 @@ fn help(languages: &[Language], compiler: &Compiler, failed: bool) -> String {
     .to_owned()
 }
 
-/// The Pythons at hand: the one that called, that of the virtual environment, the first on `PATH`.
+/// The Python interpreters to try: the one that called this program, the one of the virtual environment, the first on
+/// `PATH`.
 fn pythons() -> Vec<PathBuf> {
     let caller = std::env::var_os(nvcc::PYTHON).map(PathBuf::from);
     let environment = std::env::var_os("VIRTUAL_ENV").map(|root| Path::new(&root).join("bin"));
@@ -140,7 +142,7 @@ fn pythons() -> Vec<PathBuf> {
     found.into_iter().flatten().unique().collect()
 }
 
-/// The first Python that has the languages.
+/// The first Python interpreter in which the languages can be imported.
 fn chosen(languages: &[Language], name: &str, folder: &Path) -> Result<PathBuf, Failure> {
     let mut refused = None;
     for python in pythons() {

@@ -1,4 +1,4 @@
-//! Puts kernels together.
+//! Builds kernels for tests.
 
 use crate::interpret::*;
 use crate::ir::*;
@@ -12,7 +12,7 @@ pub fn constant(value: u128) -> Operand {
 }
 
 impl Builder {
-    /// A kernel of empty blocks that all exit.
+    /// A kernel of empty blocks, which all exit.
     pub fn new(blocks: u32) -> Self {
         let block = |index: u32| Block {
             label: format!("b{index}"),
@@ -224,7 +224,7 @@ impl Builder {
         );
     }
 
-    /// A block that spins until a phase has completed.
+    /// Adds a block that spins until a phase has completed.
     pub fn spin(&mut self, block: u32, address: Operand, parity: Operand, then: u32) {
         let result = self.test(block, address, parity);
         self.branch(block, result, then, block);
@@ -258,7 +258,7 @@ impl Builder {
         );
     }
 
-    /// An event whose operand shows a value.
+    /// Adds an event whose operand is a value, so that a test can see the value.
     pub fn show(&mut self, block: u32, value: Operand) {
         self.sync(
             block,
@@ -286,7 +286,7 @@ impl Builder {
     }
 }
 
-/// What [`Builder::show`] showed in a warp: lanes and values.
+/// The values that [`Builder::show`] made visible in a warp, with their lanes.
 pub fn shown(trace: &Trace, warp: usize) -> Vec<(Lanes, u32)> {
     let events = trace.ctas[0].warps[warp].events.iter();
     events

@@ -1,4 +1,4 @@
-//! The meaning of pure operations, against formulas that are written down here once more.
+//! Tests pure operations against formulas that are written here independently.
 
 use rand::Rng;
 use rand::SeedableRng;
@@ -85,7 +85,7 @@ fn bit(value: u128, at: u128) -> u128 {
     if at < 128 { value >> at & 1 } else { 0 }
 }
 
-/// The PTX ISA's text, in plain Rust; `None` where an operation does not exist.
+/// The text of the PTX ISA as plain Rust; `None` if an operation does not exist.
 fn expected(compute: Compute, w: u16, o: &[u128]) -> Option<u128> {
     let cut = |index: usize| o[index] & mask(w);
     let (a, b) = (cut(0), if o.len() > 1 { cut(1) } else { 0 });
@@ -261,7 +261,7 @@ fn expected(compute: Compute, w: u16, o: &[u128]) -> Option<u128> {
     })
 }
 
-/// Numbers where things go wrong are more common.
+/// A random number; numbers at the limits of ranges are more likely.
 fn number(random: &mut ChaCha8Rng, width: u16) -> u128 {
     let any = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
     match random.next_u32() % 8 {

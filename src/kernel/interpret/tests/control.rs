@@ -1,10 +1,10 @@
-//! Divergence, and where lanes meet again.
+//! Tests of divergence and reconvergence.
 
 use super::builder::*;
 use crate::interpret::*;
 use crate::ir::*;
 
-/// Lanes below `limit` take a block of their own: 0 -> 1, 2 -> 3.
+/// A kernel in which the lanes below `limit` take a block of their own: 0 -> 1, 2 -> 3.
 fn diamond(limit: u128) -> Builder {
     let mut b = Builder::new(4);
     let lane = b.special(0, Special::Lane);

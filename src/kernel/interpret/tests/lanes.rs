@@ -1,4 +1,4 @@
-//! Operations across the lanes of a warp.
+//! Tests of operations across the lanes of a warp.
 
 use super::builder::*;
 use crate::interpret::lanes::reduced;

@@ -1,11 +1,11 @@
-//! Mbarriers, named barriers and clusters, passed and simulated.
+//! Tests of mbarriers, named barriers and clusters, with waits that are passed and with waits that are simulated.
 
 use super::builder::*;
 use crate::interpret::*;
 use crate::ir::*;
 
-/// Warp 0 produces `rounds` times into a ring of `stages`, warp 1 consumes. `first` is the parity that
-/// the producer waits for in the first rounds, `full` how many arrivals a full barrier counts.
+/// Warp 0 produces `rounds` times into a ring of `stages`, and warp 1 consumes. `first` is the parity that the
+/// producer waits for in the first rounds. `full` is the number of arrivals that a full barrier expects.
 fn ring(stages: u128, rounds: u128, first: u128, full: u128) -> Builder {
     let mut b = Builder::new(12);
     let fulls = b.shared("full", 8 * stages as u64);

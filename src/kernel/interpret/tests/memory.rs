@@ -1,4 +1,4 @@
-//! Loads, stores and atomics.
+//! Tests of loads, stores and atomics.
 
 use super::builder::*;
 use crate::interpret::*;
@@ -124,7 +124,7 @@ fn atomics_are_events_and_happen_lane_by_lane() {
     assert!(trace.is_clean());
     let event = trace.ctas[0].warps[0].events[0];
     assert_eq!(trace.layout.describe(event.object.unwrap()), "[counter]");
-    // What the counter was before is not known otherwise.
+    // Otherwise the previous value of the counter is unknown.
     launch.memory.clear();
     assert!(!run(&b.kernel, &launch).unwrap().is_clean());
 }

@@ -1,4 +1,4 @@
-//! Tests of the interpreter on kernels that are put together by hand.
+//! Tests of the interpreter on kernels that are built by hand.
 
 mod builder;
 mod compute;

@@ -1,10 +1,10 @@
-//! Warps that take turns, and what is printed of them.
+//! Tests of warps that run in turns, and of the printed output.
 
 use super::builder::*;
 use crate::interpret::*;
 use crate::ir::*;
 
-/// Warp 2 lets warp 1 go on, which ends in the next turn and lets warp 0 go on.
+/// Warp 2 releases warp 1, which ends in the next turn and releases warp 0.
 #[test]
 fn a_warp_may_end_in_the_turn_in_which_it_lets_another_go_on() {
     let mut b = Builder::new(5);

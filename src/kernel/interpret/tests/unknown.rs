@@ -1,4 +1,4 @@
-//! What is not known, and what depends on it.
+//! Tests of unknown values, and of what depends on them.
 
 use super::builder::*;
 use crate::interpret::*;
@@ -38,7 +38,7 @@ fn an_event_below_an_unknown_branch_is_not_certain() {
         index: 0,
     };
     assert_eq!(trace.reasons(decision.reasons), [origin]);
-    // After the branch things are certain again.
+    // After the sides of the branch have joined, events are certain again.
     assert!(warp.events.last().unwrap().reasons.is_none());
 }
 

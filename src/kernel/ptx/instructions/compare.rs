@@ -60,7 +60,7 @@ fn compared<'a>(
     Ok((Compute::Compare(compare), width, vec![a, b]))
 }
 
-/// What combines a comparison with a predicate.
+/// The operation that combines the result of a comparison with a predicate.
 fn combination(m: &Matched<'_, '_>) -> Option<Compute> {
     Some(match m.class("BoolOp")? {
         "and" => Compute::And,
@@ -126,7 +126,7 @@ fn select<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     l.assign(d, Compute::Select, width, vec![c, a, b], false)
 }
 
-/// `a` where `c` is 0 or more, else `b`.
+/// `a` if `c` is not negative, otherwise `b`.
 fn select_by_sign<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     let width = width(m.class("type"))?;
     let a = l.value(m.operand("a")?, width)?;

@@ -116,7 +116,7 @@ fn wait<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     Ok(())
 }
 
-/// The same as a commit and a wait for all groups.
+/// Lowered to a commit and a wait for all groups.
 fn wait_all<'a>(l: &mut Lowering<'_, 'a>, _: &Matched<'_, 'a>) -> Lowered {
     l.synchronize(Synchronization::CommitGroup(GroupKind::Copy));
     l.synchronize(Synchronization::WaitGroup {
@@ -137,7 +137,7 @@ fn wait_bulk<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     Ok(())
 }
 
-/// The operands after those that all forms have: mbarrier, mask, and others that only data need.
+/// The operands after those that all forms have: the mbarrier, the mask, and others that concern only data.
 fn further<'i, 'a>(m: &Matched<'i, 'a>, fixed: usize) -> &'i [Operand<'a>] {
     m.instruction.operands.get(fixed..).unwrap_or_default()
 }
@@ -161,7 +161,7 @@ fn multicast<'a>(
     widened(l, mask, 16).map(Some)
 }
 
-/// A value of 32 bits of which only the low ones count.
+/// A value of 32 bits of which only the low bits matter.
 pub fn widened(l: &mut Lowering<'_, '_>, value: ir::Operand, width: u16) -> Lowered<ir::Operand> {
     if let ir::Operand::Constant(bits) = value {
         return Ok(ir::Operand::Constant(bits & ((1 << width) - 1)));
@@ -194,7 +194,7 @@ fn bulk<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     let completion = if m.has("bulk_group") {
         Completion::Group(GroupKind::Bulk)
     } else {
-        // Bytes to be ignored may stand in front of it.
+        // The number of bytes to be ignored may stand before it.
         let mut behind = further(m, 3);
         while let [Operand::Integer(_) | Operand::Register(_), rest @ ..] = behind {
             behind = rest;
@@ -207,7 +207,7 @@ fn bulk<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
         }
     };
     if m.has("cp_mask") || m.has("ignore_oob") {
-        // Some of the bytes are left out: which ones are read or written is not followed.
+        // Some bytes are left out. It is not followed which bytes are read or written.
         l.emit(OperationKind::Opaque {
             mnemonic: m.instruction.mnemonic(),
             results: Vec::new(),

@@ -1,8 +1,9 @@
-//! Instructions that concern data only: nothing is known of their results, nor of what they write to memory, and they do not
-//! synchronize.
+//! Instructions that concern data only. They do not synchronize. Their results are unknown, and so are the values
+//! that they write to memory.
 //!
-//! `wmma.store [p], {..}` writes at `p`, as every instruction without a result that has an address does, unless
-//! the table says that it only reads. What would lie there otherwise, as an mbarrier, is gone.
+//! An instruction without a result that has an address is taken to write there, unless the table says that it only
+//! reads. For example, `wmma.store [p], {..}` writes at `p`. Anything at this place before, such as an mbarrier, is
+//! overwritten.
 
 use crate::ir;
 use crate::ir::OperationKind;
@@ -14,8 +15,8 @@ use crate::ptx::resolved::Instruction;
 use crate::ptx::resolved::Operand;
 use crate::ptx::resolved::visit_operand;
 
-/// Opcodes whose result depends on their operands only, in forms that are not lowered otherwise:
-/// floating-point and packed numbers, saturation, video instructions.
+/// Opcodes whose result depends only on their operands, in those forms that are not lowered otherwise: floating-point
+/// and packed numbers, saturation, video instructions.
 const PURE: &[&str] = &[
     "add",
     "sub",
@@ -83,7 +84,7 @@ const PURE: &[&str] = &[
     "clusterlaunchcontrol.query_cancel",
 ];
 
-/// Opcodes that read data, or work on what other lanes have, or tell the machine something.
+/// Opcodes that read data, exchange values with other lanes, or give hints to the machine.
 const READING: &[&str] = &[
     "tex",
     "tld4",
@@ -101,7 +102,7 @@ const READING: &[&str] = &[
     "stacksave",
 ];
 
-/// Opcodes without a result that write to no memory with addresses: at most to surfaces and tensor memory.
+/// Opcodes without a result that write to no addressable memory: at most to surfaces and to tensor memory.
 const SILENT: &[&str] = &[
     "sust",
     "sured",
@@ -117,25 +118,25 @@ const SILENT: &[&str] = &[
 
 /// How many bytes an instruction writes from its address on.
 enum Extent {
-    /// So many bytes.
+    /// Exactly this many bytes.
     Bytes(u64),
-    /// So many at least.
+    /// At least this many bytes.
     AtLeast(u64),
-    /// As many as this operand says.
+    /// As many bytes as this operand says.
     Operand(usize),
 }
 
-/// A tensor map.
+/// The size of a tensor map.
 const MAP: u64 = 128;
 
 /// Opcodes without a result whose first operand is the address that they write to.
 const WRITING: &[(&str, Extent)] = &[
     // Each lane names a row of 16 bytes.
     ("stmatrix", Extent::Bytes(16)),
-    // A row, and others at a stride.
+    // A row, and further rows at a stride.
     ("wmma.store", Extent::AtLeast(16)),
     ("st.bulk", Extent::Operand(1)),
-    // What is there afterwards is not determined.
+    // The contents afterwards are undetermined.
     ("discard", Extent::Operand(1)),
     ("tensormap.replace", Extent::Bytes(MAP)),
     ("tensormap.cp_fenceproxy", Extent::Bytes(MAP)),
@@ -150,7 +151,7 @@ pub fn begins(instruction: &Instruction<'_>, words: &str) -> bool {
         && words.count() <= instruction.modifiers.len()
 }
 
-/// Lowers an instruction that is of the lists above; `None` if it is of none.
+/// Lowers an instruction that is in the lists above; `None` if it is in none of them.
 pub fn lowered<'a>(l: &mut Lowering<'_, 'a>, instruction: &Instruction<'a>) -> Option<Lowered> {
     let among = |list: &[&str]| list.iter().any(|words| begins(instruction, words));
     if among(PURE) {
@@ -177,7 +178,7 @@ fn storing<'a>(
         return Err("the first operand is no address".to_owned());
     };
     let spaces = ["global", "shared", "shared::cta", "shared::cluster"];
-    // Of a copy, the first one is where it goes.
+    // For a copy, the first one is the destination.
     let mut named = instruction.modifiers.iter().copied();
     let named = named.find(|modifier| spaces.contains(modifier));
     let space = l.space(named, first)?;
@@ -209,7 +210,7 @@ fn storing<'a>(
     silent(l, instruction, Some(write), rows)
 }
 
-/// How many lanes name rows of 16 bytes in an instruction, if that is all that it reads or writes in memory.
+/// How many lanes give the address of a row of 16 bytes, if the instruction accesses no other memory.
 fn rows(instruction: &Instruction<'_>) -> Option<u32> {
     let of_matrices = matches!(instruction.opcode, "ldmatrix" | "stmatrix");
     let has = |word: &str| instruction.modifiers.contains(&word);
@@ -221,7 +222,7 @@ fn rows(instruction: &Instruction<'_>) -> Option<u32> {
     found.map(|(_, count)| count)
 }
 
-/// The rows that `ldmatrix` reads, where its form is one whose rows are known.
+/// The rows that `ldmatrix` reads, if its form is one whose rows are known.
 fn rows_read<'a>(
     l: &mut Lowering<'_, 'a>,
     instruction: &Instruction<'a>,
@@ -299,7 +300,8 @@ pub fn registers(operands: &[Operand<'_>]) -> Vec<RegisterId> {
     found
 }
 
-/// All that operands read. Constants count, as other constants may give other results.
+/// All registers and constants that operands read. Constants are included, because another constant may give another
+/// result.
 fn read<'a>(l: &mut Lowering<'_, 'a>, operands: &[Operand<'a>]) -> Vec<ir::Operand> {
     let mut found = Vec::new();
     for operand in operands {

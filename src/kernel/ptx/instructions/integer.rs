@@ -80,7 +80,7 @@ fn unary<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     l.assign(d, compute, width, vec![a], signed)
 }
 
-/// The product, the width of it in bits, and whether it is signed.
+/// The product, its width in bits, and whether it is signed.
 fn product<'a>(
     l: &mut Lowering<'_, 'a>,
     m: &Matched<'_, 'a>,
@@ -165,7 +165,7 @@ fn logical_not<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     l.assign(d, to, 1, vec![zero], false)
 }
 
-/// `a + b` or `a - b`, with the carry if the opcode ends in `c`; keeps the carry with `.cc`.
+/// `a + b` or `a - b`. The carry is added if the opcode ends in `c`, and it is stored with `.cc`.
 fn with_carry<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     let width = width(m.class("itype"))?;
     let a = l.value(m.operand("a")?, width)?;

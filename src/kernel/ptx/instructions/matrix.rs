@@ -78,7 +78,7 @@ fn wgmma<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     super::data::written(l, m.instruction, false)
 }
 
-/// What `wgmma.mma_async` reads in shared memory; nothing for a form that is not known.
+/// The matrices in shared memory that `wgmma.mma_async` reads; `None` for an unknown form.
 fn of_warpgroup<'a>(
     l: &mut Lowering<'_, 'a>,
     instruction: &Instruction<'a>,
@@ -92,7 +92,7 @@ fn of_warpgroup<'a>(
         Some("e4m3" | "e5m2" | "s8" | "u8") => Some(1),
         _ => None,
     };
-    // After the types of the operands nothing stands but what concerns results.
+    // After the types of the operands, only modifiers about results follow.
     let types: Vec<&&str> = words
         .iter()
         .filter(|word| element(Some(*word)).is_some())
@@ -147,7 +147,7 @@ fn work<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     Ok(())
 }
 
-/// What `tcgen05.mma` reads in shared memory; nothing for a form that is not known.
+/// The matrices in shared memory that `tcgen05.mma` reads; `None` for an unknown form.
 fn of_tensor<'a>(
     l: &mut Lowering<'_, 'a>,
     instruction: &Instruction<'a>,

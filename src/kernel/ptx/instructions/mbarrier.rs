@@ -88,13 +88,13 @@ pub const FORMS: &[(&str, Lower)] = &[
     ),
 ];
 
-/// The mbarrier, which is of the own CTA.
+/// The address of the mbarrier, which belongs to the own CTA.
 fn own<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered<ir::Operand> {
     let (address, _) = l.shared_address(m.operand("addr")?, m.class("space"), Space::Shared)?;
     Ok(address)
 }
 
-/// The mbarrier, and whether it may be of another CTA.
+/// The address of the mbarrier, and whether the mbarrier may belong to another CTA.
 fn any<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered<(ir::Operand, bool)> {
     l.shared_address(m.operand("addr")?, m.class("space"), Space::Cluster)
 }

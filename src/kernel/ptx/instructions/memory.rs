@@ -63,8 +63,8 @@ pub const FORMS: &[(&str, Lower)] = &[
     ),
 ];
 
-/// Order and scope. Without a scope, strong operations are of the whole device; volatile ones and
-/// those of memory-mapped devices are of the system.
+/// Memory order and scope. Strong operations without a scope have the scope of the device. Volatile operations and
+/// those on memory-mapped devices have the scope of the system.
 fn order(m: &Matched<'_, '_>) -> (MemoryOrder, Scope) {
     let order = match m.class("order").or(m.class("sem")) {
         Some("volatile") => MemoryOrder::Volatile,
@@ -83,7 +83,7 @@ fn order(m: &Matched<'_, '_>) -> (MemoryOrder, Scope) {
     (order, scope)
 }
 
-/// `.cv` is a hint to caches. It says all the same that the kernel expects others to write.
+/// `.cv` is a hint for caches. It still shows that the kernel expects other threads to write.
 fn stability(m: &Matched<'_, '_>) -> Stability {
     match () {
         () if m.has("nc") => Stability::Constant,
@@ -217,7 +217,7 @@ fn atomic<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
         }
         Some(d) => Some(l.result(d, width)?),
     };
-    // Narrow results are extended, which the operation does not do itself.
+    // A narrow result is extended to the register. The atomic operation does not do this itself.
     let own = result.filter(|result| l.width(*result) != width);
     let taken = match own {
         Some(_) => Some(l.fresh(width)),
@@ -231,7 +231,7 @@ fn atomic<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
         address,
         operands,
         width,
-        // Without a word on it, atomic operations are relaxed.
+        // An atomic operation that states no order is relaxed.
         order: if order == MemoryOrder::Weak {
             MemoryOrder::Relaxed
         } else {

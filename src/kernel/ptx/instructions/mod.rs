@@ -1,4 +1,5 @@
-//! Lowers instructions, family by family. Each family has a table of instruction forms and of what they become in the IR.
+//! Lowers instructions, family by family. Each family has a table of instruction forms with the function that lowers
+//! each form.
 
 mod barrier;
 mod compare;
@@ -27,7 +28,7 @@ use super::lower::Lowered;
 use super::lower::Lowering;
 use super::resolved::Instruction;
 
-/// What an instruction of a form becomes.
+/// The function that lowers an instruction of a form.
 pub type Lower = for<'k, 'a, 'i, 'l> fn(&'l mut Lowering<'k, 'a>, &Matched<'i, 'a>) -> Lowered;
 
 const FAMILIES: &[&[(&str, Lower)]] = &[
@@ -55,7 +56,7 @@ static TABLE: LazyLock<FxHashMap<&str, Vec<(Form, Lower)>>> = LazyLock::new(|| {
     table
 });
 
-/// Lowers an instruction that does not end a block. What is not understood is
+/// Lowers an instruction that does not end a block. An instruction that is not understood becomes
 /// [`OperationKind::Unsupported`].
 pub fn lower<'a>(l: &mut Lowering<'_, 'a>, instruction: &Instruction<'a>) {
     let start = l.operations.len();

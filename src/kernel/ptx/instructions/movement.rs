@@ -76,7 +76,7 @@ fn move_value<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
             });
             Ok(())
         }
-        // What kind of number the address of a function is does not matter.
+        // The type of the address of a function does not matter.
         Operand::Name(name) => {
             l.emit(OperationKind::Opaque {
                 mnemonic: format!("address of {name}"),
@@ -122,7 +122,7 @@ fn unpack<'a>(
     }
     let each = width / count;
     if let Operand::Vector(values) = value {
-        // Vector to vector, part by part; all are read before one is written.
+        // From vector to vector, component by component. All components are read before one is written.
         if values.len() != parts.len() {
             return Err("vectors of different length".to_owned());
         }
@@ -151,7 +151,7 @@ fn unpack<'a>(
     Ok(())
 }
 
-/// A value that is passed to a function in a register.
+/// Lowers a value that is passed to a function in a register.
 fn pass<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     let width = match (m.operand("d")?, m.operand("a")?) {
         (_, Operand::Register(register)) | (Operand::Register(register), _) => l.width(*register),
@@ -162,7 +162,7 @@ fn pass<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     l.assign(d, Compute::Copy, width, vec![value], false)
 }
 
-/// Cut to the type read, then extended to the type written, then to the register.
+/// Cuts the value to the type that is read, extends it to the type that is written, and then to the register.
 fn convert<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     let (to, from) = (m.class("dtype"), m.class("atype"));
     let (wide, narrow) = (width(to)?, width(from)?);
@@ -195,7 +195,7 @@ fn to_generic<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     if let Operand::Variable(memory, _) = a
         && space == Space::Parameter
     {
-        // What is passed to a function that is written out is a variable.
+        // An argument of an inlined function is a variable.
         space = l.space_of(*memory);
     }
     let address = l.address(a)?;

@@ -53,7 +53,7 @@ pub const FORMS: &[(&str, Lower)] = &[
     ("elect.sync d|p, membermask", elect),
 ];
 
-/// The lanes named, or, in forms that name none, those that execute the instruction together.
+/// The mask of lanes. For a form without one, the lanes that execute the instruction together.
 fn mask<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered<ir::Operand> {
     if let Some(mask) = m.optional("membermask") {
         return l.value(mask, 32);

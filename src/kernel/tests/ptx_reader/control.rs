@@ -27,7 +27,7 @@ fn braces_open_scopes_of_registers_and_labels() {
     b5 done:
       exit
     ");
-    // Before its declaration, a name is that of the scope around.
+    // Before the declaration in an inner scope, a name means the variable of the outer scope.
     let text = module(
         "",
         "{ mov.b32 %r1, 1; .reg .b32 %r1; mov.b32 %r1, 2; } mov.b32 %r2, %r1; ret;",
@@ -94,7 +94,7 @@ fn calls_are_written_out() {
     );
     let kernel = kernel(&text);
     let names: Vec<&str> = kernel.variables.iter().map(|v| v.name.as_str()).collect();
-    // A shared variable of a function is one, a local one is one of each call.
+    // A shared variable of a function exists once. A local variable exists once for each call.
     assert_eq!(names, ["own", "stack", "stack"]);
     assert_snapshot!(blocks(&text), @r"
     b0:

@@ -12,7 +12,7 @@ fn of(statements: &str) -> String {
 
 #[test]
 fn pieces_at_fixed_distances_become_registers() {
-    // Under a guard, with a sign, as parts of a vector, by an address of all of memory.
+    // Accesses under a guard, with a sign, as parts of a vector, and through a generic address.
     assert_snapshot!(of("mov.u64 %rd0, own; cvta.local.u64 %SP, %rd0; add.u64 %rd1, %SP, 8;\n\
         st.local.v2.u32 [%rd0], {%r0, 7};\n\
         @%p1 st.u16 [%rd1+2], %h1;\n\

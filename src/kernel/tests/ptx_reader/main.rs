@@ -1,5 +1,5 @@
-//! PTX as kernels of the IR: each form of each family, scopes, calls, control flow, source lines,
-//! what is wrong with a text, and the kernels of the repository.
+//! PTX as kernels of the IR: each form of each family of instructions, scopes, calls, control flow, source lines, the
+//! errors of a damaged text, and the kernels of the repository.
 
 mod control;
 mod local_variables;
@@ -17,7 +17,7 @@ use warplock_kernel::ptx::read;
 const REGISTERS: &str = ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<8>; .reg .f32 %f<5>; \
     .reg .b64 %rd<4>; .reg .f64 %d<2>; .reg .b128 %q<2>;";
 
-/// A module with one kernel of these statements, and what stands in front of the kernel.
+/// A module with one kernel of these statements. `before` stands in front of the kernel.
 fn module(before: &str, statements: &str) -> String {
     format!(
         ".version 8.8\n.target sm_100a\n.address_size 64\n{before}\n\
@@ -40,7 +40,7 @@ fn blocks(text: &str) -> String {
     printed[at..].to_owned()
 }
 
-/// Every line of the data is an instruction, the next what it becomes.
+/// In the data, a line with an instruction and a line with its operations alternate.
 #[test]
 fn forms() {
     let variables = ".shared .align 8 .b64 bar[4]; .shared .b8 buffer[64];";

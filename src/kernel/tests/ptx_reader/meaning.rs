@@ -1,4 +1,4 @@
-//! What instructions compute that become several operations.
+//! Tests of the results of PTX instructions that become several operations of the IR.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use warplock_kernel::meaning::result_of;
 use crate::kernel;
 use crate::module;
 
-/// The registers at the end of a kernel of one block, by name. Nothing but computation is run.
+/// The values of the registers at the end of a kernel of one block, by name. The kernel only computes.
 fn run(text: &str, inputs: &[(&str, u64)]) -> HashMap<String, u128> {
     let kernel = kernel(text);
     let mut values: Vec<Word> = (kernel.registers.iter())
@@ -59,7 +59,7 @@ fn run(text: &str, inputs: &[(&str, u64)]) -> HashMap<String, u128> {
         .collect()
 }
 
-/// What takes several operations gives what the manual says.
+/// An instruction that becomes several operations computes what the manual says.
 #[test]
 fn instructions_of_several_operations() {
     let text = module(

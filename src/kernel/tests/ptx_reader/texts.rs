@@ -10,7 +10,7 @@ use crate::blocks;
 use crate::kernel;
 use crate::module;
 
-/// What is wrong with a text, a line each.
+/// The errors of a text, one line each.
 fn errors(text: &str) -> String {
     let errors = read(text).expect_err("a text that is wrong");
     let mut result = String::new();
@@ -186,7 +186,7 @@ fn what_is_wrong_with_a_text() {
     assert_snapshot!(errors(".version 8.0\n}"), @"2:1: found `}` where a directive such as `.entry` was expected | } | is a closing brace missing or doubled before this line?");
 }
 
-/// The reader ends, and does not panic, wherever a text is cut or changed.
+/// The reader ends and does not panic, wherever a text is cut or changed.
 #[test]
 fn damaged_texts_are_refused_or_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ptx/kernels/calls.ptx");

@@ -1,4 +1,4 @@
-//! Sets of writes, as bit sets.
+//! Bit sets of the numbers of writes.
 
 /// A set of small numbers below a bound.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,13 +35,13 @@ impl Bits {
         }
     }
 
-    /// The members of another set that are not in this one.
+    /// The numbers in the other set that are not in this one.
     pub(super) fn missing(&self, other: &Bits) -> Vec<usize> {
         let has = |number: &usize| other.has(*number) && !self.has(*number);
         (0..other.words.len() * 64).filter(has).collect()
     }
 
-    /// Appends it without what depends on the bound: the empty words at the end.
+    /// Appends the set in a form that does not depend on the bound: without empty words at the end.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         let used = self.words.iter().rposition(|word| *word != 0);
         let used = used.map_or(0, |last| last + 1);

@@ -1,31 +1,34 @@
-//! For reports: the two operations between which the knowledge of a write was lost, although they order it.
+//! For reports on stale reads: finds the release and the acquire that order a write and do not make it visible.
+//!
+//! For example, the scope of a release may be too narrow for the acquiring member. Then the knowledge of the write is
+//! lost between these two operations.
 
 use super::Knowledge;
 use super::views::ReleasedViews;
 use super::views::View;
 
-/// Two operations that order a write, the first of which comes after it for all to see, and
-/// do not show it.
+/// A release and an acquire at which the knowledge of a write was lost. The releasing member sees the write, and the
+/// pair orders the write before the acquire. However, the acquiring member does not see the write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost {
-    /// The write, among those that are followed.
+    /// The number of the write in the plan.
     pub(super) write: usize,
-    /// Who releases, and which of its operations, from 0.
+    /// The releasing member and which of its operations, from 0.
     pub from: (usize, u32),
-    /// Who acquires, likewise.
+    /// The acquiring member, and which of its operations.
     pub to: (usize, u32),
 }
 
 impl Knowledge {
-    /// Notes the view that an operation releases to an object, if that is wanted.
+    /// Records the view that an operation releases to an object, if lost writes are looked for.
     pub(super) fn note_sender(&mut self, cell: usize, from: (usize, u32), view: &View) {
         if self.lost.is_some() {
             self.cells[cell].senders.push((from, view.clone()));
         }
     }
 
-    /// Notes the writes that are now ordered before an operation and that it does not see, although the releasing
-    /// member did.
+    /// Records the writes that are now ordered before an operation and not seen by it, although the releasing member
+    /// saw them.
     pub(super) fn note_lost(
         &mut self,
         to: (usize, u32),
@@ -47,8 +50,8 @@ impl Knowledge {
         }
     }
 
-    /// Where a write was lost on the way to the view of a member: at an operation of this member, or else of another
-    /// one.
+    /// Where a write was lost on the way to the view of a member: at an operation of this member, or else at an
+    /// operation of another member.
     pub(super) fn lost_on_the_way(&self, write: usize, member: usize) -> Option<Lost> {
         let mut of_it = self
             .lost

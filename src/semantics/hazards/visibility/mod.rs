@@ -1,30 +1,29 @@
-//! The views of the members of a run: which writes are ordered before what a member does next, and
-//! which of these it sees.
+//! Follows a run and computes what each member sees: which writes are ordered before its next step, and which of them
+//! are visible to it. The rules are those of causality order in PTX.
 //!
-//! A write is *ordered* before a point of a member if there is a path to it from the write, through
-//! the programs of members and along edges. An edge leads from an operation on an object to a later
-//! operation that waited for it, by whatever synchronization. The member *sees* the write if all
-//! edges of such a path also order memory: causality order as PTX has it.
+//! A write is *ordered* before a point of a member if a path leads from the write to this point. A path goes through
+//! the programs of members and along edges. An edge leads from an operation on an object to a later operation that
+//! waited for it, whatever the kind of synchronization. The member *sees* the write if each edge of some such path
+//! also orders memory.
 //!
-//! - An edge from a release to an acquire orders memory if the scope of each contains the other's
-//!   member. It passes on everything that the releasing member sees, whatever way that came.
-//! - Additions, arrivals and what lands are read-modify-write operations: a wait synchronizes
-//!   with every release on its object before it, back to the last time it was set.
-//! - A relaxed operation after a fence that releases is a release of what was seen at the fence,
-//!   a relaxed wait before a fence that acquires an acquire at the fence; of the two scopes the
-//!   narrower counts.
-//! - Members that meet at a named or split-phase barrier are in its scope, whatever it is. A
-//!   pool, and the end of a CTA that another one takes the place of, order and show nothing.
-//! - What is written through the async proxy is seen once it is complete: by whoever waits for
-//!   the mbarrier on which it lands, or for its group. A `wait_group` with `read` orders the
-//!   writes of its group and shows nothing.
-//! - What is written through the generic proxy is seen through the async proxy only where
-//!   `fence.proxy.async` stands on the way, after the write and before the asynchronous work.
+//! - An edge from a release to an acquire orders memory if the scope of each contains the member of the other. It
+//!   passes on everything that the releasing member sees, regardless of how that member came to see it.
+//! - Additions, arrivals and landings are read-modify-write operations. So a wait synchronizes with every earlier
+//!   release on its object, back to the last time the object was set.
+//! - A relaxed operation after a releasing fence is a release of what its member saw at the fence. A relaxed wait
+//!   before an acquiring fence is an acquire at the fence. In both cases the narrower of the two scopes counts.
+//! - Members that meet at a named or split-phase barrier are in its scope, whatever the scope is. A pool orders
+//!   operations but makes nothing visible. The same holds for the end of a CTA whose place another CTA takes.
+//! - A write through the async proxy is seen once it is complete. It is seen by the members that wait for the
+//!   mbarrier on which it lands, or for its group. A `wait_group` with `read` orders the writes of its group and
+//!   makes none of them visible.
+//! - A write through the generic proxy is seen through the async proxy only if a `fence.proxy.async` stands on the
+//!   way: after the write and before the asynchronous work.
 //!
-//! **Stale.** A read is stale if a write to its slot is ordered before it and not seen by it,
-//! unless another write to the slot is ordered between them. Members do their steps on data
-//! directly after the operations before them. That loses nothing, since the view of a member does
-//! not change between these operations and a step.
+//! **Stale.** A read is stale if some write to its slot is ordered before the read and the read does not see it.
+//! There is one exception: another write to the slot is ordered between the two. Members do their steps on data
+//! directly after the operations before these steps. This loses no stale read, because the view of a member does not
+//! change between an operation and the steps after it.
 
 mod bits;
 mod lost;
@@ -66,35 +65,34 @@ pub struct Visibility<'i> {
     plan: Plan,
 }
 
-/// What is known at the end of a run.
+/// What every member knows about writes at the end of a run.
 #[derive(Debug, Clone)]
 pub struct Knowledge {
     members: Vec<Member>,
     cells: Vec<ReleasedViews>,
-    /// The view that a commit or copy in flight will release when it lands, by member and
-    /// operation.
+    /// The view that a copy or commit in flight will release when it lands, by its member and operation.
     in_flight: BTreeMap<(usize, u32), View>,
-    /// The views that completed generations of split-phase barriers have released to members that
-    /// have yet to wait.
+    /// The views that completed generations of split-phase barriers have released, for the members that have yet to
+    /// wait.
     gates: BTreeMap<(usize, usize), ReleasedViews>,
-    /// Per write that happened: the writes ordered before it.
+    /// Per write that has happened: the writes ordered before it.
     before: Vec<Option<Bits>>,
-    /// Where something that was ordered stopped being seen, if that is wanted.
+    /// Where the knowledge of an ordered write was lost, if that is looked for.
     lost: Option<Vec<Lost>>,
 }
 
 #[derive(Debug, Clone)]
 struct Member {
-    /// Steps on data it has done.
+    /// How many of its steps on data it has done.
     done: usize,
     view: View,
-    /// Per scope: what it saw at its last fence that releases at least so far.
+    /// Per scope: its view at its last releasing fence of at least this scope.
     fenced: [Option<View>; 4],
     /// The views that relaxed waits have found. A later fence acquires them.
     pending: ReleasedViews,
 }
 
-/// The order and scope of a member's operation: as written, and otherwise as PTX has them.
+/// The order and scope of a member's operation: as the text says, and otherwise the defaults of PTX.
 pub fn effective(
     instance: &Instance,
     data: &Data,
@@ -139,7 +137,7 @@ pub fn effective(
 }
 
 impl<'i> Visibility<'i> {
-    /// For an instance and its data.
+    /// Follows runs of an instance with this data.
     pub fn new(instance: &'i Instance, data: &'i Data) -> Visibility<'i> {
         Visibility {
             instance,
@@ -148,26 +146,26 @@ impl<'i> Visibility<'i> {
         }
     }
 
-    /// Whether no read can be stale since nothing that is read is written.
+    /// Whether no read can be stale, because no slot is both read and written.
     pub fn is_trivial(&self) -> bool {
         self.plan.writes.is_empty()
     }
 
-    /// What it costs to follow an action, in words.
+    /// The cost of following an action, in words of memory.
     pub fn cost(&self) -> u64 {
         (self.plan.writes.len() / 64 + 1) as u64
     }
 
-    /// About how much memory what is known takes in one state, in bytes: per member two sets of
-    /// writes, and one per write.
+    /// About how many bytes the knowledge takes in one state. There are two sets of writes per member, and one per
+    /// write.
     pub fn weight(&self) -> usize {
         let writes = self.plan.writes.len();
         let set = writes / 8 + 32;
         set * (2 * self.instance.members.len() + writes)
     }
 
-    /// What is known before anything has happened, and a read that is stale already. `explain`
-    /// keeps a record of where knowledge is lost.
+    /// The knowledge before anything has happened, and a read that is stale already. If `explain` is set, the places
+    /// where knowledge is lost are recorded.
     pub fn start(&self, state: &State, explain: bool) -> (Knowledge, Option<Hazard>) {
         let nothing = View::new(self.plan.writes.len());
         let member = Member {
@@ -188,8 +186,8 @@ impl<'i> Visibility<'i> {
         (known, shown)
     }
 
-    /// Follows an action that leads from one state to another, both of which keep history, and
-    /// says which read is stale now that was not come to before.
+    /// Follows an action that leads from one state to another; both keep history. The result is a stale read that the
+    /// action leads to, if there is one.
     pub fn follow(
         &self,
         known: &mut Knowledge,
@@ -205,7 +203,8 @@ impl<'i> Visibility<'i> {
         self.go_on(known, after)
     }
 
-    /// A member that starts where another one had to end is ordered after those that have.
+    /// Starts a member. If it takes the place of a finished member, it is ordered after all members of its role that
+    /// have finished.
     fn launch(&self, known: &mut Knowledge, before: &State, member: usize) {
         let role = self.instance.members[member].role;
         let layout = &self.instance.roles[role];
@@ -242,7 +241,7 @@ impl<'i> Visibility<'i> {
                 }
                 self.release(known, at, cell, order, scope);
             }
-            // What reads and changes in one step goes on with the release sequence that it reads.
+            // An operation that reads and changes the value in one step continues the release sequence that it reads.
             OpKind::Fetch(_) | OpKind::WaitSwap { .. } => {
                 let released = known.cells[cell].clone();
                 self.acquire(known, at, &released, order, scope);
@@ -316,7 +315,7 @@ impl<'i> Visibility<'i> {
         }
     }
 
-    /// A generation of a split-phase barrier is complete, `last` being the last to arrive.
+    /// Completes a generation of a split-phase barrier. `last` is the last member to arrive.
     fn open_gates(&self, known: &mut Knowledge, before: &State, last: usize, cell: usize) {
         let released = std::mem::take(&mut known.cells[cell]);
         if let CellState::Barrier { arrived, .. } = &before.cells[cell] {
@@ -351,7 +350,7 @@ impl<'i> Visibility<'i> {
         known.cells[cell].land(member, &written);
     }
 
-    /// Tells the object of an operation what its member sees.
+    /// Releases what the operation's member sees to the object of the operation.
     fn release(
         &self,
         known: &mut Knowledge,
@@ -374,7 +373,7 @@ impl<'i> Visibility<'i> {
         }
     }
 
-    /// A member acquires the views that have been released to an object.
+    /// Lets a member acquire the views that have been released to an object.
     fn acquire(
         &self,
         known: &mut Knowledge,
@@ -388,7 +387,8 @@ impl<'i> Visibility<'i> {
             places[sender].reaches(sent, &places[member])
                 && places[member].reaches(scope, &places[sender])
         });
-        // Only a CTA waits on its own mbarriers, so what has landed there is in the wait's scope.
+        // Only the members of a CTA wait on its mbarriers. So everything that has landed there is in the scope of the
+        // wait.
         let landed =
             released.landed(|starter| places[starter].reaches(Scope::Cluster, &places[member]));
         let own = &mut known.members[member];
@@ -474,7 +474,7 @@ impl<'i> Visibility<'i> {
         }
     }
 
-    /// What a read that its member has come to does not see and should.
+    /// The first stale write of a read that its member has come to: the write has to be seen and is not.
     fn stale(&self, known: &Knowledge, member: usize, place: usize) -> Option<Hazard> {
         let read = &self.data.accesses[member][place];
         let view = &known.members[member].view;

@@ -7,25 +7,25 @@ use crate::semantics::data::Access;
 use crate::semantics::data::Data;
 use crate::semantics::data::Proxy;
 
-/// What a member does between its operations.
+/// A step of a member on data, or a fence.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
-    /// It reads, by the number of its access.
+    /// The member reads; the number is that of its access.
     Read(usize),
-    /// It writes, by the number of the write, as the following.
+    /// The member writes; the number is that of the write, also in the steps for asynchronous writes below.
     Write(usize),
-    /// It starts an asynchronous write.
+    /// The member starts an asynchronous write.
     Start(usize),
-    /// It knows that an asynchronous write is complete.
+    /// The member knows that an asynchronous write is complete.
     Complete(usize),
-    /// It knows that an asynchronous write has read what it reads.
+    /// The member knows that the work of an asynchronous write has read its source.
     Ordered(usize),
     /// A fence.
     Fence(Fence),
 }
 
-/// A step and where it stands: after how many operations, and its place among the member's
-/// steps. Of the steps of one statement reads come first.
+/// A step and its place: after how many operations, and its position among the member's steps. Of the steps of one
+/// statement, completions and fences come first, then reads, then writes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed {
     pub(super) at: u32,
@@ -33,7 +33,7 @@ pub(super) struct Placed {
     pub(super) what: Step,
 }
 
-/// What there is to follow in an instance.
+/// The steps and writes that have to be followed in an instance.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     /// Per member.
@@ -44,8 +44,7 @@ pub(super) struct Plan {
     pub(super) proxy: Vec<Proxy>,
     /// Per slot its writes.
     pub(super) slots: FxHashMap<u32, Vec<usize>>,
-    /// Per member its asynchronous writes that land, each with the operation whose landing
-    /// completes it.
+    /// Per member: its asynchronous writes that land, each with the operation whose landing completes it.
     pub(super) landing: Vec<Vec<(usize, u32)>>,
 }
 

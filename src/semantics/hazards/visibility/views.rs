@@ -7,14 +7,14 @@ use crate::semantics::data::Proxy;
 
 use super::bits::Bits;
 
-/// The writes that are ordered before something, and which of these are seen.
+/// The writes that are ordered before some point, and those of them that are seen there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct View {
-    /// Those that are ordered before.
+    /// The writes that are ordered before the point.
     pub(super) ordered: Bits,
-    /// Those of them that are seen through the generic proxy.
+    /// The writes in `ordered` that are seen through the generic proxy.
     pub(super) visible: Bits,
-    /// Those of these that are seen through the async proxy, too.
+    /// The writes in `visible` that are also seen through the async proxy.
     pub(super) visible_async: Bits,
 }
 
@@ -27,13 +27,13 @@ impl View {
         }
     }
 
-    /// Sees what somebody else sees.
+    /// Adds everything that another view sees.
     pub(super) fn see(&mut self, other: &View) {
         self.visible.add_all(&other.visible);
         self.visible_async.add_all(&other.visible_async);
     }
 
-    /// An asynchronous write is complete.
+    /// Adds an asynchronous write that is complete.
     pub(super) fn complete(&mut self, write: usize, proxy: Proxy) {
         self.ordered.add(write);
         self.visible.add(write);
@@ -58,11 +58,11 @@ impl View {
 #[derive(Debug, Clone, Default)]
 pub(super) struct ReleasedViews {
     ordered: Bits,
-    /// By the releasing member and the scope. `ordered` plays no part here.
+    /// The views, by releasing member and scope. Their `ordered` sets are not used.
     sent: BTreeMap<(usize, Scope), View>,
     /// The writes of asynchronous work that has landed here, by the member that started it.
     landed: BTreeMap<usize, View>,
-    /// The view that each operation has released, if that is wanted.
+    /// The view that each operation has released, if lost writes are looked for.
     pub(super) senders: Vec<((usize, u32), View)>,
 }
 
@@ -83,13 +83,13 @@ impl ReleasedViews {
         self.landed.entry(starter).or_default().see(written);
     }
 
-    /// What has landed here and was started by certain members.
+    /// The views of work that has landed here and was started by one of these members.
     pub(super) fn landed(&self, of: impl Fn(usize) -> bool) -> Vec<(usize, &View)> {
         let all = self.landed.iter().filter(|(starter, _)| of(**starter));
         all.map(|(starter, view)| (*starter, view)).collect()
     }
 
-    /// The views that reach a member by their scopes.
+    /// The released views whose scopes include a member, and whose releasing member is in that member's scope.
     pub(super) fn heard(
         &self,
         reaches: impl Fn(usize, Scope) -> bool,

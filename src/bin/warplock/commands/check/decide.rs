@@ -41,37 +41,37 @@ use super::outcome::Outcome;
 
 /// What to decide about every file.
 pub struct Order {
-    /// Whether the kernel is asked for proofs first.
+    /// Whether the proof kernel gets up to 5 seconds for each proof before other rules are asked, see `--kernel`.
     pub kernel: bool,
-    /// The properties; empty: `deadlock`, or with `expect` whatever the file expects.
+    /// The properties. If empty, `deadlock`; with `expect`, those that the file's `expect` lines name.
     pub properties: Vec<Wanted>,
-    /// Which inputs.
+    /// The narrowing: which inputs are looked at.
     pub narrowing: Narrowing,
-    /// Which entries of kernels, and how they are launched.
+    /// Which kernels (entries) are decided, and how they are launched.
     pub kernels: Kernels,
     /// Time for each property.
     pub timeout: Duration,
-    /// What to make small.
+    /// The objectives by which a counterexample is minimized.
     pub minimize: Vec<String>,
     /// How many counterexamples to list.
     pub counterexamples: usize,
-    /// Where certificates go.
+    /// The folder for certificates.
     pub certificate: Option<PathBuf>,
-    /// Where witnesses go.
+    /// The folder for witnesses.
     pub witness: Option<PathBuf>,
-    /// What earlier runs found.
+    /// The results of earlier runs.
     pub cache: Option<Cache>,
-    /// Whether to decide what the file expects, rather than the properties.
+    /// Whether to decide the `expect` lines of the file. Then `properties`, if not empty, selects among these lines.
     pub expect: bool,
-    /// Whether to read what kernels were compiled from.
+    /// Whether to read the sources from which kernels were compiled.
     pub sources: bool,
     /// The emphasis of diagnostics.
     pub style: Style,
-    /// Where it is said what is being done.
+    /// Shows what is being done at present.
     pub progress: Progress,
 }
 
-/// Decides everything about one file; what was found goes to `results` as it is there.
+/// Decides everything about one file. Each result goes to `results` as soon as it is there.
 pub fn file(order: &Order, number: usize, input: &Input, results: &dyn Fn(Outcome)) {
     let name = input.name.as_str();
     order.progress.begin(number, name);
@@ -99,14 +99,14 @@ pub fn file(order: &Order, number: usize, input: &Input, results: &dyn Fn(Outcom
     order.progress.end(number);
 }
 
-/// What is asked of a kernel: races are decided of a text of their own, so that accesses which are
-/// not followed are in nobody else's way.
+/// The properties to decide of a kernel. Properties about data are decided of a separate protocol, which has the
+/// reads and writes of memory. So an access that cannot be followed leaves the other properties decidable.
 struct Asked {
-    /// What is decided of the text without accesses, if anything is.
+    /// The properties of the protocol without reads and writes. `None` if only properties about data are asked for.
     plain: Option<Vec<Wanted>>,
-    /// What is decided of the text with them.
+    /// The properties of the protocol with reads and writes.
     data: Vec<Wanted>,
-    /// Whether everything that applies is.
+    /// Whether every property that applies is asked for.
     all: bool,
 }
 
@@ -129,7 +129,8 @@ impl Asked {
     }
 }
 
-/// Another protocol of a kernel, where nothing is decided of the one before for a reason; or why there is none.
+/// Recovers another protocol of a kernel, after the previous one could not be decided. The argument is the reason for
+/// that. An error is the reason why there is no other protocol, if one is to be reported.
 type Other<'a> = &'a dyn Fn(String) -> Result<Lifted, Option<String>>;
 
 #[derive(Clone, Copy)]
@@ -137,27 +138,28 @@ struct Work<'a> {
     order: &'a Order,
     number: usize,
     name: &'a str,
-    /// How the text of a kernel is called of which lines are counted.
+    /// The name of the kernel's text, whose lines are counted.
     text_name: &'a str,
-    /// Which entry of the file this is about, for who watches.
+    /// For progress messages: which entry of the file this is about.
     entry: &'a str,
-    /// How long it took to recover the protocol, which is part of the time.
+    /// How long the recovery of the protocol took. This counts towards the time for each property.
     recovered_in: Duration,
-    /// What is to be said of the lines of a finding, if the protocol was recovered.
+    /// A note about the line numbers of a finding, if the protocol was recovered.
     note: Option<&'static str>,
-    /// The kernel that it was recovered from: the file, its text, and for each line of the protocol the line of that text.
+    /// The kernel from which the protocol was recovered: the file, its text, and for each line of the protocol the
+    /// line of that text.
     kernel: Option<(&'a str, &'a str, &'a [Option<usize>])>,
     /// Whether a counterexample is one of a launch, see [`Lifted::exact`].
     exact: bool,
-    /// Launches that were run, see [`Lifted::launches`].
+    /// Launches that were run on the interpreter, see [`Lifted::launches`].
     launches: &'a [(String, BTreeMap<String, i64>)],
-    /// From what the protocol was recovered, if it was.
+    /// How the protocol was recovered, if it was.
     recovery: Option<&'a Recovery>,
-    /// The protocols to decide where nothing is decided of this one.
+    /// Further protocols of the same kernel, to be decided if this one cannot be.
     others: &'a [Other<'a>],
-    /// What is taken from beside the file about the launch.
+    /// What is known of the launch from outside the file, as sentences.
     launched: &'a [String],
-    /// What the lints find in the kernel, if it is one; said with what is not proved.
+    /// For a kernel, what the lints find in it. Shown with every result that is not proved.
     lints: Option<&'a dyn Fn() -> Vec<String>>,
     results: &'a dyn Fn(Outcome),
 }
@@ -175,24 +177,24 @@ impl Work<'_> {
         self.protocol(&bytes, &self.order.properties)
     }
 
-    /// Does something that may take as long as a decision.
+    /// Does work that may take as long as a decision, and ends the work at that time.
     fn in_time<T>(&self, work: impl FnOnce() -> T) -> T {
         deadline::until(deadline::after(self.order.timeout), work)
     }
 
-    /// Says what is being done.
+    /// The function that shows what is being done at present.
     fn teller(&self) -> impl Fn(&str) + Sync {
         let (progress, number, entry) = (&self.order.progress, self.number, self.entry);
         move |what| progress.tell(number, &format!("{entry}{what}"))
     }
 
-    /// Lifts every entry that is asked for, and decides the protocol as if it had been written.
+    /// Lifts every entry that is asked for, and decides its protocol like a protocol that somebody wrote.
     fn kernels(&self, input: &Input) -> Result<(), Failure> {
         let asked = Asked::of(&self.order.properties);
         let tell = self.teller();
         let (kernels, style) = (&self.order.kernels, self.order.style);
         kernels.each(input, style, &tell, &mut |entry| {
-            // An entry of which something has to be given is in no other's way.
+            // If one entry lacks something that the user has to give, the other entries are decided all the same.
             if let Err(failure) = self.entry(entry, &asked) {
                 (self.results)(Outcome::failed(failure));
             }
@@ -234,7 +236,8 @@ impl Work<'_> {
             .data
             .iter()
             .partition(|wanted| **wanted == Wanted::One(Property::Race));
-        // Where the text has to say what a read sees, and there is none, what was refused is kept for races.
+        // Stale reads need a protocol that says what a read sees. If there is none, the refusal is kept, because
+        // races may still be decided of the graph's protocol.
         let (with_data, refused) = match reads.as_slice() {
             [] => (work.in_time(|| entry.races())?, None),
             _ => match work.in_time(|| entry.with_data())? {
@@ -246,7 +249,7 @@ impl Work<'_> {
             recovered_in: began.elapsed(),
             ..work
         };
-        // What is asked of everything is not said of what there is none of.
+        // With `all`, nothing is reported about data if the kernel has no data, or if no protocol was recovered.
         let none = match (&bare, &with_data) {
             (Some(Err(_)), _) => true,
             (_, Ok(lifted)) => !lifted.text.contains("\nbuffer "),
@@ -263,7 +266,7 @@ impl Work<'_> {
         work.recovered(entry, self.name, &with_data, &asked.data)
     }
 
-    /// Decides these properties of a recovered protocol.
+    /// Decides the given properties of a recovered protocol.
     fn recovered(
         &self,
         entry: &kernels::Entry<'_>,
@@ -295,7 +298,7 @@ impl Work<'_> {
                     others.push(&proves);
                 }
                 let recovered = match &lifted.recovery {
-                    // Where the one way is refused, the other one has been tried.
+                    // The recovery along the instructions was tried first and refused, so there is no other way left.
                     Recovery::Graph {
                         instead: Some(Instead::Refused(_)),
                     } => None,
@@ -331,7 +334,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Says that nothing is known of a kernel.
+    /// Reports the properties of a kernel that has no protocol as unknown.
     fn unknown(&self, file: &str, entry: &str, reason: &str, wanted: &[Wanted]) {
         let mut outcome = Outcome::default();
         for property in listed(wanted, || Property::ALL.to_vec()) {
@@ -395,7 +398,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// An error of ours is about one property: it is reported, and the others are decided all the same.
+    /// An internal error concerns one property only. It is reported, and the other properties are decided all the
+    /// same.
     fn kept_going(&self, done: Result<(), Failure>) -> Result<(), Failure> {
         match done {
             Err(failure @ Failure::Internal(_)) => {
@@ -407,7 +411,7 @@ impl Work<'_> {
     }
 }
 
-/// Whether a property is about what is read and written.
+/// Whether a property is about reads and writes of memory.
 fn about_data(wanted: Wanted) -> bool {
     matches!(wanted, Wanted::One(Property::Race | Property::StaleRead))
 }

@@ -7,7 +7,7 @@ use warplock::protocol::Protocol;
 
 use crate::failure::Failure;
 
-/// The objectives of these names, followed by those not named in their default order.
+/// The objectives with these names, followed by all other objectives in their default order.
 pub fn objectives(
     protocol: &Protocol,
     order: &[String],

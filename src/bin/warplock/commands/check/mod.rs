@@ -160,7 +160,8 @@ pub enum Wanted {
     One(Property),
 }
 
-/// The properties that are wanted, `deadlock` if none is; `all` says which `all` stands for.
+/// The properties that are wanted, or `deadlock` if none is given. `all` returns the properties for which the word
+/// `all` stands.
 pub fn listed(wanted: &[Wanted], all: impl Fn() -> Vec<Property>) -> Vec<Property> {
     let of = |wanted: &Wanted| match wanted {
         Wanted::All => all(),
@@ -173,7 +174,7 @@ pub fn listed(wanted: &[Wanted], all: impl Fn() -> Vec<Property>) -> Vec<Propert
     properties
 }
 
-/// Names of properties, and the word for all of them.
+/// A parser for names of properties and the word `all`.
 pub fn properties() -> impl TypedValueParser<Value = Wanted> {
     let names = Property::ALL.map(Property::name).into_iter();
     PossibleValuesParser::new(names.chain([ALL])).try_map(|name| match name.as_str() {
@@ -184,14 +185,14 @@ pub fn properties() -> impl TypedValueParser<Value = Wanted> {
     })
 }
 
-/// Decides one property by name.
+/// A parser for the name of one property.
 pub fn property() -> impl TypedValueParser<Value = Property> {
     PossibleValuesParser::new(Property::ALL.map(Property::name)).try_map(|name| {
         Property::from_name(&name).ok_or_else(|| format!("no property named `{name}`"))
     })
 }
 
-/// Decides.
+/// Runs `check`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
     let Arguments { files, options, .. } = arguments;
@@ -204,7 +205,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     decide(inputs, &options, session)
 }
 
-/// Decides the properties of inputs, and says what comes of each.
+/// Decides the properties of inputs, and prints each result.
 pub fn decide(mut inputs: Inputs, arguments: &Options, session: &Session) -> Result<Exit, Failure> {
     keep_part(&mut inputs, arguments);
     let mut emitter = Emitter::new(arguments, session);
@@ -212,7 +213,7 @@ pub fn decide(mut inputs: Inputs, arguments: &Options, session: &Session) -> Res
     all(inputs.all, emitter, arguments, session)
 }
 
-/// Decides the properties of inputs, and says what comes of all of them together.
+/// Decides the properties of inputs, and prints only a summary of all results.
 pub fn sweep(mut inputs: Inputs, arguments: &Options, session: &Session) -> Result<Exit, Failure> {
     keep_part(&mut inputs, arguments);
     let mut emitter = Emitter::new(arguments, session);
@@ -277,7 +278,7 @@ fn all(
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
-            // After a signal the workers leave by themselves.
+            // After a signal, the workers end without an error.
             Err(RecvTimeoutError::Disconnected) if interrupt::requested() => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(Failure::Internal("a worker died".to_owned()));
@@ -297,7 +298,7 @@ fn all(
             next += 1;
         }
     }
-    // Another part may have it.
+    // With `--partition`, nothing to decide is no mistake: another share may have files.
     if emitter.decided_nothing()
         && arguments.partition.is_none()
         && let Some(entry) = &arguments.kernels.entry
@@ -311,16 +312,16 @@ fn all(
     Ok(emitter.exit())
 }
 
-/// What came of a file and is not printed yet, for files are printed in their order.
+/// The results for a file that cannot be printed yet, because files are printed in their order.
 #[derive(Default)]
 struct Kept {
     outcomes: Vec<Outcome>,
-    /// Whether nothing more comes.
+    /// Whether all results for the file are here.
     ended: bool,
 }
 
-/// Starts the workers; each takes the next file until none is left. They send what comes of a
-/// file bit by bit, and nothing when that was all.
+/// Starts the workers. Each takes the next file until none is left. A worker sends the results for a file one by one,
+/// and `None` after the last.
 fn start(
     files: Vec<Result<Input, Failure>>,
     jobs: Option<NonZeroUsize>,
@@ -342,7 +343,7 @@ fn start(
                     break;
                 };
                 let send = |part: Option<Outcome>| {
-                    // What a signal has ended is no result, and nobody is left to read it.
+                    // A result that a signal cut short is not sent. Nobody would read it either.
                     if !interrupt::requested() {
                         let _ = results.send((number, part));
                     }
@@ -361,7 +362,7 @@ fn start(
     Ok(receiver)
 }
 
-/// Prints what is there when a signal comes, and says how far it got.
+/// Handles a signal: prints the results that are there, and says how far the work got.
 fn interrupted(
     session: &Session,
     mut emitter: Emitter<'_>,

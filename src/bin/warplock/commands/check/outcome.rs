@@ -24,19 +24,19 @@ use super::Format;
 use super::Options;
 use super::table::Table;
 
-/// What came of a file.
+/// The results for one file.
 #[derive(Default)]
 pub struct Outcome {
     /// The verdicts.
     pub findings: Vec<Finding>,
-    /// What went wrong.
+    /// The failures.
     pub failures: Vec<Failure>,
-    /// The file's name, if it was to have `expect` lines and has none.
+    /// The file's name, if its `expect` lines were asked for and it has none.
     pub without_expectations: Option<String>,
 }
 
 impl Outcome {
-    /// Nothing but this failure.
+    /// A single failure.
     pub fn failed(failure: Failure) -> Outcome {
         Outcome {
             failures: vec![failure],
@@ -51,15 +51,15 @@ pub struct Emitter<'s> {
     format: Format,
     detail: Detail,
     exit: Exit,
-    /// For the formats that print one document.
+    /// All findings so far, for the formats that print one document at the end.
     findings: Vec<Finding>,
     failures: Vec<String>,
     printed: bool,
-    /// Whether there was a result.
+    /// Whether a result has been emitted.
     any: bool,
-    /// What is told of each result at the end, if it is.
+    /// The table that is printed at the end, if there is one.
     table: Option<Table>,
-    /// Whether that is all that is printed.
+    /// Whether only the table is printed.
     alone: bool,
 }
 
@@ -86,7 +86,7 @@ impl<'s> Emitter<'s> {
         }
     }
 
-    /// Prints nothing but a table of the results, where they are printed for people.
+    /// In the text format, prints only a table of the results.
     pub fn sweep(&mut self, gathered: Gathered) {
         if self.format == Format::Text {
             self.table = Some(Table::alone(gathered));
@@ -94,7 +94,7 @@ impl<'s> Emitter<'s> {
         }
     }
 
-    /// Ends with a table of the results, where they are printed for people.
+    /// In the text format, prints a table of the results at the end.
     pub fn sum_up(&mut self, gathered: Option<Gathered>) {
         self.table = gathered
             .filter(|_| self.format == Format::Text)
@@ -126,7 +126,7 @@ impl<'s> Emitter<'s> {
         }
     }
 
-    /// Says why something failed.
+    /// Prints why something failed.
     pub fn failed(&mut self, failure: &Failure) {
         self.exit = self.exit.max(failure.exit());
         self.session.failed(failure);
@@ -172,7 +172,7 @@ impl<'s> Emitter<'s> {
         Ok(())
     }
 
-    /// Prints what is printed as one document, which is never empty.
+    /// Prints the table, or the document of those formats that print one document, even for no results.
     pub fn finish(&mut self) -> Result<(), Failure> {
         if let Some(table) = &self.table {
             let style = self.session.terminal.out_style();

@@ -1,4 +1,4 @@
-//! The summary table at the end of a check of a folder or of a program's kernels. A sweep prints nothing else.
+//! The summary table at the end of a check of a folder or of a program's kernels. `sweep` prints nothing else.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use crate::inputs::Gathered;
 pub struct Table {
     gathered: Gathered,
     rows: Vec<Row>,
-    /// Whether it says why, and which kernels have one defect, because nothing else does.
+    /// Whether only the table is printed. Then it also gives the reasons, and says which kernels share a defect.
     alone: bool,
 }
 
@@ -26,7 +26,7 @@ struct Row {
     property: &'static str,
     protocol: String,
     file: String,
-    /// Where the defect is in the source, if debug information says it, and what it is.
+    /// What the defect is, and where it is in the source if debug information says so.
     place: Option<String>,
     why: String,
 }
@@ -34,7 +34,7 @@ struct Row {
 /// How much of a reason is shown, in characters.
 const REASON: usize = 140;
 
-/// The words in the order of the table: what needs somebody first.
+/// The verdicts in the order of the table: first those that need attention.
 const ORDER: [Word; 4] = [Word::Refuted, Word::Unknown, Word::Bounded, Word::Proved];
 
 impl Table {
@@ -47,7 +47,7 @@ impl Table {
         }
     }
 
-    /// One that stands alone.
+    /// An empty table for a command that prints nothing else.
     pub fn alone(gathered: Gathered) -> Table {
         Table {
             alone: true,
@@ -67,7 +67,7 @@ impl Table {
         });
     }
 
-    /// The table. Of a quiet one there are the counts only.
+    /// The text of the table. With `quiet`, only the counts.
     pub fn text(&self, quiet: bool, style: Style) -> String {
         let mut text = String::new();
         if !quiet {
@@ -126,8 +126,8 @@ impl Table {
         text
     }
 
-    /// Which kernels have one defect: the same words but for names and numbers, at the same place of the
-    /// source if one is known.
+    /// The groups of kernels that share a defect. Kernels are in one group if their reasons differ only in names and
+    /// numbers, and if the place in the source is the same, where one is known.
     fn groups(&self) -> String {
         let mut groups: BTreeMap<(Word, Option<&str>, String), Vec<&Row>> = BTreeMap::new();
         let open = self.rows.iter().filter(|row| row.verdict != Word::Proved);
@@ -162,7 +162,7 @@ impl Table {
     }
 }
 
-/// A reason without what differs from kernel to kernel: numbers, and what stands between backquotes.
+/// A reason without the parts that differ from kernel to kernel: numbers, and text between backquotes.
 fn kind(why: &str) -> String {
     let mut out = String::new();
     let mut quoted = false;

@@ -39,7 +39,7 @@ pub enum Topic {
     Residency,
 }
 
-/// Prints.
+/// Runs `explain`.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let asked = arguments.topic.join(" ");
     let text = match asked.as_str() {

@@ -1,8 +1,8 @@
-//! The names of obligations: `000_resident`, `case_0_cut_c1_s2`, `role1_001_supplied_s8`. Each has a kind, such as `cut`.
-//! The prefix says which part of a proof the obligation belongs to. The suffix says which class and statement it is
-//! about.
+//! The names of obligations: `000_resident`, `case_0_cut_c1_s2`, `role1_001_supplied_s8`. Each name has three parts.
+//! The prefix says to which part of a proof the obligation belongs. Then comes the kind, such as `cut`. The suffix
+//! says which class and statement the obligation is about.
 
-/// Kinds, each with what it demands.
+/// The kinds of obligations, and what each demands.
 const KINDS: &[(&str, &str)] = &[
     (
         "amount",
@@ -94,7 +94,7 @@ const KINDS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What an obligation of this name demands; `None` if it is no such name.
+/// What the obligation with this name demands; `None` if no obligation has such a name.
 pub fn text(name: &str) -> Option<String> {
     let kind = kind(name)?;
     let known = KINDS.iter().find(|(known, _)| *known == kind);
@@ -105,7 +105,7 @@ pub fn text(name: &str) -> Option<String> {
     ))
 }
 
-/// The kind in a name.
+/// The kind in the name of an obligation.
 fn kind(name: &str) -> Option<&'static str> {
     let parts: Vec<&str> = name.split('_').collect();
     let of_part = |part: &&str| {
@@ -116,7 +116,8 @@ fn kind(name: &str) -> Option<&'static str> {
     };
     let rest: Vec<&str> = parts.into_iter().skip_while(of_part).collect();
     let mut kinds = KINDS.iter().map(|(kind, _)| *kind);
-    // `lapped_by` is longer than a kind `lapped` would be.
+    // If the name of one kind is the beginning of another's, the longer name comes later in `KINDS`, and is the one
+    // to find. For example, `lapped_by` would come after a kind `lapped`.
     kinds.rfind(|kind| {
         let words: Vec<&str> = kind.split('_').collect();
         rest.starts_with(&words)

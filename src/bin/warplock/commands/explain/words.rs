@@ -5,7 +5,7 @@ use warplock::text::reference;
 
 use super::obligations;
 
-/// Words and their texts, in groups that are listed together.
+/// Terms and their explanations. The terms of a group share an explanation and are listed together.
 const WORDS: &[(&[&str], &str)] = &[
     (
         &["proved"],
@@ -379,7 +379,7 @@ for every row order holds whatever the kernel does there.
     ),
 ];
 
-/// The text about a word, however it is written.
+/// The explanation of a word. Upper case, spaces and underscores make no difference.
 pub fn text(word: &str) -> Option<String> {
     let word = normal(word);
     if let Some(property) = Property::ALL.iter().find(|p| normal(p.name()) == word) {
@@ -407,7 +407,7 @@ pub fn text(word: &str) -> Option<String> {
         .or_else(|| obligations::text(&word.replace('-', "_")))
 }
 
-/// What the reference of the language says of a word.
+/// The text about a word in the reference of the protocol language.
 fn of_language(word: &str) -> Option<String> {
     let entries = reference::describe(word).into_iter();
     let text: String = entries
@@ -419,12 +419,12 @@ fn of_language(word: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// A word in lower case with hyphens.
+/// A word in lower case, with hyphens in place of spaces and underscores.
 pub fn normal(word: &str) -> String {
     word.to_lowercase().replace(['_', ' '], "-")
 }
 
-/// Every word.
+/// Every word that has an explanation here.
 pub fn all() -> impl Iterator<Item = &'static str> {
     let words = WORDS.iter().flat_map(|(words, _)| words.iter().copied());
     let words = words.chain(Property::ALL.iter().map(|property| property.name()));

@@ -30,8 +30,8 @@ use super::counted;
 use super::doubt;
 use super::of_kernel;
 
-/// Searches, and says what was found: text and exit status. `shown` is the emphasis of results
-/// and whether only the first line is wanted.
+/// Searches, and returns the text of the report and the exit code. The last argument is the emphasis of results, and
+/// whether only the first line is wanted.
 pub fn explore(
     arguments: &Arguments,
     loaded: &Loaded,

@@ -4,7 +4,7 @@ use lsp_types as lsp;
 
 use super::verdicts;
 
-/// Everything.
+/// All capabilities of the server.
 pub fn all() -> lsp::ServerCapabilities {
     let sync = lsp::TextDocumentSyncOptions {
         open_close: Some(true),

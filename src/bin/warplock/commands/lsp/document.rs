@@ -17,22 +17,22 @@ use super::verdicts::Verdict;
 
 /// An open text.
 pub struct Document {
-    /// What the client calls it.
+    /// The client's name for it.
     pub uri: Uri,
-    /// Its version, as the client counts.
+    /// Its version, as the client numbers them.
     pub version: i32,
     /// The text.
     pub text: String,
     /// The protocol, or what is wrong with it.
     pub loaded: Result<Protocol, Vec<Diagnostic>>,
-    /// What was decided of this very text, and what is being decided.
+    /// The verdicts about exactly this text, and the checks of it that are running.
     pub verdicts: Vec<Verdict>,
     lines: Lines,
     index: OnceCell<Option<Index>>,
 }
 
 impl Document {
-    /// A text that was opened.
+    /// A document that the client has opened.
     pub fn new(uri: Uri, version: i32, text: String) -> Document {
         let lines = Lines::of(&text);
         Document::with_lines(uri, version, text, lines)
@@ -50,7 +50,7 @@ impl Document {
         }
     }
 
-    /// The text after changes, in their order. What was decided of it is forgotten.
+    /// The document after changes, which are applied in order. The new document has no verdicts.
     pub fn changed(&self, version: i32, changes: Vec<TextDocumentContentChangeEvent>) -> Document {
         let mut text = self.text.clone();
         let mut lines = self.lines.clone();
@@ -70,33 +70,33 @@ impl Document {
         Document::with_lines(self.uri.clone(), version, text, lines)
     }
 
-    /// The names of the text.
+    /// The names that the text declares and uses.
     pub fn index(&self) -> Option<&Index> {
         let index = self.index.get_or_init(|| text::index(&self.text));
         index.as_ref()
     }
 
-    /// The byte at a position.
+    /// The byte offset of a position.
     pub fn offset(&self, position: Position) -> usize {
         self.lines.offset(&self.text, position)
     }
 
-    /// The bytes of a range.
+    /// The byte offsets of a range.
     pub fn span(&self, range: Range) -> Span {
         self.lines.span(&self.text, range)
     }
 
-    /// The range of some bytes.
+    /// The range between two byte offsets.
     pub fn range(&self, span: Span) -> Range {
         self.lines.range(&self.text, span)
     }
 
-    /// What stands in some bytes.
+    /// The text between two byte offsets.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.start..span.end).unwrap_or_default()
     }
 
-    /// A line, counted from 1, without the spaces around what stands in it.
+    /// The span of a line, counted from 1, without the white space at its ends.
     pub fn line(&self, number: usize) -> Span {
         let mut start = 0;
         for (at, line) in self.text.split_inclusive('\n').enumerate() {

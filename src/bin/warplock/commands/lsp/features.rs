@@ -26,7 +26,7 @@ use warplock::text::reference;
 use super::document::Document;
 use super::findings;
 
-/// What stands at a place means.
+/// The meaning of the word at a position.
 pub fn hover(document: &Document, position: Position) -> Option<Hover> {
     let offset = document.offset(position);
     if let Some(index) = document.index()
@@ -59,7 +59,7 @@ fn markdown(value: String) -> MarkupContent {
     }
 }
 
-/// What the reference says of a word.
+/// What the reference of the language says about a word.
 fn described(word: &str) -> Option<String> {
     let entries = reference::describe(word).into_iter();
     let lines = entries.map(|entry| match entry.form.as_str() {
@@ -70,7 +70,7 @@ fn described(word: &str) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n\n"))
 }
 
-/// The declaration of a name, what it is, and what is assumed of it.
+/// The declaration of a name, the kind of thing that it names, and the assumptions about it.
 fn declared(document: &Document, index: &Index, name: &Declared) -> String {
     let end = name.declaration.end;
     let rest = document.text.get(end..).unwrap_or("");
@@ -94,7 +94,7 @@ fn declared(document: &Document, index: &Index, name: &Declared) -> String {
     out
 }
 
-/// Where the name at a place is declared.
+/// The place where the name at a position is declared.
 pub fn definition(document: &Document, position: Position) -> Option<Location> {
     let (name, _) = document.index()?.at(document.offset(position))?;
     Some(Location::new(
@@ -103,14 +103,14 @@ pub fn definition(document: &Document, position: Position) -> Option<Location> {
     ))
 }
 
-/// Where the name at a place is used.
+/// The places where the name at a position is used; with `declaration`, also the place where it is declared.
 pub fn references(document: &Document, position: Position, declaration: bool) -> Vec<Location> {
     let places = places(document, position, declaration).into_iter();
     let location = |span| Location::new(document.uri.clone(), document.range(span));
     places.map(location).collect()
 }
 
-/// The same, to be marked.
+/// The places of the name at a position, to be highlighted.
 pub fn highlights(document: &Document, position: Position) -> Vec<DocumentHighlight> {
     let places = places(document, position, true).into_iter();
     let mark = |span| DocumentHighlight {
@@ -130,7 +130,7 @@ fn places(document: &Document, position: Position, declaration: bool) -> Vec<Spa
     own.into_iter().chain(name.uses.iter().copied()).collect()
 }
 
-/// What would be renamed at a place.
+/// The name at a position that a rename would change.
 pub fn renamable(document: &Document, position: Position) -> Option<PrepareRenameResponse> {
     let (name, span) = document.index()?.at(document.offset(position))?;
     let placeholder = name.name.clone();
@@ -140,7 +140,7 @@ pub fn renamable(document: &Document, position: Position) -> Option<PrepareRenam
     })
 }
 
-/// Renames what stands at a place; or why not.
+/// The edits that rename the name at a position, or why it cannot be renamed.
 pub fn rename(document: &Document, position: Position, to: &str) -> Result<WorkspaceEdit, String> {
     let index = document.index();
     let found = index.and_then(|index| index.at(document.offset(position)));
@@ -167,7 +167,8 @@ pub fn rename(document: &Document, position: Position, to: &str) -> Result<Works
         end = span.end;
     }
     after.push_str(document.text.get(end..).unwrap_or(""));
-    // A name that is in use already would be declared twice, or would catch uses of another.
+    // A name that is in use already would be declared twice, or a use of another declaration would then refer to this
+    // one.
     if document.loaded.is_ok()
         && let Err(found) = text::load(after.as_bytes())
     {
@@ -185,7 +186,7 @@ pub fn rename(document: &Document, position: Position, to: &str) -> Result<Works
     Ok(findings::edit(document, parts.collect()))
 }
 
-/// What is declared in a text, with the names inside roles below them.
+/// The names that a text declares. Names inside a role are children of the role.
 pub fn symbols(document: &Document) -> Vec<DocumentSymbol> {
     let Some(index) = document.index() else {
         return Vec::new();
@@ -232,7 +233,7 @@ fn symbol(document: &Document, name: &Declared) -> DocumentSymbol {
     }
 }
 
-/// The change that lays a text out, if it parses: of the lines that differ.
+/// The edit that formats a text, if it parses. It replaces only the lines between the first and the last difference.
 pub fn formatting(document: &Document) -> Vec<TextEdit> {
     let source = document.text.as_str();
     let Ok(formatted) = text::format(source) else {
@@ -258,7 +259,7 @@ pub fn formatting(document: &Document) -> Vec<TextEdit> {
     vec![TextEdit::new(document.range(span), text)]
 }
 
-/// What may be written at a place.
+/// The words and names that may be written at a position.
 pub fn completion(document: &Document, position: Position) -> Vec<CompletionItem> {
     let offset = document.offset(position);
     let offers = text::complete(&document.text, offset, document.index());

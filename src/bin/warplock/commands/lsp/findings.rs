@@ -21,10 +21,10 @@ use warplock::text;
 
 use super::document::Document;
 
-/// Who says so.
+/// The name of this program in diagnostics.
 const SOURCE: &str = "warplock";
 
-/// What is to be shown in a text: its mistakes, or else what was decided of it.
+/// The diagnostics of a text: its mistakes, or if it has none, the verdicts about it.
 pub fn diagnostics(document: &Document) -> Vec<Diagnostic> {
     match &document.loaded {
         Err(findings) => findings
@@ -70,7 +70,8 @@ fn mistake(document: &Document, finding: &text::Diagnostic) -> Diagnostic {
     }
 }
 
-/// A counterexample at the line that is to blame, and an expectation that is not met at its own.
+/// The diagnostics of a verdict: a counterexample, at the line at fault, and an expectation that is not met, at its
+/// own line.
 fn decided(document: &Document, finding: &Finding) -> Vec<Diagnostic> {
     let mut all = Vec::new();
     let met = finding.expectation.as_ref().map(|expected| expected.met);
@@ -102,7 +103,7 @@ fn decided(document: &Document, finding: &Finding) -> Vec<Diagnostic> {
     all
 }
 
-/// The changes that put right what is wrong in a range.
+/// The fixes for mistakes within a range.
 pub fn actions(document: &Document, range: Range) -> Vec<CodeActionOrCommand> {
     let Err(findings) = &document.loaded else {
         return Vec::new();
@@ -127,11 +128,11 @@ pub fn actions(document: &Document, range: Range) -> Vec<CodeActionOrCommand> {
     actions
 }
 
-/// A change of some parts of a text.
+/// The edit that replaces some parts of a text.
 pub fn edit(document: &Document, parts: Vec<(Span, String)>) -> WorkspaceEdit {
     let edits = parts.into_iter();
     let edits = edits.map(|(span, text)| TextEdit::new(document.range(span), text));
-    // The type of the protocol; the identity of a name does not change.
+    // The LSP has this type for its keys. The hash of a URI does not change while it is a key.
     #[allow(clippy::mutable_key_type)]
     let changes: HashMap<Uri, Vec<TextEdit>> = [(document.uri.clone(), edits.collect())].into();
     WorkspaceEdit::new(changes)

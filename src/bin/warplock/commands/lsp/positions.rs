@@ -4,7 +4,7 @@ use lsp_types::Position;
 use lsp_types::Range;
 use warplock::protocol::Span;
 
-/// Where the lines of a text begin.
+/// The byte offsets at which the lines of a text begin.
 #[derive(Debug, Clone, Default)]
 pub struct Lines(Vec<usize>);
 
@@ -15,7 +15,8 @@ impl Lines {
         Lines([0].into_iter().chain(begin).collect())
     }
 
-    /// The lines when something new stands in place of a span, up to a byte of the text that this makes.
+    /// Updates the lines after `span` was replaced. `text` is the new text, and the replacement ends at byte `end` of
+    /// it.
     pub fn replace(&mut self, text: &str, span: Span, end: usize) {
         let kept = self.0.partition_point(|start| *start < span.start.max(1));
         let behind = self.0.iter().filter(|start| **start > span.end);
@@ -70,7 +71,7 @@ impl Lines {
         }
     }
 
-    /// The span of a range, whichever of its ends comes first.
+    /// The span of a range. The ends of the range may be in either order.
     pub fn span(&self, text: &str, range: Range) -> Span {
         let ends = [range.start, range.end].map(|end| self.offset(text, end));
         Span {
@@ -80,7 +81,7 @@ impl Lines {
     }
 }
 
-/// Whether a line begins at a byte after the first. Nothing but that byte and the one before it decides.
+/// Whether a line begins at a byte other than the first. Only this byte and the one before it matter.
 fn begins(text: &str, at: usize) -> bool {
     let byte = |at: usize| text.as_bytes().get(at);
     match at.checked_sub(1).and_then(byte) {
@@ -90,7 +91,7 @@ fn begins(text: &str, at: usize) -> bool {
     }
 }
 
-/// The last character boundary that is not after an offset.
+/// The last character boundary at or before an offset.
 fn floor(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
@@ -116,7 +117,7 @@ mod tests {
         let position = lines.position(TEXT, x);
         assert_eq!((position.line, position.character), (1, 12));
         assert_eq!(lines.offset(TEXT, position), x);
-        // Inside the pair.
+        // Inside the pair of units of one character.
         let inside = Position::new(1, 10);
         assert_eq!(lines.offset(TEXT, inside), TEXT.find('😀').unwrap());
         assert_eq!(lines.position(TEXT, TEXT.len()), Position::new(3, 3));

@@ -43,10 +43,10 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::session::Session;
 
-/// How long the end of the program waits for checks.
+/// How long the server waits for running checks before the program ends.
 const LEAVING: Duration = Duration::from_secs(5);
 
-/// Why a request is refused.
+/// Why a request is refused: an error code and a message.
 type Refusal = (ErrorCode, String);
 
 /// The server.
@@ -60,11 +60,11 @@ pub struct Server<'a> {
     jobs: BTreeMap<u64, Job>,
     /// The threads of the checks.
     threads: Vec<JoinHandle<()>>,
-    /// How many checks and requests there were, for their numbers.
+    /// How many checks and requests the server has numbered.
     count: u64,
 }
 
-/// How far the conversation is.
+/// The stage of the conversation with the client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Life {
     Waiting,
@@ -72,14 +72,14 @@ enum Life {
     ShutDown,
 }
 
-/// What the client can do.
+/// The abilities of the client that the server uses.
 #[derive(Default)]
 struct Client {
     refreshes_lenses: bool,
     shows_progress: bool,
 }
 
-/// A check that is going on.
+/// A check that is running.
 struct Job {
     uri: String,
     version: i32,
@@ -89,7 +89,7 @@ struct Job {
 }
 
 impl Server<'_> {
-    /// A server that waits for its client.
+    /// A server whose client has not sent the first message yet.
     pub fn new(events: Sender<Event>, timeout: Duration, session: &Session) -> Server<'_> {
         Server {
             session,
@@ -104,7 +104,7 @@ impl Server<'_> {
         }
     }
 
-    /// Takes what comes. The exit code, if that is the end.
+    /// Handles an event. Returns the exit code if the event ends the server.
     pub fn take(&mut self, event: Event) -> Option<Exit> {
         match event {
             Event::Message(Message::Request(request)) => self.request(request),
@@ -121,7 +121,7 @@ impl Server<'_> {
                     self.log(&format!("{method}: {message}"));
                 }
             }
-            // What the client answers changes nothing.
+            // The client's responses to requests of this server need no action.
             Event::Message(Message::Response(_)) => {}
             Event::Damaged(code, message) => {
                 let terminal = &self.session.terminal;
@@ -134,7 +134,8 @@ impl Server<'_> {
         None
     }
 
-    /// Ends the checks, and waits a while until they have: a solver at work when the program ends may crash it.
+    /// Cancels the checks and waits up to `LEAVING` for their end. If the program ended while a solver is at work,
+    /// the solver might crash it.
     pub fn leave(&mut self) {
         self.jobs.values().for_each(|job| self.cancel(Some(job)));
         let last = Instant::now() + LEAVING;
@@ -143,13 +144,13 @@ impl Server<'_> {
                 thread::sleep(interrupt::POLL);
             }
             if thread.is_finished() {
-                // What it has to say nobody hears.
+                // Nobody reads its result any more.
                 let _ = thread.join();
             }
         }
     }
 
-    /// The protocol asks for 1 where nobody has asked to shut down.
+    /// The LSP demands exit code 1 if the client ends the server without a request to shut down.
     fn ended(&self) -> Exit {
         match self.life {
             Life::ShutDown => Exit::Success,
@@ -205,7 +206,7 @@ impl Server<'_> {
                 }
                 Ok(Value::Null)
             }
-            // Answered when there is a verdict.
+            // The response is sent when there is a verdict.
             (Life::Running, request::ExecuteCommand::METHOD) => {
                 match self.check(id.clone(), request.params) {
                     Ok(()) => return,
@@ -239,7 +240,7 @@ impl Server<'_> {
         }))
     }
 
-    /// Requests that change nothing.
+    /// Answers the requests that change nothing.
     fn about_text(&self, request: Request) -> Result<Value, Refusal> {
         let params = request.params;
         match request.method.as_str() {
@@ -309,7 +310,7 @@ impl Server<'_> {
         }
     }
 
-    /// The answer about an open text; null about another.
+    /// The answer to a request about an open text. About a text that is not open, the answer is null.
     fn at<P: DeserializeOwned, R: Serialize>(
         &self,
         params: Value,
@@ -374,14 +375,14 @@ impl Server<'_> {
         }
     }
 
-    /// Ends the checks of a text.
+    /// Cancels the checks of a text.
     fn forget(&self, uri: &str) {
         for job in self.jobs.values().filter(|job| job.uri == uri) {
             job.cancel.store(true, Ordering::Relaxed);
         }
     }
 
-    /// A text is there, or is another than before.
+    /// Takes a text that was opened or changed. Checks of the text before are cancelled.
     fn opened(&mut self, document: Document) {
         let uri = document.uri.as_str().to_owned();
         self.forget(&uri);
@@ -397,7 +398,7 @@ impl Server<'_> {
         });
     }
 
-    /// Begins a check.
+    /// Starts a check.
     fn check(&mut self, id: RequestId, params: Value) -> Result<(), Refusal> {
         let params: lsp::ExecuteCommandParams = read(params)?;
         if params.command != verdicts::CHECK {
@@ -493,7 +494,7 @@ impl Server<'_> {
         }
     }
 
-    /// A check has ended.
+    /// Handles the end of a check.
     fn decided(&mut self, number: u64, result: Result<Vec<Finding>, Failure>) {
         let Some(job) = self.jobs.remove(&number) else {
             return;
@@ -540,7 +541,7 @@ fn read<P: DeserializeOwned>(params: Value) -> Result<P, Refusal> {
     serde_json::from_value(params).map_err(|error| (ErrorCode::InvalidParams, error.to_string()))
 }
 
-/// The text that a request is about, and what it says.
+/// The URI of the text that a request is about, and the parameters of the request.
 fn addressed<P: DeserializeOwned>(params: Value) -> Result<(String, P), Refusal> {
     let uri = params.pointer("/textDocument/uri");
     let uri = uri.and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -25,17 +25,17 @@ use warplock::verdict::hazard;
 use super::document::Document;
 use crate::failure::Failure;
 
-/// The command that decides.
+/// The name of the command that starts a check.
 pub const CHECK: &str = "warplock.check";
 
-/// How much of a verdict stands in a lens, in characters.
+/// How much of a verdict a lens shows, in characters.
 const TITLE: usize = 100;
 
-/// What is to be decided.
+/// What a check decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Target {
-    /// A property by name, or `all` that apply.
+    /// The name of a property, or `all` for every property that applies.
     Property(String),
     /// An `expect` line, counted from 0.
     Expect(usize),
@@ -47,7 +47,7 @@ impl Default for Target {
     }
 }
 
-/// What was decided, or is being decided.
+/// A check that has ended, with its findings, or one that is running.
 pub struct Verdict {
     target: Target,
     state: State,
@@ -59,29 +59,29 @@ enum State {
 }
 
 impl Verdict {
-    /// Something that is being decided, until this becomes true.
+    /// A check that is running. Setting `cancel` to true ends the check.
     pub fn running(target: Target, cancel: Arc<AtomicBool>) -> Verdict {
         let state = State::Running(cancel);
         Verdict { target, state }
     }
 
-    /// Something that was decided.
+    /// A check that has ended.
     pub fn done(target: Target, findings: Vec<Finding>) -> Verdict {
         let state = State::Done(findings);
         Verdict { target, state }
     }
 
-    /// Whether it is about this.
+    /// Whether it is a check of this target.
     pub fn is_about(&self, target: &Target) -> bool {
         self.target == *target
     }
 
-    /// Whether it is what the work with this flag is to decide.
+    /// Whether it is the running check that this flag cancels.
     pub fn is_work_of(&self, flag: &Arc<AtomicBool>) -> bool {
         matches!(&self.state, State::Running(cancel) if Arc::ptr_eq(cancel, flag))
     }
 
-    /// What was found.
+    /// The findings; none while the check is running.
     pub fn findings(&self) -> &[Finding] {
         match &self.state {
             State::Running(_) => &[],
@@ -89,7 +89,7 @@ impl Verdict {
         }
     }
 
-    /// Ends the work, if it is going on.
+    /// Cancels the check if it is running.
     pub fn cancel(&self) {
         if let State::Running(cancel) = &self.state {
             cancel.store(true, Ordering::Relaxed);
@@ -117,7 +117,7 @@ impl Verdict {
     }
 }
 
-/// The lenses of a text that has no mistakes: at its header and at each expectation.
+/// The lenses of a text without mistakes: two at its header, and one at each expectation.
 pub fn lenses(document: &Document) -> Vec<CodeLens> {
     let (Ok(protocol), Some(index)) = (&document.loaded, document.index()) else {
         return Vec::new();
@@ -146,22 +146,22 @@ pub fn lenses(document: &Document) -> Vec<CodeLens> {
     at_header.chain(at_expectations).map(lens).collect()
 }
 
-/// A piece of work, apart from the text that it is about.
+/// A check that is to be run. It does not borrow the document, so it can run in another thread.
 pub struct Question {
     /// The text, without mistakes.
     pub protocol: Protocol,
-    /// What the text is called.
+    /// The name of the text.
     pub name: String,
-    /// What is asked.
+    /// What the check decides.
     pub target: Target,
     /// The time for each property.
     pub timeout: Duration,
-    /// Becomes true when nobody wants to know any more.
+    /// Set to true when the result is no longer wanted.
     pub cancel: Arc<AtomicBool>,
 }
 
 impl Question {
-    /// Decides; `tell` is told what is being done.
+    /// Decides. `tell` receives the current stage.
     pub fn answer(self, tell: &(dyn Fn(&str) + Sync)) -> Result<Vec<Finding>, Failure> {
         let expectation = match &self.target {
             Target::Expect(at) => {

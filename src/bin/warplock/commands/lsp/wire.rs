@@ -21,7 +21,7 @@ const MOST: u64 = 64 << 20;
 /// The longest line of a header.
 const LINE: u64 = 4096;
 
-/// Reads messages from standard input in a thread of its own, until it ends.
+/// Reads messages from standard input in a separate thread, until the input ends.
 pub fn listen(events: Sender<Event>) -> Result<(), Failure> {
     interrupt::spawn(events, |events| {
         let mut input = io::stdin().lock();
@@ -32,7 +32,7 @@ pub fn listen(events: Sender<Event>) -> Result<(), Failure> {
                     damaged = false;
                     Event::Message(message)
                 }
-                // Of a damaged stream the first error is told.
+                // Only the first error of a damaged stretch of the input is reported.
                 Ok(Some(Err(_))) if damaged => continue,
                 Ok(Some(Err((code, message)))) => {
                     damaged = true;
@@ -49,7 +49,7 @@ pub fn listen(events: Sender<Event>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was read: a message, or what is wrong with it.
+/// A message, or what is wrong with it.
 type Received = Result<Message, (ErrorCode, String)>;
 
 /// The next message; `None` at the end of the input.
@@ -102,7 +102,7 @@ fn parsed(body: &[u8]) -> Received {
     })
 }
 
-/// A message as it is sent.
+/// The bytes of a message as they are sent.
 pub fn encoded(message: &Message) -> Vec<u8> {
     let mut bytes = Vec::new();
     // Writing to memory does not fail.
@@ -110,7 +110,7 @@ pub fn encoded(message: &Message) -> Vec<u8> {
     bytes
 }
 
-/// The answer to something that has no number to answer to.
+/// The response to input from which no request number could be read.
 pub fn refusal(code: ErrorCode, message: &str) -> Vec<u8> {
     let body = serde_json::json!({
         "jsonrpc": "2.0",

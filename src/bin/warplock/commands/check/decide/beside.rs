@@ -7,17 +7,18 @@ use std::path::PathBuf;
 use warplock::report::Finding;
 use warplock::report::finding::SourceText;
 
-/// Endings of files that kernels are written in. A kernel's text may name any path; nothing else is read.
+/// Endings of files that kernels are written in. A kernel's text may name any path, so only files with these endings
+/// are read.
 const ENDINGS: [&str; 10] = [
     "cu", "cuh", "py", "cpp", "cc", "cxx", "c", "h", "hpp", "inl",
 ];
 
-/// The largest file that is read, in bytes, and how many are.
+/// The largest file that is read, in bytes, and the most files.
 const LARGEST: u64 = 4 << 20;
 const MOST: usize = 8;
 
-/// Reads the sources that lines of a finding are about. `file` is the kernel's file, and `kernel` its text, which has
-/// the paths by which the compiler knew them.
+/// Reads the sources to which lines of a finding refer. `file` is the kernel's file. `kernel` is its text, which has
+/// the paths that the compiler used for its sources.
 pub fn sources(finding: &Finding, file: &str, kernel: &str) -> Vec<SourceText> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let names = finding.source_names().into_iter();
@@ -34,7 +35,7 @@ pub fn sources(finding: &Finding, file: &str, kernel: &str) -> Vec<SourceText> {
     found.take(MOST).collect()
 }
 
-/// The paths with this last part that a kernel's text has in quotes.
+/// The quoted paths in a kernel's text that end with this file name.
 fn told(kernel: &str, plain: &str) -> impl Iterator<Item = PathBuf> {
     let quoted = kernel.split('"').skip(1).step_by(2);
     let mut paths: Vec<PathBuf> = Vec::new();

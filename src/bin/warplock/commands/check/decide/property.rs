@@ -38,13 +38,13 @@ use crate::files;
 use crate::interrupt;
 use crate::sources;
 
-/// What was decided of a protocol.
+/// A decision about one protocol of a kernel, or about a protocol that somebody wrote.
 struct Decided {
     protocol: Protocol,
     decision: Decision,
-    /// The launch that fails, in words, if one is known.
+    /// The launch that fails, in words, if there is a counterexample and its launch is known.
     launch: Option<String>,
-    /// Whether there is a counterexample that may be none of the kernel.
+    /// Whether a counterexample was found and possibly no launch of the kernel has it.
     doubted: bool,
 }
 
@@ -58,13 +58,15 @@ impl Work<'_> {
         expected: Option<(&Protocol, &Expectation)>,
     ) -> Result<(), Failure> {
         let left = self.order.timeout.saturating_sub(self.recovered_in);
-        // What narrows this protocol may mean another thing in the other one, or nothing.
+        // The narrowing was given for this protocol. In another protocol of the kernel it may mean something else, or
+        // nothing.
         let both = property == Property::Deadlock && *narrowing == Narrowing::default();
         if self.others.is_empty() || !both {
             let decided = self.decided(bytes, property, narrowing, shared, left)?;
             return self.told(decided, property, expected, None);
         }
-        // At most a quarter of the time for the first, as much as they need for the others, and what is left for the first once more.
+        // The first protocol gets at most a quarter of the time, and then the others as much as they need. What is
+        // left goes to the first protocol once more.
         let began = Instant::now();
         let within = |share: Duration| share.saturating_sub(began.elapsed());
         let share = (left / 4).min(FIRST_TIME);
@@ -100,9 +102,12 @@ impl Work<'_> {
                 continue;
             };
             match decided.decision.verdict {
-                // What one recovery shows to be undefined is not defined because another one does not write it.
+                // If one recovery shows that the kernel does something undefined, then a proof of another protocol,
+                // which leaves that operation out, does not make it defined.
                 Verdict::Proved(_) | Verdict::Bounded { .. } if first.decision.undefined => {}
-                // A counterexample that may be one of a launch may lie where the other proof assumes that there is none.
+                // The first protocol has a counterexample that may belong to a launch. The other protocol is proved
+                // only under the assumption that no number wraps around, and the counterexample may be excluded just
+                // by this assumption.
                 Verdict::Proved(_)
                     if first.doubted
                         && let Some(assumed) = not_wrapping(&lifted.text) =>
@@ -119,7 +124,7 @@ impl Work<'_> {
                 Verdict::Unknown { .. } => {}
             }
         }
-        // What ended before its time was up is not decided better in more.
+        // If the first decision ended well before its time was up, more time would not change it.
         let rest = within(left);
         let last = if first.decision.elapsed >= share / 5 * 4 && rest > left / 4 {
             self.decided(bytes, property, narrowing, shared, rest)?
@@ -141,7 +146,7 @@ impl Work<'_> {
         self.told(last, property, expected, refused.as_deref())
     }
 
-    /// Decides a property of the protocol in a text, in some time.
+    /// Decides a property of the protocol in a text, within a time.
     fn decided(
         &self,
         bytes: &[u8],
@@ -199,7 +204,7 @@ impl Work<'_> {
         })
     }
 
-    /// Decides a property, or finds that an earlier run has.
+    /// Decides a property, or takes the decision from an earlier run.
     fn found(
         &self,
         bytes: &[u8],
@@ -238,7 +243,8 @@ impl Work<'_> {
         Ok(decision)
     }
 
-    /// A proof about a protocol is none about its kernel where more bytes are delivered than are expected.
+    /// Takes a proof back where a copy may deliver more bytes than its mbarrier still expects: then a proof about the
+    /// protocol is none about the kernel.
     fn doubt_bytes(
         &self,
         protocol: &Protocol,
@@ -263,8 +269,9 @@ impl Work<'_> {
                     .map_err(|error| self.internal(&error))
             };
             match decide(Property::TxMismatch)?.verdict {
-                // A copy lands as a whole there. Where each belongs to one phase in all runs, two that belong to different ones are
-                // never under way at once, and it does not matter in which pieces they come.
+                // In the protocol, the bytes of a copy arrive all at once; in the kernel, they may arrive in pieces.
+                // If each copy belongs to one phase in all runs, copies of different phases are never in flight at
+                // the same time, and then it does not matter in which pieces the bytes arrive.
                 Verdict::Proved(_) => {
                     if decide(Property::EarlyCompletion)?.verdict.is_proved() {
                         return Ok(());
@@ -318,7 +325,7 @@ impl Work<'_> {
         Failure::Internal(format!("{}: {error}", self.name))
     }
 
-    /// Says what was decided, and why the instructions cannot be followed if that was tried as well.
+    /// Reports a decision. `refused` says why the instructions could not be followed, if that was tried as well.
     fn told(
         &self,
         decided: Decided,
@@ -387,7 +394,7 @@ impl Work<'_> {
             finding.recovered_instead(reason);
         }
         if let Some(note) = self.note {
-            // Of a counterexample every line is one of the kernel.
+            // With a counterexample the note is superfluous: every line shown is one of the kernel.
             if finding.counterexample.is_none() {
                 finding.notes.push(note.to_owned());
             }
@@ -403,7 +410,7 @@ impl Work<'_> {
             finding
                 .notes
                 .extend(self.lints.iter().flat_map(|lints| lints()));
-            // Of other properties they would say the same once more.
+            // With other properties, these lints would repeat the same sentences.
             if self.kernel.is_none() && property == Property::Deadlock {
                 let lints = lint::notes(&protocol, &finding);
                 finding.notes.extend(lints);
@@ -423,7 +430,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Says which property a run violates that does something undefined: it is why nothing else is known.
+    /// A run does something undefined, so nothing else is known. Reports which property this run violates.
     fn at_fault(&self, protocol: &Protocol) -> Result<(), Failure> {
         let bytes = protocol.source.as_bytes();
         let shared = Shared::default();
@@ -440,8 +447,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Writes the certificate or the witness where one is wanted. The verdict stands even if
-    /// that fails.
+    /// Writes the certificate or the witness, if it is asked for. The verdict stands even if writing fails.
     fn keep(&self, decision: &Decision, finding: &mut Finding, outcome: &mut Outcome) {
         match (&decision.verdict, &self.order.certificate) {
             (Verdict::Proved(proof), Some(folder)) => match files::certificate(proof, folder) {
@@ -455,7 +461,7 @@ impl Work<'_> {
         }
     }
 
-    /// Writes a witness where one is wanted; its path.
+    /// Writes a witness if that is asked for, and returns its path.
     fn kept(&self, witness: &witness::Witness, outcome: &mut Outcome) -> Option<String> {
         match write_witness(witness, self.order.witness.as_ref()?) {
             Ok(path) => Some(path.display().to_string()),
@@ -467,7 +473,7 @@ impl Work<'_> {
     }
 }
 
-/// Why nothing is decided, where nothing is.
+/// Why the property is not decided; `None` if it is.
 fn undecided(decided: &Decided) -> Option<String> {
     match &decided.decision.verdict {
         Verdict::Bounded { reason, .. } | Verdict::Unknown { reason, .. } => Some(reason.clone()),
@@ -475,7 +481,7 @@ fn undecided(decided: &Decided) -> Option<String> {
     }
 }
 
-/// What a recovered text assumes so that a number does not wrap around, if it does.
+/// The first assumption of a recovered text that says that no number wraps around, if there is one.
 fn not_wrapping(text: &str) -> Option<&str> {
     let mut lines = text.lines();
     lines.find_map(|line| {
@@ -484,24 +490,25 @@ fn not_wrapping(text: &str) -> Option<&str> {
     })
 }
 
-/// Why a counterexample of a recovered protocol is none of its kernel.
+/// Why a counterexample of a recovered protocol may be none of its kernel.
 pub const INEXACT: &str = "the recovered protocol has a counterexample, but possibly no launch has it: parameters may depend on \
     each other, patterns may be ones that no memory contents give, a warp may wait for warps that have ended, or the kernel may \
     abort first";
 
-/// How long the first of several protocols is looked at before the others, as most are decided in much less.
+/// How long the first of several protocols is decided before the others are tried. Most are decided in much less.
 const FIRST_TIME: Duration = Duration::from_secs(10);
 
-/// The assumption if a protocol is proved but this is not, and how much longer than the proof the attempt to prove it
-/// may take.
+/// The assumption that is reported with a proof whose protocol may deliver excess bytes, because the absence of them
+/// could not be proved. And how much longer than the proof the attempt to prove that absence may take.
 const BALANCED: &str = "no copy delivers more bytes than the phase of its mbarrier still expects";
 const BYTES_TIME: Duration = Duration::from_secs(3);
 
-/// Why nothing is known of a kernel whose protocol is proved.
+/// Why the result is unknown for a kernel whose protocol is proved.
 const EXCESS: &str = "this delivers more bytes than the phase of its mbarrier still expects; whether that phase is ever complete then \
     depends on how many are counted at once";
 
-/// A counterexample of a recovered protocol that possibly no launch has refutes nothing.
+/// Turns a refutation into an unknown result: the counterexample is one of the recovered protocol, and possibly no
+/// launch has it.
 pub fn doubt(decision: &mut Decision) {
     if let Verdict::Refuted(_) = decision.verdict {
         decision.verdict = Verdict::Unknown {
@@ -511,7 +518,7 @@ pub fn doubt(decision: &mut Decision) {
     }
 }
 
-/// Writes a witness under a name made of what it is about and a digest of its content.
+/// Writes a witness. Its file name consists of the protocol, the property and a digest of the content.
 fn write_witness(witness: &witness::Witness, folder: &Path) -> Result<PathBuf, Failure> {
     let content = witness
         .to_json()
