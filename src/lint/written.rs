@@ -41,7 +41,7 @@ fn one(found: &mut Found<'_>, object: &Object, uses: Uses, protocol: &Protocol) 
             format!(
                 "somebody waits at `{name}` here, but no statement of the protocol arrives there"
             ),
-            "let whoever makes the data ready arrive, or drop the wait",
+            "add an arrival where the data is ready, or remove the wait",
         );
     }
     if let (None, Some(at)) = (uses.waits, uses.arrives)

@@ -21,7 +21,7 @@ use crate::trusted::system::System;
 /// An argument about turns and supplies in words, one sentence per line.
 pub fn explain_waits(protocol: &Protocol, events: &Events) -> Vec<String> {
     let mut lines = vec![
-        "Each wait is for somebody who is held up at lesser ranks only, so nobody waits in a circle.".to_owned(),
+        "A member waits only for members whose own waits have lower ranks, so no cycle of waits is possible.".to_owned(),
     ];
     for turns in &events.turns {
         let (Some(object), Some(role)) = (
@@ -142,7 +142,7 @@ pub fn explain(protocol: &Protocol, certificate: &Certificate) -> Vec<String> {
     }
     for reason in &certificate.in_turn {
         lines.push(format!(
-            "{} arrives at {} only when the generation before has completed: {}.",
+            "{} arrives at {} only after the previous generation has completed: {}.",
             words.class(reason.class),
             words.ring(reason.ring),
             match reason.chain.as_slice() {

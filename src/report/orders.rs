@@ -133,7 +133,7 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
                 ended(chain.made),
             ),
             About::NotBehind(..) => (
-                format!("Before {words}, the generation before has completed: {own}"),
+                format!("Before {words}, the previous generation has completed: {own}"),
                 &chain.links[..],
                 ended(chain.made),
             ),

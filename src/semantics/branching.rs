@@ -59,7 +59,7 @@ impl Spent {
         within(
             self.ways,
             MOST_WAYS,
-            "ways behind results of atomic operations",
+            "paths that depend on results of atomic operations",
         )
     }
 }

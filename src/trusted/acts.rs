@@ -52,7 +52,7 @@ impl Member<'_, '_> {
                 let mut goals = vec![term::le(&term::int(0), &bytes)];
                 goals.extend(self.in_turn(ring)?);
                 let meaning = format!(
-                    "{} comes after the phase before has completed",
+                    "{} comes after the previous phase has completed",
                     self.quote(act.span)
                 );
                 self.conclude("expect", meaning, goals);
@@ -367,7 +367,7 @@ impl Member<'_, '_> {
                 goals.push(passed.exceeds(&wait));
             }
         }
-        let meaning = format!("{} laps nobody who still waits", self.quote(span));
+        let meaning = format!("{} laps no member that still waits", self.quote(span));
         self.conclude("laps", meaning, goals);
         Ok(())
     }
@@ -381,7 +381,7 @@ impl Member<'_, '_> {
             return Err(unfit());
         }
         let (_, goals) = self.world.witness(by, ring, &self.group(ring, true)?)?;
-        let meaning = "somebody arrives who laps nobody".to_owned();
+        let meaning = "a member arrives that laps no waiting member".to_owned();
         self.conclude("lapped_by", meaning, goals);
         Ok(())
     }

@@ -75,7 +75,7 @@ fn each_text_of_a_program_is_checked() {
     //! Recovered from the kernel `meet`.
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 5 launches, 10 events.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol meet
 
     named cta_bar[16]

@@ -274,7 +274,7 @@ role thread[cta in 0..2][t in 0..T] {
         operands_c1_s1: in thread[1], `arrive bar[1 - cta]` stays in range
         operands_c1_s2: in thread[1], `wait bar[cta] i % 2` stays in range
         cut_c0_s2: while a member of thread[0] is held at `wait bar[cta] i % 2`, everybody else stops at the places that the proof names, and the element it looks at does not run ahead
-        progress: no choice of places leaves somebody blocked and nobody able to go on
+        progress: no combination of places leaves a member blocked and no member able to go on
       assumptions:
         T >= 1
         N >= 0
@@ -329,8 +329,8 @@ role consumer[c in 0..C] {
         `wait full[p.index] p.phase` of consumer: rank 4 + 4 * #i.
         consumer has passed at least as many waits at `full` as it has made arrivals at `empty`, less 0.
         producer waits at `empty` for what arrived a round before.
-        producer arrives at `full` only when the generation before has completed: it has waited at `empty` for consumer, who has waited at `full` for producer.
-        consumer arrives at `empty` only when the generation before has completed: it has waited at `full` for producer, who has waited at `empty` for consumer.
+        producer arrives at `full` only after the previous generation has completed: it has waited at `empty` for consumer, who has waited at `full` for producer.
+        consumer arrives at `empty` only after the previous generation has completed: it has waited at `full` for producer, who has waited at `empty` for consumer.
         producer is never lapped at `empty`, since consumer arrives there: it has waited at `full` for producer.
         consumer is never lapped at `full`, since producer arrives there: it has waited at `empty` for consumer.
       obligations:
@@ -342,17 +342,17 @@ role consumer[c in 0..C] {
         005_defined: `wait empty[p.index] p.phase` of producer is defined
         006_element: `wait empty[p.index] p.phase` of producer is at the next element
         007_defined: `wait empty[p.index] p.phase` of producer is defined
-        008_lapped_by: somebody arrives who laps nobody
+        008_lapped_by: a member arrives that laps no waiting member
         009_awaits: `wait empty[p.index] p.phase` of producer is for the number that it is meant for
         010_defined: `arrive full[p.index]` of producer is defined
         011_element: `arrive full[p.index]` of producer is at the next element
         012_in_turn: `arrive full[p.index]` of producer comes after the generation before its own has completed
-        013_laps: `arrive full[p.index]` of producer laps nobody who still waits
+        013_laps: `arrive full[p.index]` of producer laps no member that still waits
         014_behind: `arrive full[p.index]` of producer comes after the waits that it has to follow
         015_kept: the facts about `for i in 0..N` of producer hold after an iteration
         016_element: `arrive full[0]` of producer is at the next element
         017_in_turn: `arrive full[0]` of producer comes after the generation before its own has completed
-        018_laps: `arrive full[0]` of producer laps nobody who still waits
+        018_laps: `arrive full[0]` of producer laps no member that still waits
         019_behind: `arrive full[0]` of producer comes after the waits that it has to follow
         020_settled: producer delivers all that it expects
         021_progress: who has not made an arrival that `wait empty[p.index] p.phase` of producer is for waits at a lesser rank: `wait full[p.index] p.phase` of consumer
@@ -361,12 +361,12 @@ role consumer[c in 0..C] {
         024_defined: `wait full[p.index] p.phase` of consumer is defined
         025_element: `wait full[p.index] p.phase` of consumer is at the next element
         026_defined: `wait full[p.index] p.phase` of consumer is defined
-        027_lapped_by: somebody arrives who laps nobody
+        027_lapped_by: a member arrives that laps no waiting member
         028_awaits: `wait full[p.index] p.phase` of consumer is for the number that it is meant for
         029_defined: `arrive empty[p.index]` of consumer is defined
         030_element: `arrive empty[p.index]` of consumer is at the next element
         031_in_turn: `arrive empty[p.index]` of consumer comes after the generation before its own has completed
-        032_laps: `arrive empty[p.index]` of consumer laps nobody who still waits
+        032_laps: `arrive empty[p.index]` of consumer laps no member that still waits
         033_behind: `arrive empty[p.index]` of consumer comes after the waits that it has to follow
         034_kept: the facts about `for i in 0..N` of consumer hold after an iteration
         035_settled: consumer delivers all that it expects
@@ -586,7 +586,7 @@ fn a_proved_protocol_with_its_argument() {
     --- stdout
     lock_rank.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1, pattern visits, row order and schedule: all 7 obligations of the kernel hold
       why it holds:
-        Each wait is for somebody who is held up at lesser ranks only, so nobody waits in a circle.
+        A member waits only for members whose own waits have lower ranks, so no cycle of waits is possible.
         At each element of `dq` members of `cta` take turns without a gap: in their order, smaller n first, the turn grows by one with each member that comes.
         A member of `cta` waits only for members that start before it, so however few places there are, they have one.
       obligations:

@@ -109,7 +109,7 @@ fn a_source_is_compiled_and_checked() {
       trace: 1  warp1  comes to cta_bar[1]: 32 threads: warp1  (line 12)
       minimal: the protocol has no parameters that could be smaller
       notes: lint at line 12: barrier 1 counts 64 threads, but only 32 come to it (`warplock explain arrival-count`)
-      assumptions: lanes of a warp that take different ways meet again behind them; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
+      assumptions: lanes of a warp that diverge reconverge where their paths meet; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
     --- stderr
     running: [folder]/bin/nvcc -ptx -lineinfo -arch=sm_100a '-Iinclude dir' -o [private]/kernel.ptx kernel.cu
@@ -121,7 +121,7 @@ fn a_source_is_compiled_and_checked() {
     //! Recovered from the kernel `hang`.
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 5 launches, 5 events.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol hang
 
     named cta_bar[16]

@@ -257,7 +257,7 @@ role thread[t in 0..T] {
     (assert (forall ((param_T Int) (ahead_0_0 Int) (at_0_0_0 Int) (at_0_1_0 Int) (at_0_2_0 Int) (at_0_2_1 Int) (base Int) (pending_0_0 Int)) (=> (and (reached_0 param_T base at_0_0_0 at_0_1_0 at_0_2_0 at_0_2_1 ahead_0_0 pending_0_0) (and (<= 1 at_0_0_0) (< (+ pending_0_0 1) param_T))) (reached_0 param_T base (- at_0_0_0 1) (+ at_0_1_0 1) at_0_2_0 at_0_2_1 ahead_0_0 (+ pending_0_0 1)))))
     ; After `wait bar 0` of thread
     (assert (forall ((param_T Int) (ahead_0_0 Int) (at_0_0_0 Int) (at_0_1_0 Int) (at_0_2_0 Int) (at_0_2_1 Int) (base Int) (pending_0_0 Int)) (=> (and (reached_0 param_T base at_0_0_0 at_0_1_0 at_0_2_0 at_0_2_1 ahead_0_0 pending_0_0) (and (<= 1 at_0_1_0) (= (mod ahead_0_0 2) 1))) (reached_0 param_T base at_0_0_0 (- at_0_1_0 1) (+ at_0_2_0 1) at_0_2_1 ahead_0_0 pending_0_0))))
-    ; Never: somebody has not finished and nobody can go on
+    ; Never: some member has not finished and no member can go on
     (assert (forall ((param_T Int) (ahead_0_0 Int) (at_0_0_0 Int) (at_0_1_0 Int) (at_0_2_0 Int) (at_0_2_1 Int) (base Int) (pending_0_0 Int)) (=> (and (reached_0 param_T base at_0_0_0 at_0_1_0 at_0_2_0 at_0_2_1 ahead_0_0 pending_0_0) (and (or (<= 1 at_0_0_0) (<= 1 at_0_1_0) (and (<= 1 at_0_2_0) (< base 0)) (and (<= 1 at_0_2_1) (< (+ base 1) 0))) (not (or (and (<= at_0_0_0 0) (<= at_0_1_0 0) (<= at_0_2_0 0) (<= 1 at_0_2_1)) (and (<= 1 at_0_0_0) (= (+ pending_0_0 1) param_T)) (and (<= 1 at_0_0_0) (< (+ pending_0_0 1) param_T)) (and (<= 1 at_0_1_0) (= (mod ahead_0_0 2) 1)))))) false)))
     (check-sat)
     --- stderr

@@ -58,7 +58,7 @@ fn a_cache_is_checked_kernel_by_kernel() {
     cache/A/meet.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
       notes: other lines are those of the protocol that `warplock lift` prints
       assumptions:
-        lanes of a warp that take different ways meet again behind them
+        lanes of a warp that diverge reconverge where their paths meet
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
         the launch has 128 x 1 x 1 threads per CTA, as meet.json says
@@ -69,7 +69,7 @@ fn a_cache_is_checked_kernel_by_kernel() {
     cache/C/meet.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
       notes: other lines are those of the protocol that `warplock lift` prints
       assumptions:
-        lanes of a warp that take different ways meet again behind them
+        lanes of a warp that diverge reconverge where their paths meet
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
         the launch has 256 x 1 x 1 threads per CTA, as meet.json says
@@ -85,7 +85,7 @@ fn a_cache_is_checked_kernel_by_kernel() {
       trace: 1  warp1  comes to cta_bar[1]: 32 threads: warp1  (line 12)
       minimal: the protocol has no parameters that could be smaller
       notes: lint at line 12: barrier 1 counts 64 threads, but only 32 come to it (`warplock explain arrival-count`)
-      assumptions: lanes of a warp that take different ways meet again behind them; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
+      assumptions: lanes of a warp that diverge reconverge where their paths meet; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
 
     REFUTED  deadlock  hang  cache/D/hang.ptx

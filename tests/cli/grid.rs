@@ -92,8 +92,8 @@ fn turns_are_explained() {
         cut_c1_s2: while a member of cta[t = 0] is held at `wait turn == c`, everybody else stops at the places that the proof names, and the element it looks at does not run ahead
         cut_c1_s4: while a member of cta[t = 0] is held at `sync own[c]`, everybody else stops at the places that the proof names, and the element it looks at does not run ahead
         alternates_c1_s5: in cta[t = 0], every arrival is waited for before the next, at `sync own[c]`
-        progress: no choice of places leaves somebody blocked and nobody able to go on
-        progress_after_all_copies: no choice of places leaves somebody blocked and nobody able to go on
+        progress: no combination of places leaves a member blocked and no member able to go on
+        progress_after_all_copies: no combination of places leaves a member blocked and no member able to go on
       assumptions:
         C >= 1
         T >= 1

@@ -305,7 +305,7 @@ fn a_kernel_that_never_hangs_is_acquitted() {
         the cause lies elsewhere: a launch that does not meet the assumptions, a memory fault, another kernel or the host that this one waits for, or a build of another source
       assumptions:
         0 <= param_2 <= 1073741823
-        lanes of a warp that take different ways meet again behind them
+        lanes of a warp that diverge reconverge where their paths meet
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
     --- stderr

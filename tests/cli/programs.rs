@@ -42,7 +42,7 @@ fn the_kernels_of_a_program_are_checked() {
     triton/ABC/meet.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
       notes: other lines are those of the protocol that `warplock lift` prints
       assumptions:
-        lanes of a warp that take different ways meet again behind them
+        lanes of a warp that diverge reconverge where their paths meet
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
       checked by: kernel

@@ -70,7 +70,7 @@ fn a_file_is_run_and_what_it_compiles_is_checked() {
     //! Recovered from the kernel `meet`.
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 5 launches, 10 events.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol meet
 
     named cta_bar[16]

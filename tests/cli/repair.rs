@@ -93,7 +93,7 @@ fn barriers_that_nobody_initialises() {
     exit 0
     --- stdout
     p.wlk: deadlock: REFUTED at T = 1, N = 1: nobody initialises empty, for which load waits (line 15): math[0] never does, because `if t + 128 == 0` (line 23) does not hold for it
-    repair 1: the barriers are initialised before the roles part
+    repair 1: the barriers are initialised before the roles branch off
     --- stderr
     ");
 }

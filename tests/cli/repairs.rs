@@ -99,7 +99,7 @@ const KERNELS: &[Case] = &[
     Case { file: "hopper_gemm.ptx:hopper_gemm_takes_more_registers", published: "registers that are there", good: &["changes by", "has "], quick: false },
     Case { file: "jacobi.ptx:jacobi_fixed_phase", published: "the parity of the round", good: &["the parity of `bar_cta0` follows the round: i % 2"], quick: false },
     Case { file: "jacobi.ptx:jacobi_one_way", published: "both CTAs are told", good: &["`arrive bar_cta0` in `cta1_warp0`"], quick: false },
-    Case { file: "lanes.ptx:lanes_initialise_too_few", published: "all barriers are initialised", good: &["the barriers are initialised before the roles part"], quick: false },
+    Case { file: "lanes.ptx:lanes_initialise_too_few", published: "all barriers are initialised", good: &["the barriers are initialised before the roles branch off"], quick: false },
     Case { file: "lanes.ptx:lanes_tell_one_cta", published: "both CTAs are told", good: &["`arrive met_bar_cta1`"], quick: false },
     Case { file: "matvec.ptx:matvec_counts_everybody", published: "the count of those who come", good: &["`cta_bar[1]` takes 256 threads"], quick: false },
     Case { file: "matvec.ptx:matvec_one_column_less", published: "equal trips", good: &["the loop runs up to param_3, not param_3 - 1"], quick: true },

@@ -98,7 +98,7 @@ fn a_kernel_has_the_lines_of_its_source() {
 
     Assumed: lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them.
 
-    Assumed: lanes of a warp that take different ways meet again behind them.
+    Assumed: lanes of a warp that diverge reconverge where their paths meet.
 
     ## Roles
 

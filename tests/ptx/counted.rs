@@ -40,7 +40,7 @@ fn counters_are_0_or_more() {
 fn loops_with_different_steps_run_differently_often() {
     insta::assert_snapshot!(verdict("steps_differ", &[]), @r"
     REFUTED at tiles = 3, tiles_2 = 2
-    assumptions: tiles in {3}; tiles_2 in {2}; a loop in steps of the grid does not wrap around; steps of loops that the launch gives are at least 1; lanes of a warp that take different ways meet again behind them; a resident CTA that can go on eventually does; ... and 1 more
+    assumptions: tiles in {3}; tiles_2 in {2}; a loop in steps of the grid does not wrap around; steps of loops that the launch gives are at least 1; lanes of a warp that diverge reconverge where their paths meet; a resident CTA that can go on eventually does; ... and 1 more
     ");
     insta::assert_snapshot!(verdict("step_is_bound", &[]), @r"
     UNKNOWN the recovered protocol has a counterexample, but possibly no launch has it

@@ -96,7 +96,7 @@ fn a_pipeline_of_copies() {
     //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
     //! Assumed: lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them
     //! Assumed: stores and copies to computed places in shared memory do not reach an mbarrier
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     //! With what is read and written in shared memory; global memory is left out.
     protocol pipeline
 
@@ -248,7 +248,7 @@ fn the_text_with_accesses() {
     //! 384 x 1 x 1 threads per CTA.
     //! Assumed: the launch has 384 threads per CTA, as many as .maxntid allows
     //! Assumed: lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     //! With what is read and written in shared memory; global memory is left out.
     protocol matvec
 
@@ -328,7 +328,7 @@ fn the_report_of_a_race() {
         17  warp2  arrives at stored_bar[0]: phase 1, 1 pending  (handover.cu:47)
         18  warp0  passes stored_bar[0], which has left phase 0  (handover.cu:29)
       minimal: smallest by (param_2) among param_2 in 0..=8; every smaller one of these was explored exhaustively
-      assumptions: 0 <= param_2 <= 1073741823; the launch has 96 threads per CTA, as many as .maxntid allows; lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them; lanes of a warp that take different ways meet again behind them; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
+      assumptions: 0 <= param_2 <= 1073741823; the launch has 96 threads per CTA, as many as .maxntid allows; lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them; lanes of a warp that diverge reconverge where their paths meet; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by runs with somebody held in [time]
     --- stderr
     ");

@@ -146,7 +146,7 @@ fn how_many_threads() {
     //! Recovered from the kernel `k`.
     //! 32 x 2 x 1 threads per CTA.
     //! Checked against the kernel at 5 launches, 10 events.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol k
 
     named cta_bar[16]
@@ -263,7 +263,7 @@ fn lines_of_inline_assembly() {
     //! Recovered from the kernel `k`.
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 5 launches, 30 events.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol k
 
     named cta_bar[16]

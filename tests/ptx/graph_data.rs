@@ -331,7 +331,7 @@ fn stages_of_a_ring_are_elements() {
     //! Without fences, orders and scopes: races are decided of this, not what a read sees.
     //! Assumed: lanes of a warp that each arrive at an mbarrier have all done so before one of them arrives there again
     //! Assumed: lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     //! Assumed: the launch has 96 threads per CTA, as many as .maxntid allows
     protocol relay_reads_late
 

@@ -335,7 +335,7 @@ fn the_graph_is_asked_first() {
     kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
       notes: other lines are those of the protocol that `warplock lift` prints
       assumptions:
-        lanes of a warp that take different ways meet again behind them
+        lanes of a warp that diverge reconverge where their paths meet
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
       checked by: kernel

@@ -97,7 +97,7 @@ fn an_unsigned_comparison_excludes_what_wraps() {
     //! Recovered from the kernel `kernel`.
     //! 96 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 5 launches, 5 events.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol kernel
 
     named cta_bar[16]

@@ -57,7 +57,7 @@ fn phase_tokens() {
     //! Recovered from the kernel `kernel`.
     //! 96 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 9 launches, 414 events.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol kernel
 
     param n in 0..=1073741823
@@ -216,7 +216,7 @@ fn copies_to_several_ctas() {
     //! 2 x 1 x 1 CTAs per cluster.
     //! Checked against the kernel at 5 launches, 90 events.
     //! Assumed: a CTA of a cluster does not end while others still use its shared memory
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol kernel
 
     mbarrier b_bar_cta0 { arrivals: 1 }
@@ -297,7 +297,7 @@ fn copies_with_unequal_shares() {
     //! Checked against the kernel at 5 launches, 100 events.
     //! Assumed: a CTA of a cluster does not end while others still use its shared memory
     //! Assumed: the tensor copies of a phase deliver the bytes that it expects
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol kernel
 
     mbarrier b_bar_cta0 { arrivals: 1 }
@@ -420,7 +420,7 @@ fn any_number_of_threads() {
     //! Recovered from the entry `kernel` of a PTX 8.0 text for sm_90.
     //! (32 * warps) x 1 x 1 threads per CTA.
     //! Recovered for 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 warps, each number by itself.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol kernel
 
     param warps in 2..=16
@@ -566,7 +566,7 @@ fn mbarriers_of_the_ctas_expect_different_numbers() {
     //! Assumed: a CTA of a cluster does not end while others still use its shared memory
     //! Assumed: an arrival at another CTA's mbarrier is seen by whoever has waited for what its warp does behind it
     //! Assumed: where waits may be out of step, an arrival at another CTA's mbarrier takes effect at once
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol kernel
 
     param n in 0..=1073741823

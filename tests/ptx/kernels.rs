@@ -364,7 +364,7 @@ fn the_report_of_a_stencil() {
           1  warp0           comes to cta_bar[1]: 32 threads: warp0  (stencil.cu:17)
         2-4  warps1_3[0..3]  comes to cta_bar[3]: 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  (stencil.cu:31)
       minimal: smallest by (param_2) among param_2 in 0..=4; the only smaller one was explored exhaustively
-      assumptions: 0 <= param_2 <= 1073741823; lanes of a warp that take different ways meet again behind them; the launch has 128 threads per CTA, as many as .maxntid allows; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
+      assumptions: 0 <= param_2 <= 1073741823; lanes of a warp that diverge reconverge where their paths meet; the launch has 128 threads per CTA, as many as .maxntid allows; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
     --- stderr
     ");
@@ -380,7 +380,7 @@ fn the_protocol_of_a_ring() {
     //! Recovered from the kernel `ring_of_4`.
     //! 128 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 9 launches, 612 events.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
     protocol ring_of_4
 
@@ -422,7 +422,7 @@ fn the_protocol_of_a_persistent_kernel() {
     //! Assumed: a loop in steps of the grid does not wrap around
     //! Assumed: ctaid_x lies in 0..=1073741823
     //! Assumed: stores and copies to computed places in shared memory do not reach an mbarrier
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     //! Assumed: the launch has 160 threads per CTA, as many as .maxntid allows
     protocol bulk_ring
 

@@ -99,7 +99,7 @@ fn waits_for_every_stage_at_the_end() {
     //! Assumed: tensor copies whose bytes the launch decides, or whose shares are not known, fill what their mbarriers expect: they are counted in copies
     //! Assumed: 0 <= p_args_132 <= 1073741823
     //! Assumed: 0 <= p_args_124 <= 1073741823
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol kernel
 
     param p_args_128 in 0..=1073741823
@@ -225,7 +225,7 @@ fn rings_go_on_by_a_step_that_is_not_known() {
     //! Recovered from the entry `kernel` of a PTX 8.0 text for sm_90a.
     //! 64 x 1 x 1 threads per CTA.
     //! Assumed: 0 <= p_args_132 <= 1073741823
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol kernel
 
     param p_args_128 in 0..=1073741823

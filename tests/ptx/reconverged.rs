@@ -2,7 +2,7 @@
 
 use crate::support::program::Folder;
 
-const MEET: &str = "lanes of a warp that take different ways meet again behind them";
+const MEET: &str = "lanes of a warp that diverge reconverge where their paths meet";
 
 /// What is said of a ring whose consumer waits, and then does this. `%p2` holds in the first lane of each warp.
 fn said(recovery: &str, consumer: &str) -> String {

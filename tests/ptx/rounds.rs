@@ -105,7 +105,7 @@ fn a_count_of_each_tile_is_a_row_of_a_pattern() {
         //! Assumed: ctaid_x lies in 0..=1073741823
         //! Assumed: keys lies in 0..=1073741823
         //! Assumed: no round of a loop divides by 0
-        //! Assumed: lanes of a warp that take different ways meet again behind them
+        //! Assumed: lanes of a warp that diverge reconverge where their paths meet
         protocol tiles
 
         param tiles in 0..=1073741823  // iterations of a loop in steps of the grid

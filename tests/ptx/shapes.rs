@@ -159,7 +159,7 @@ fn the_protocol_of_a_gemm() {
     //! Assumed: the tensor copies of a phase deliver the bytes that it expects
     //! Assumed: 168 registers per thread at launch, as many as fit and `setmaxnreg.inc` can raise
     //! What `setmaxnreg` takes has been given back before, and is left out.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     //! Assumed: the launch has 384 threads per CTA, as many as .maxntid allows
     protocol tensor_gemm
 
@@ -232,7 +232,7 @@ fn the_protocol_of_a_gemm() {
     //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
     //! Of the requests for work of CTAs that have not been launched, `granted` are granted.
     //! Assumed: answers to requests for work are read in turn, each once it has landed and before the next one lands there
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol takeover_kernel
 
     param granted in 0..=1073741823
@@ -270,7 +270,7 @@ fn the_protocol_of_a_gemm() {
     //! Assumed: param_3 lies in 0..=1073741823
     //! Assumed: tensor memory suffices: an allocation of it does not block
     //! Assumed: the tensor copies of a phase deliver the bytes that it expects
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
     protocol steps_kernel
 

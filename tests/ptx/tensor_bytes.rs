@@ -101,7 +101,7 @@ fn more_bytes_than_a_phase_expects() {
     let (few, some, more) = (expect(48), expect(64), expect(80));
     let (whole, rest) = (bulk(64), bulk(16));
     let excess = "this delivers more bytes than the phase of its mbarrier still expects; whether that phase is ever complete then \
-                  depends on how many are counted at once";
+                  depends on how many bytes the hardware counts at once";
     for recovery in ["auto", "graph"] {
         let said = |code: &[&str]| verdict_by(recovery, 32, &one(code));
         for code in [

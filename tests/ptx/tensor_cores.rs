@@ -129,7 +129,7 @@ fn the_protocol_of_a_gemm() {
     //! Assumed: where tensor memory lies is read where and when the allocation has said it
     //! Assumed: nctaid_x <= 1073741823
     //! Assumed: `elect.sync` elects the lowest lane of its mask
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     //! With what is read and written in shared memory; global memory is left out.
     protocol tmem_gemm
 

@@ -323,7 +323,7 @@ fn programs_that_grow_with_the_square_of_a_loop_are_refused() {
     };
     let places = "more than 262144 places behind results of atomic operations are needed";
     assert_eq!(refused(&source.replace("t == K + 1", "t == 1")), places);
-    let ways = "more than 4194304 ways behind results of atomic operations are needed";
+    let ways = "more than 4194304 paths that depend on results of atomic operations are needed";
     assert_eq!(
         refused(&source.replace("if t == K + 1 { wait s == 1 }", "")),
         ways

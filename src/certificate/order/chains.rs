@@ -89,7 +89,7 @@ impl Rule<'_> {
             About::NotBehind(_, site) => {
                 let name = format!("not_behind_c{class}_s{site}");
                 let what = format!(
-                    "before {}, the generation before has completed",
+                    "before {}, the previous generation has completed",
                     self.words(class, site)
                 );
                 let mut start = Vec::new();

@@ -44,7 +44,10 @@ impl Rule<'_> {
                 left = algebra::sub(left, together);
             }
             let name = format!("pool_{}", object.name);
-            let what = format!("`{}` has all that members hold at most", object.name);
+            let what = format!(
+                "`{}` has as much as all members hold together at most",
+                object.name
+            );
             for (scene, left) in self.scene.value(&left, &Env::new())? {
                 push(&mut all, &name, what.clone(), &scene, left);
             }
@@ -73,7 +76,12 @@ impl Held<'_> {
                     if site.object != self.pool {
                         continue;
                     }
-                    let refuse = || Unsupported::at(site.span, "such an amount of a pool");
+                    let refuse = || {
+                        Unsupported::at(
+                            site.span,
+                            "an amount that is taken from a pool or given back",
+                        )
+                    };
                     let next = match &site.kind {
                         Kind::Acquire {
                             amount: Expr::Int(amount @ 0..),
@@ -92,7 +100,7 @@ impl Held<'_> {
                     let (then, otherwise) =
                         (self.through(then, now)?, self.through(otherwise, now)?);
                     if then != otherwise {
-                        let what = "a pool of which a member holds more in one case";
+                        let what = "a pool of which a member holds more after one side of a branch than after the other";
                         return Err(Unsupported::whole(what));
                     }
                     now = then;

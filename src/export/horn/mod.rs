@@ -153,7 +153,7 @@ impl Writer {
         }
         let stuck = self.stuck(&system, &state, &transitions);
         self.clause(
-            "Never: somebody has not finished and nobody can go on",
+            "Never: some member has not finished and no member can go on",
             &names,
             given(stuck),
             &term::boolean(false),

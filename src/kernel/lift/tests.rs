@@ -35,7 +35,7 @@ fn a_ring_over_tiles_is_a_count_of_rounds() {
     //! Recovered from the kernel `ring`.
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 10 launches, 4928 events.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol ring
 
     param tiles in 0..=1073741823
@@ -427,7 +427,7 @@ fn a_loop_over_one_tile_is_none() {
     //! Recovered from the kernel `k`.
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 10 launches, 146 events.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol k
 
     param n in 0..=1073741823

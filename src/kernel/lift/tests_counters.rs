@@ -72,7 +72,7 @@ fn the_ctas_of_a_grid_take_turns_at_words_of_memory() {
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
-        //! Assumed: lanes of a warp that take different ways meet again behind them
+        //! Assumed: lanes of a warp that diverge reconverge where their paths meet
         protocol turns
 
         param n in 0..=1073741823
@@ -170,7 +170,7 @@ fn what_else_reaches_the_words_is_refused() {
     // An addition of a number below 0.
     insta::assert_snapshot!(changed("add.u32 [%rd6], 1", "add.s32 [%rd6], -1"), @"line 34: what is added to the counter may be negative, or more than 2^31 - 1");
     // Without the addition, another program would have to change the word.
-    insta::assert_snapshot!(changed("red.release.gpu.global.add.u32 [%rd6], 1;", ""), @"line 26: the kernel waits for memory that it never adds or stores to: somebody else has to");
+    insta::assert_snapshot!(changed("red.release.gpu.global.add.u32 [%rd6], 1;", ""), @"line 26: the kernel waits for a word of memory that it never changes: something outside the kernel would have to");
     // A barrier of a cluster is not a barrier of each CTA.
     insta::assert_snapshot!(
         changed("bar.sync 0;\nst", "barrier.cluster.arrive;\nbarrier.cluster.wait;\nst"), @"line 26: CTAs of clusters wait for words of global memory: that is not followed"
@@ -200,7 +200,7 @@ fn a_number_that_the_launch_computes_may_be_that_of_a_cta() {
         //! Recovered from the kernel `turns`.
         //! 64 x 1 x 1 threads per CTA.
         //! Checked against the kernel at 11 launches, 607 events.
-        //! Assumed: a comparison of ctaid_x and all comes out alike in all CTAs that use the same words of memory
+        //! Assumed: a comparison of ctaid_x and all has the same result in all CTAs that use the same words of memory
         //! Assumed: all lies in 0..=1073741823
         //! Assumed: counters in memory are 0 at launch
         //! Assumed: counters in memory stay below 2^31
@@ -209,7 +209,7 @@ fn a_number_that_the_launch_computes_may_be_that_of_a_cta() {
         //! Assumed: in the CTAs that use the same words of memory, computed from tiles is 0, 1, 2, and so on, each once
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
         //! Assumed: the stride between words of memory is not 0: words.3
-        //! Assumed: lanes of a warp that take different ways meet again behind them
+        //! Assumed: lanes of a warp that diverge reconverge where their paths meet
         protocol turns
 
         param rounds in 0..=1073741823

@@ -87,7 +87,7 @@ fn whether_words_are_0_is_a_pattern() {
     //! Checked against the kernel at 24 launches, 464 events.
     //! Assumed: indices into memory that decides about synchronization do not wrap around
     //! Assumed: words in memory that decide about synchronization are not written while the kernel runs
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol masked
 
     param n in 0..=1073741823

@@ -43,7 +43,7 @@ fn a_loop_may_begin_at_the_greater_of_0_and_a_difference() {
     //! Recovered from the kernel `k`.
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 10 launches, 124 events.
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol k
 
     param n in 0..=1073741823
@@ -108,7 +108,7 @@ fn what_is_left_over_may_come_before_the_loop() {
         //! Recovered from the kernel `k`.
         //! 64 x 1 x 1 threads per CTA.
         //! Checked against the kernel at 10 launches, 278 events.
-        //! Assumed: lanes of a warp that take different ways meet again behind them
+        //! Assumed: lanes of a warp that diverge reconverge where their paths meet
         protocol k
 
         param n in 0..=1073741823
@@ -208,7 +208,7 @@ fn a_loop_may_begin_at_any_value_of_the_launch() {
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 9 launches, 100 events.
     //! Assumed: a loop in steps of the grid does not wrap around
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol k
 
     param tiles in 0..=1073741823  // iterations of a loop
@@ -236,7 +236,7 @@ fn a_loop_may_begin_at_any_value_of_the_launch() {
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 10 launches, 123 events.
     //! Assumed: a loop in steps of the grid does not wrap around
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol k
 
     param tiles in 0..=1073741823  // iterations of a loop

@@ -63,7 +63,7 @@ fn a_word_that_nobody_writes_is_a_number_of_the_launch() {
     //! 64 x 1 x 1 threads per CTA.
     //! Checked against the kernel at 9 launches, 153 events.
     //! Assumed: words in memory that decide about synchronization are not written while the kernel runs
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     protocol lengths
 
     param at_lengths in 0..=1073741823  // a word behind lengths
@@ -97,7 +97,7 @@ fn pointers_that_differ_do_not_overlap() {
     insta::assert_snapshot!(assumed(&kernel(LOAD, store)), @r"
     //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
     //! Assumed: words in memory that decide about synchronization are not written while the kernel runs
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     ");
     // The target of a store through a pointer that is read from memory is unknown.
     let store = "ld.global.u64 %rd7, [%rd4];\nst.global.u32 [%rd7], %r2;";
@@ -105,7 +105,7 @@ fn pointers_that_differ_do_not_overlap() {
     //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
     //! Assumed: stores and copies to addresses in global memory that Warplock cannot determine do not write words that decide about synchronization
     //! Assumed: words in memory that decide about synchronization are not written while the kernel runs
-    //! Assumed: lanes of a warp that take different ways meet again behind them
+    //! Assumed: lanes of a warp that diverge reconverge where their paths meet
     ");
 }
 

@@ -114,7 +114,7 @@ fn a_flag_is_a_count_of_stores() {
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
-        //! Assumed: lanes of a warp that take different ways meet again behind them
+        //! Assumed: lanes of a warp that diverge reconverge where their paths meet
         protocol flags
 
         param nctaid_x in 1..=1073741823
@@ -320,7 +320,7 @@ fn words_that_grow_in_rounds() {
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
-        //! Assumed: lanes of a warp that take different ways meet again behind them
+        //! Assumed: lanes of a warp that diverge reconverge where their paths meet
         protocol rounds
 
         param n in 0..=1073741823
@@ -464,7 +464,7 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
-        //! Assumed: lanes of a warp that take different ways meet again behind them
+        //! Assumed: lanes of a warp that diverge reconverge where their paths meet
         protocol barrier
 
         param n in 0..=1073741823
@@ -494,7 +494,7 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
-        //! Assumed: lanes of a warp that take different ways meet again behind them
+        //! Assumed: lanes of a warp that diverge reconverge where their paths meet
         assume n * nctaid_x <= 2147483647  // awaited and stored numbers do not wrap around
         semaphore at_word[1] = 0  // taken to be cleared before the launch
         role warp0[ctaid_x in 0..nctaid_x] warp {
@@ -507,7 +507,7 @@ fn a_barrier_of_all_ctas_waits_for_a_product() {
         //! Assumed: if the words of memory of two CTAs begin at different addresses, they do not overlap
         //! Assumed: no two CTAs with the same ctaid_x use the same words of memory
         //! Assumed: pointers that are different parameters, and what tensor maps describe, do not overlap
-        //! Assumed: lanes of a warp that take different ways meet again behind them
+        //! Assumed: lanes of a warp that diverge reconverge where their paths meet
         assume n * nctaid_x + 1 <= 2147483647  // awaited and stored numbers do not wrap around
         semaphore at_word[1] = 0  // taken to be cleared before the launch
         role warp0[ctaid_x in 0..nctaid_x] warp {

@@ -89,7 +89,7 @@ pub fn choose(
                 });
                 let what = named.join(" and ");
                 inputs.assumptions.insert(format!(
-                    "a comparison of {what} comes out alike in all CTAs that use the same words of memory"
+                    "a comparison of {what} has the same result in all CTAs that use the same words of memory"
                 ));
                 let input = inputs.add(
                     "takes_part".to_owned(),

@@ -98,8 +98,7 @@ const UNNUMBERED: &str = "in the CTAs that wait for each other, what they wait f
                           was found at which it is";
 const ALWAYS_0: &str = "the words of memory that are waited for are told apart by a product with a number that differs between CTAs or is always 0";
 const STORED: &str = "what is stored to a word of memory that CTAs wait for may wrap around";
-const NOBODY: &str =
-    "the kernel waits for memory that it never adds or stores to: somebody else has to";
+const NOBODY: &str = "the kernel waits for a word of memory that it never changes: something outside the kernel would have to";
 
 pub fn key(word: &Word) -> (u32, u32, Option<u32>, i128, u16) {
     (

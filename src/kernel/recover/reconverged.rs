@@ -32,7 +32,7 @@ use crate::recover::slice::mask_of;
 const ALL: u128 = 0xffff_ffff;
 
 /// The assumption, which is printed where it matters.
-pub const MEET: &str = "lanes of a warp that take different ways meet again behind them";
+pub const MEET: &str = "lanes of a warp that diverge reconverge where their paths meet";
 
 /// The assumption, if a kernel needs it.
 ///

@@ -176,11 +176,11 @@ impl Search<'_> {
         let (class, site) = about.place();
         let words = rule.words(class, site);
         let what = match about {
-            About::NotBehind(..) => "comes after the generation before has completed",
+            About::NotBehind(..) => "comes after the previous generation has completed",
             About::InTurn(..) => "comes after the generation before its own has completed",
             About::NotLapped(..) => "is never lapped",
             About::Initialised(..) => "comes after its mbarrier has been initialised",
-            About::Apart(..) => "is over before somebody registers there with another count",
+            About::Apart(..) => "is complete before any member arrives there with another count",
             About::Handed(..) => "comes after all earlier turns",
         };
         Err(format!("it could not be shown that {words} {what}"))

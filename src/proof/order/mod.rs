@@ -59,7 +59,7 @@ const LAGS: [(i64, i64); 6] = [(0, 0), (1, 0), (-1, 0), (2, 0), (0, 1), (0, 2)];
 const WORK: u64 = 500_000_000;
 
 /// The reason why the protocol is not read in another way.
-const TOGETHER: &str = "nobody meets by turns with different counts";
+const TOGETHER: &str = "no named barrier is used in turn with different counts";
 
 /// The work that adding an obligation as a hypothesis costs, in entries of a linear program.
 const FACT: usize = 50;

@@ -56,7 +56,7 @@ fn from_the_start(found: &mut Found<'_>) {
             replaced.push((line_of(found.source, span), String::new()));
         }
     }
-    let what = "the barriers are initialised before the roles part".to_owned();
+    let what = "the barriers are initialised before the roles branch off".to_owned();
     found.add(Kind::Init, what, replaced);
 }
 

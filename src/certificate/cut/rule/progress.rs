@@ -85,7 +85,8 @@ impl<'a> Rule<'a> {
         setting.split.extend(rings);
         self.conclude(
             name.to_owned(),
-            "no choice of places leaves somebody blocked and nobody able to go on".to_owned(),
+            "no combination of places leaves a member blocked and no member able to go on"
+                .to_owned(),
             setting,
             term::boolean(false),
         )

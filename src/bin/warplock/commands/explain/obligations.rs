@@ -56,8 +56,11 @@ const KINDS: &[(&str, &str)] = &[
         "kept",
         "the facts about a loop hold after an iteration if they held before it",
     ),
-    ("lapped_by", "somebody arrives at a barrier who laps nobody"),
-    ("laps", "an arrival laps nobody who still waits"),
+    (
+        "lapped_by",
+        "at each barrier, a member arrives that laps no waiting member",
+    ),
+    ("laps", "an arrival laps no member that still waits"),
     ("numbered", "turns grow by one with each member that comes"),
     ("operands", "the operands of a statement stay in range"),
     (
@@ -70,7 +73,7 @@ const KINDS: &[(&str, &str)] = &[
     ),
     (
         "progress",
-        "no choice of places leaves somebody blocked and nobody able to go on",
+        "no combination of places leaves a member blocked and no member able to go on",
     ),
     (
         "rank",

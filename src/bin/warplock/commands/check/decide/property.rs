@@ -505,7 +505,7 @@ const BYTES_TIME: Duration = Duration::from_secs(3);
 
 /// Why the result is unknown for a kernel whose protocol is proved.
 const EXCESS: &str = "this delivers more bytes than the phase of its mbarrier still expects; whether that phase is ever complete then \
-    depends on how many are counted at once";
+    depends on how many bytes the hardware counts at once";
 
 /// Turns a refutation into an unknown result: the counterexample is one of the recovered protocol, and possibly no
 /// launch has it.
