@@ -413,3 +413,22 @@ fn part_of_a_warp_exchanges_in_a_loop() {
     // Lanes leave the loop in different rounds, and others still name them.
     insta::assert_snapshot!(halves_in_part("", "shr.u32 %r4, %r4, %r1;"), @"UNKNOWN line 28: lanes take this branch differently, depending on the launch, and below it something is done by several lanes together, some of which may be missing: that is undefined");
 }
+
+/// `%r20` is 0 in all lanes for 100 rounds and differs between lanes from then on. So `%r22`, a sum of differences between two lanes, does
+/// not stay 0, and warp 0 comes to its barrier less often than warp 1.
+#[test]
+fn what_lanes_exchange_in_a_loop_may_differ_in_later_rounds() {
+    let code = |added: &str| {
+        format!(
+            "bar.sync 0;\nmov.b32 %r20, 0;\nmov.b32 %r21, 0;\nmov.b32 %r22, 0;\nLOOP:\n\
+             setp.ne.u32 %p5, %r22, 0;\n@%p5 bra ON;\nbar.sync 1, 64;\nON:\n\
+             shfl.sync.idx.b32 %r23, %r20, 0, 31, -1;\nshfl.sync.idx.b32 %r24, %r20, 1, 31, -1;\n\
+             sub.u32 %r24, %r24, %r23;\nsetp.lt.u32 %p6, %r1, 32;\nselp.b32 %r24, %r24, 0, %p6;\nadd.u32 %r22, %r22, %r24;\n\
+             setp.gt.u32 %p7, %r21, 100;\nselp.b32 %r25, {added}, 0, %p7;\nadd.u32 %r20, %r20, %r25;\n\
+             add.u32 %r21, %r21, 1;\nsetp.lt.u32 %p8, %r21, %r2;\n@%p8 bra LOOP;\nbar.sync 0;"
+        )
+    };
+    insta::assert_snapshot!(verdict(64, &code("%r1")), @"UNKNOWN line 23: whether this is done depends on what a loop carries, for which no form was found");
+    // All lanes add the same, and so their difference stays 0.
+    insta::assert_snapshot!(verdict(64, &code("%r2")), @"PROVED for every n in 0..=1073741823 and schedule");
+}

@@ -16,7 +16,8 @@
 //!
 //! A block may have several phases, for example in an unrolled loop. A phase begins where bytes are
 //! expected after a copy. Each phase needs copies, all of them before the warp waits again. If the
-//! phase of a copy is not certain, and it matters, the kernel is refused.
+//! phase of a copy is not certain, and it matters, the kernel is refused. So it is if a block expects
+//! bytes at the mbarrier and no copy or delivery stands in it: an earlier copy may be for these.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -238,6 +239,7 @@ fn fill_with(
         all.push(uses);
     }
     settle_turns(&mut all)?;
+    all_delivered(&all)?;
     let shares = shares(&all)?;
     let mut assumed = Vec::new();
     if shares.iter().any(|shares| !shares.is_empty()) {
@@ -287,6 +289,19 @@ fn settle_turns(all: &mut [Uses]) -> Result<(), Obstacle> {
     for site in all.iter_mut().flat_map(Uses::sites) {
         if !has_several(site) {
             site.turn = 0;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a copy if bytes are expected at its mbarrier in a block that delivers none there. The copy may belong to that phase.
+fn all_delivered(all: &[Uses]) -> Result<(), Obstacle> {
+    let delivered = |site: &Site| all.iter().any(|uses| uses.delivers(site));
+    for copy in all.iter().flat_map(|uses| &uses.copies) {
+        let expected = all.iter().flat_map(|uses| &uses.expected);
+        let mut here = expected.filter(|(site, _)| site.object == copy.site.object);
+        if here.any(|(site, _)| !delivered(site)) {
+            return Err(refuse(UNCERTAIN, &copy.location));
         }
     }
     Ok(())

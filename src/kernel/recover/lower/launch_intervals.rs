@@ -7,7 +7,8 @@
 //!
 //! There is an exception, which is printed. Products of 32 bits of numbers that are not negative
 //! are assumed to be at most `MOST`, like sizes. So are other numbers of 32 bits that are not
-//! negative, such as `max(0, x - y)` of sizes.
+//! negative, such as `max(0, x - y)` of sizes. Multiples by a large constant are not: `x << 30`
+//! exceeds `MOST` from `x = 1` on, so such an assumption would leave out ordinary launches.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,9 @@ use crate::recover::term::Terms;
 
 /// The least width in bits of a word that may be a size.
 const SIZE_BITS: u16 = 32;
+
+/// The greatest constant factor by which a multiple of a size is still a size.
+const MOST_TIMES: i128 = 1 << 14;
 
 /// How far below and above 0 an input may lie.
 const MOST_BELOW: i128 = 1 << 8;
@@ -123,7 +127,11 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
                 sum.0 = sum.0.checked_add(ends[0].min(ends[1]))?;
                 sum.1 = sum.1.checked_add(ends[0].max(ends[1]))?;
             }
-            let scaled = width == SIZE_BITS && constant >= 0 && parts.len() == 1;
+            let few = |factor: &u128| Word::new(*factor, width).signed() <= MOST_TIMES;
+            let scaled = width == SIZE_BITS
+                && (0..=MOST_TIMES).contains(&constant)
+                && parts.len() == 1
+                && parts.iter().all(|(_, factor)| few(factor));
             let grows = sum.0 >= 0 && scaled && sum.1 > all(width).1;
             // A multiple of a size.
             Some(if grows { (0, MOST) } else { sum })
@@ -133,7 +141,8 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
                 let ((a0, a1), (b0, b1)) = (within(terms, *a, known), within(terms, *b, known));
                 if a0 >= 0 && b0 >= 0 {
                     let high = a1.checked_mul(b1)?;
-                    let grows = width == SIZE_BITS && high > all(width).1;
+                    let few = a0.max(b0) <= MOST_TIMES;
+                    let grows = width == SIZE_BITS && few && high > all(width).1;
                     return Some((0, if grows { MOST } else { high }));
                 }
                 let mut ends = Vec::new();
@@ -171,8 +180,9 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
             Binary::ShiftLeft => {
                 let high = natural(*a)?;
                 let by = u32::try_from(terms.value(*b)?).ok()?;
-                let high = high.checked_mul(1_i128.checked_shl(by.min(100))?)?;
-                let grows = width == SIZE_BITS && high > all(width).1;
+                let times = 1_i128.checked_shl(by.min(100))?;
+                let high = high.checked_mul(times)?;
+                let grows = width == SIZE_BITS && times <= MOST_TIMES && high > all(width).1;
                 Some((0, if grows { MOST } else { high }))
             }
             // The quotient is nearer to 0, because the divisor is positive.
@@ -294,6 +304,22 @@ mod tests {
             t.extend(&byte, 32, true)
         };
         assert_eq!(of(byte), (-128, 127));
+    }
+
+    #[test]
+    fn multiples_by_large_constants_are_no_sizes() {
+        let half = 1 << 31;
+        let times = |factor: u128| of(move |t, n| t.sum(0, &[(n, factor)], 32));
+        assert_eq!(times(1 << 14), (0, MOST));
+        assert_eq!(times((1 << 14) + 1), (-half, half - 1));
+        let shifted = |by: u128| {
+            of(move |t, n| {
+                let by = t.constant(by, 32);
+                t.binary(Binary::ShiftLeft, &n, &by)
+            })
+        };
+        assert_eq!(shifted(14), (0, MOST));
+        assert_eq!(shifted(30), (-half, half - 1));
     }
 
     #[test]

@@ -1159,6 +1159,8 @@ impl Walker<'_> {
             rounds.forget(self.terms, &of_loop);
             again |= rounds != order;
             order = rounds;
+            let mut unchanged = BTreeSet::new();
+            let mut parted = BTreeSet::new();
             for (register, numbers) in &phis {
                 let Some(value) = end.state[register.0 as usize].clone() else {
                     continue;
@@ -1166,8 +1168,7 @@ impl Walker<'_> {
                 let value = match (numbers.as_slice(), shared(&value, path.mask)) {
                     ([_], Some(term)) => Value::Uniform(term),
                     ([_], None) => {
-                        by_lane.insert(*register);
-                        again = true;
+                        parted.insert(*register);
                         continue;
                     }
                     _ => value,
@@ -1180,10 +1181,16 @@ impl Walker<'_> {
                     self.phis[*number as usize].next = next;
                 }
                 if same {
-                    kept.insert(*register);
-                    again = true;
+                    unchanged.insert(*register);
                 }
             }
+            again |= !parted.is_empty() || !unchanged.is_empty();
+            // In this round a register that differs between lanes was one value for all of them. So what seems to be unchanged may
+            // not be: for example, what lanes exchange would be equal.
+            if parted.is_empty() {
+                kept.append(&mut unchanged);
+            }
+            by_lane.append(&mut parted);
             if again {
                 self.noted.forget(events);
                 continue;
