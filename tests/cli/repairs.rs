@@ -41,7 +41,7 @@ const PROTOCOLS: &[Case] = &[
     Case { file: "checklist/arrival_count", published: "all threads arrive", good: &["without the condition `t == 0`"], quick: true },
     Case { file: "checklist/consumer_starts_at_1", published: "the consumer starts at 0", good: &["`c` starts as a consumer", "wait for the other phase of `full[c.index]`"], quick: false },
     Case { file: "checklist/cta_barrier_in_role", published: "a barrier of the role", good: &["`cta` expects A", "`sync cta` in `others`"], quick: true },
-    Case { file: "checklist/init_in_role", published: "initialise at the top", good: &["initialised before the roles part"], quick: true },
+    Case { file: "checklist/init_in_role", published: "initialise at the top", good: &["initialised before the roles branch off"], quick: true },
     Case { file: "checklist/k_minus_one", published: "equal trips", good: &["the loop runs up to K, not K - 1"], quick: false },
     Case { file: "checklist/k_minus_one_numbered", published: "equal trips", good: &["the loop runs up to K, not K - 1"], quick: false },
     Case { file: "checklist/producer_starts_at_0", published: "the producer starts at 1", good: &["`p` starts as a producer", "wait for the other phase of `empty[p.index]`"], quick: false },
