@@ -50,6 +50,19 @@ pub fn lint(protocol: &Protocol) -> Vec<Lint> {
     found.lints
 }
 
+/// How many lints are shown with a verdict.
+const MOST: usize = 3;
+
+/// Of the lints in words, those that are shown with a verdict. The last sentence says how many more there are.
+pub fn first_few(mut sentences: Vec<String>) -> Vec<String> {
+    let more = sentences.len().saturating_sub(MOST);
+    sentences.truncate(MOST);
+    if more > 0 {
+        sentences.push(format!("{more} more lints: `warplock lint` lists them"));
+    }
+    sentences
+}
+
 struct Found<'p> {
     protocol: &'p Protocol,
     lints: Vec<Lint>,

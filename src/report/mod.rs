@@ -30,7 +30,7 @@ pub mod markdown;
 pub mod mermaid;
 mod orders;
 pub mod perfetto;
-mod place;
+pub mod place;
 mod ranges;
 mod reason;
 pub mod repro;

@@ -86,7 +86,7 @@ impl Finding {
 }
 
 /// The place in the kernel's source that the comment after a line of a recovered protocol names.
-pub(super) fn named(text: &str) -> Option<String> {
+pub fn named(text: &str) -> Option<String> {
     let (_, place) = text.rsplit_once("// ")?;
     parsed(place).map(|_| place.trim().to_owned())
 }

@@ -103,5 +103,5 @@ fn waits_for_groups_do_not_cover_what_is_in_none() {
 /// A tensor copy is made under a condition, and its bytes are expected in any case.
 #[test]
 fn bytes_of_a_copy_are_expected_beside_it() {
-    insta::assert_snapshot!(verdict("bytes_expected_elsewhere"), @"UNKNOWN line 34: how many bytes this copy delivers is not known: it is not certain to which phase of its mbarrier it belongs");
+    insta::assert_snapshot!(verdict("bytes_expected_elsewhere"), @"UNKNOWN line 34: how many bytes this copy delivers is not known: its mbarrier expects them elsewhere");
 }

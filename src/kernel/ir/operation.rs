@@ -170,3 +170,21 @@ pub enum Special {
     /// Other numbers, such as those of the multiprocessor or the grid: any value.
     Other,
 }
+
+impl Special {
+    /// Whether it is a place or a count of the launch that all threads of a CTA have alike. These are below 2^31.
+    pub fn is_of_cta(&self) -> bool {
+        matches!(
+            self,
+            Self::CtaThreads(_)
+                | Self::CtaIndex(_)
+                | Self::GridCtas(_)
+                | Self::ClusterIndex(_)
+                | Self::GridClusters(_)
+                | Self::ClusterCtaIndex(_)
+                | Self::ClusterCtas(_)
+                | Self::ClusterCtaRank
+                | Self::ClusterCtaCount
+        )
+    }
+}

@@ -153,11 +153,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     inputs.assumptions.extend(ranges);
     inputs.below = places(&roles, &inputs, &arena.terms);
     let checked = validation.to_string();
-    // What is handed over is made up in the runs that were compared, and patterns have no values there.
-    let given = inputs.ring_word_loops.is_empty()
-        && inputs.memories.is_empty()
-        && inputs.functions.is_empty();
-    let launches = match refutes && grid.is_none() && given {
+    let launches = match refutes && grid.is_none() && inputs.are_numbers() {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
     };
@@ -268,10 +264,7 @@ pub fn lift_data(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Li
     let checked = validation.to_string();
     coarsen(&mut roles);
     merge_roles(&mut roles);
-    let given = inputs.ring_word_loops.is_empty()
-        && inputs.memories.is_empty()
-        && inputs.functions.is_empty();
-    let launches = match refutes && given {
+    let launches = match refutes && inputs.are_numbers() {
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
     };

@@ -11,7 +11,6 @@ use std::fmt::Write;
 use crate::interpret::Launch;
 use crate::ir::Kernel;
 use crate::ir::Special;
-use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::recover::launch::wide_parameter;
 use crate::recover::lower::Inputs;
@@ -220,18 +219,7 @@ pub fn is_covered(
     let all: BTreeSet<TermId> = origins.chain(conditions.iter().copied()).collect();
     let divisors: BTreeSet<TermId> = all
         .into_iter()
-        .flat_map(|term| terms.parts(term))
-        .filter_map(|part| match terms.node(part) {
-            Node::Binary(
-                Binary::DivideSigned
-                | Binary::DivideUnsigned
-                | Binary::RemainderSigned
-                | Binary::RemainderUnsigned,
-                _,
-                by,
-            ) => Some(*by),
-            _ => None,
-        })
+        .flat_map(|term| terms.divisors(term))
         .collect();
     divisors.into_iter().all(|by| {
         let by = fixed(by, launch, terms);

@@ -67,7 +67,7 @@ fn earlier(lines: &[Line], at: usize) -> Option<usize> {
     let (mut of_memory, mut varies) = (false, false);
     condition.each(&mut |number| {
         of_memory |= number.mentions(&|atomic| matches!(atomic, Atomic::Entry(_)));
-        varies |= number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_)));
+        varies |= number.has_variables();
     });
     let only_assigns = |lines: &[Line]| {
         let mut lines = lines.iter();

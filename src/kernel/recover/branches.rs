@@ -97,7 +97,7 @@ fn around_loops(line: Line) -> Vec<Line> {
     };
     let mut varies = false;
     condition.each(&mut |number| {
-        varies |= number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_)));
+        varies |= number.has_variables();
     });
     let spared = |line: &Line| matches!(line, Line::For { count, .. } if spares(condition, count));
     let declares = |line: &Line| matches!(line, Line::Let { .. });
@@ -227,7 +227,8 @@ fn settled(lines: &[Line], ranges: &Ranges) -> Vec<Line> {
     all
 }
 
-fn decided(condition: &Condition, ranges: &Ranges) -> Option<bool> {
+/// Whether a condition holds for all values in the ranges, or for none.
+pub(super) fn decided(condition: &Condition, ranges: &Ranges) -> Option<bool> {
     match condition {
         Condition::Constant(truth) => Some(*truth),
         Condition::AtLeastZero(number) => match bounds(number, ranges)? {

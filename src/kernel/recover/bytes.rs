@@ -239,8 +239,8 @@ fn fill_with(
         all.push(uses);
     }
     settle_turns(&mut all)?;
-    all_delivered(&all)?;
     let shares = shares(&all)?;
+    all_delivered(&all)?;
     let mut assumed = Vec::new();
     if shares.iter().any(|shares| !shares.is_empty()) {
         assumed.push(ASSUMPTION);

@@ -153,7 +153,7 @@ fn through(
     let mut value = value.clone();
     for line in lines {
         // Other variables may change between these lines.
-        if value.mentions(&|atomic| matches!(atomic, Atomic::Variable(_))) {
+        if value.has_variables() {
             return None;
         }
         if moves(line, variable) {

@@ -21,7 +21,6 @@ use crate::recover::alike::every;
 use crate::recover::alike::only;
 use crate::recover::alike::same;
 use crate::recover::mbarrier_lifetimes::merge;
-use crate::recover::number::Atomic;
 use crate::recover::rewrite::without;
 use crate::recover::role_ir::Action;
 use crate::recover::role_ir::Line;
@@ -129,7 +128,7 @@ fn group_without_completed(
     // Values of variables are not compared, so the numbers must not have any.
     let mut launched = true;
     every(&mut first.clone(), &mut |number| {
-        launched &= !number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_)));
+        launched &= !number.has_variables();
     });
     if !launched || !seen.iter().all(|other| same(first, other)) {
         return;

@@ -5,8 +5,7 @@
 //! ranges are those that the verdict is about: both sides say the same where the condition is decided.
 
 use crate::recover::branches::Ranges;
-use crate::recover::number::Condition;
-use crate::recover::number::Number;
+use crate::recover::branches::decided;
 use crate::recover::role_ir::Line;
 
 /// Replaces branches by the side that is taken whatever the inputs are.
@@ -38,42 +37,13 @@ pub fn settle_branches(lines: &mut Vec<Line>, ranges: &Ranges) {
     *lines = all;
 }
 
-/// Whether a condition holds for all inputs, or for none.
-fn decided(condition: &Condition, ranges: &Ranges) -> Option<bool> {
-    let range = |number: &Number| number.range(&|atomic| ranges.get(atomic).copied());
-    match condition {
-        Condition::Constant(truth) => Some(*truth),
-        Condition::AtLeastZero(number) => match range(number)? {
-            (0.., _) => Some(true),
-            (_, ..0) => Some(false),
-            _ => None,
-        },
-        Condition::Zero(number) => match range(number)? {
-            (0, 0) => Some(true),
-            (1.., _) | (_, ..0) => Some(false),
-            _ => None,
-        },
-        Condition::NotZero(number) => {
-            decided(&Condition::Zero(number.clone()), ranges).map(|zero| !zero)
-        }
-        Condition::And(a, b) => match [a, b].map(|part| decided(part, ranges)) {
-            [Some(true), other] | [other, Some(true)] => other,
-            [Some(false), _] | [_, Some(false)] => Some(false),
-            _ => None,
-        },
-        Condition::Or(a, b) => match [a, b].map(|part| decided(part, ranges)) {
-            [Some(false), other] | [other, Some(false)] => other,
-            [Some(true), _] | [_, Some(true)] => Some(true),
-            _ => None,
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ir::Location;
     use crate::recover::number::Atomic;
+    use crate::recover::number::Condition;
+    use crate::recover::number::Number;
 
     #[test]
     fn branches_that_ranges_decide() {

@@ -20,7 +20,6 @@
 use crate::ir::Location;
 use crate::recover::bytes::Header;
 use crate::recover::bytes::UNCERTAIN;
-use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::rewrite::renumber;
 use crate::recover::role_ir::Action;
@@ -104,7 +103,7 @@ impl Step {
 fn is_fixed(header: &Header) -> bool {
     let mut fixed = true;
     let mut look = |number: &Number| {
-        fixed &= !number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_)));
+        fixed &= !number.has_variables();
     };
     match header {
         Header::For { count, .. } => look(count),

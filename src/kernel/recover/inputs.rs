@@ -95,6 +95,12 @@ pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms, own: [Option<u32
 }
 
 impl Inputs {
+    /// Whether everything that is given from outside is a number. Words that warps hand over are made up in runs that are
+    /// compared, and patterns have no values there.
+    pub fn are_numbers(&self) -> bool {
+        self.ring_word_loops.is_empty() && self.memories.is_empty() && self.functions.is_empty()
+    }
+
     /// Whether entries are free of each other: of one word, there is one test, and that is about no other.
     ///
     /// Functions of rounds are never free: nothing is known of which values go together.

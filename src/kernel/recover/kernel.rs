@@ -24,7 +24,6 @@ use crate::recover::late_reads;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::check_orders;
 use crate::recover::lower::counter;
-use crate::recover::lower::looping::HOW_OFTEN;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
 use crate::recover::mbarrier_lifetimes;
@@ -63,6 +62,7 @@ use crate::recover::tested::come_last;
 use crate::recover::tree::Arena;
 use crate::recover::tree::FROM_MEMORY;
 use crate::recover::tree::Obstacle;
+use crate::recover::tree::Undecided;
 use crate::recover::tree::in_time;
 use crate::recover::tree::refuse;
 use crate::recover::trees::trees;
@@ -79,9 +79,6 @@ pub struct Roles {
     /// The rings at which warps wait for the phases of their own arrivals.
     pub rings: Vec<own_phases::Ring>,
 }
-
-/// What obstacles have in common that a value without a form causes, where it may be a function of rounds.
-const DEPENDS_ON: [&str; 2] = [HOW_OFTEN, "whether this is done depends on"];
 
 /// How often loops are rolled up and branches removed, alternately.
 const MOST_TURNS: usize = 8;
@@ -225,17 +222,16 @@ fn roles_from_anywhere(
         let starts = starts.then(BTreeSet::new);
         roles_with(kernel, shape, over, None, (accesses, rounds), starts)
     };
-    let by_loop = |obstacle: &Obstacle| obstacle.reason.starts_with(HOW_OFTEN);
+    let by_loop = |obstacle: &Obstacle| obstacle.undecided == Some(Undecided::TripCount);
     let mut first = with(false, false);
     if first.as_ref().is_err_and(by_loop) {
         first = with(true, false).or(first);
     }
     // Other forms come first: these say nothing of how two numbers are related.
-    let by_number = |obstacle: &Obstacle| {
-        let reason = &obstacle.reason;
-        DEPENDS_ON.iter().any(|words| reason.starts_with(words))
-    };
-    if !first.as_ref().is_err_and(by_number) {
+    if !first
+        .as_ref()
+        .is_err_and(|obstacle| obstacle.undecided.is_some())
+    {
         return first;
     }
     let second = with(false, true);

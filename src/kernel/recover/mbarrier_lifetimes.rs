@@ -514,7 +514,7 @@ pub(super) fn is_launched(line: &Line) -> bool {
     let mut lines = [line.clone()];
     let mut launched = true;
     every(&mut lines, &mut |number| {
-        launched &= !number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_)));
+        launched &= !number.has_variables();
     });
     launched
 }

@@ -323,6 +323,11 @@ impl Number {
         }
     }
 
+    /// Whether it depends on variables of a role, which change while the role runs.
+    pub fn has_variables(&self) -> bool {
+        self.mentions(&|atomic| matches!(atomic, Atomic::Variable(_)))
+    }
+
     /// Whether an atomic occurs anywhere.
     pub fn mentions(&self, wanted: &dyn Fn(&Atomic) -> bool) -> bool {
         let mut found = false;

@@ -8,7 +8,6 @@ use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::RegisterId;
 use crate::ir::Space;
-use crate::ir::Special;
 use crate::ir::Synchronization;
 
 /// The registers that matter among those that an operation reads, including its guard. Registers
@@ -38,18 +37,7 @@ pub fn registers(
 /// operands. They do if it computes, or reads what the launch gives to all of them.
 pub fn is_alike_in_cta(kind: &OperationKind) -> bool {
     match kind {
-        OperationKind::Special { special, .. } => matches!(
-            special,
-            Special::CtaThreads(_)
-                | Special::CtaIndex(_)
-                | Special::GridCtas(_)
-                | Special::ClusterIndex(_)
-                | Special::GridClusters(_)
-                | Special::ClusterCtaIndex(_)
-                | Special::ClusterCtas(_)
-                | Special::ClusterCtaRank
-                | Special::ClusterCtaCount
-        ),
+        OperationKind::Special { special, .. } => special.is_of_cta(),
         OperationKind::Compute { .. }
         | OperationKind::AddressOf { .. }
         | OperationKind::ConvertAddress { .. }

@@ -340,6 +340,23 @@ impl Terms {
         all
     }
 
+    /// What the parts of a term divide by.
+    pub fn divisors(&self, term: TermId) -> Vec<TermId> {
+        let parts = self.parts(term).into_iter();
+        let divisor = |part| match self.node(part) {
+            Node::Binary(
+                Binary::DivideSigned
+                | Binary::DivideUnsigned
+                | Binary::RemainderSigned
+                | Binary::RemainderUnsigned,
+                _,
+                by,
+            ) => Some(*by),
+            _ => None,
+        };
+        parts.filter_map(divisor).collect()
+    }
+
     /// Whether any term was computed from a word of memory.
     pub fn read_memory(&self) -> bool {
         let mut nodes = self.nodes.iter();

@@ -25,6 +25,17 @@ pub struct Obstacle {
     pub location: Location,
     /// It is undefined what the kernel does, at some launch at least. Of that nothing can be said, however it is recovered.
     pub undefined: bool,
+    /// What depends on a value that has no form. Other forms may be tried for it.
+    pub undecided: Option<Undecided>,
+}
+
+/// What a value that has no form decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undecided {
+    /// How often a loop runs.
+    TripCount,
+    /// Which side of a branch is taken.
+    Branch,
 }
 
 impl Obstacle {
@@ -33,6 +44,7 @@ impl Obstacle {
             reason: reason.into(),
             location,
             undefined: false,
+            undecided: None,
         }
     }
 
@@ -63,6 +75,22 @@ pub fn not_known(term: TermId, terms: &Terms, loaded: &BTreeMap<u32, Location>) 
 
 pub fn refuse<T>(reason: impl Into<String>, location: &Location) -> Result<T, Obstacle> {
     Err(Obstacle::new(reason, location.clone()))
+}
+
+/// Refuses what depends on a value that has no form.
+pub fn refuse_undecided<T>(
+    undecided: Undecided,
+    value: &str,
+    location: &Location,
+) -> Result<T, Obstacle> {
+    let what = match undecided {
+        Undecided::TripCount => "how often a loop runs",
+        Undecided::Branch => "whether this is done",
+    };
+    Err(Obstacle {
+        undecided: Some(undecided),
+        ..Obstacle::new(format!("{what} depends on {value}"), location.clone())
+    })
 }
 
 /// Refuses what is undefined.

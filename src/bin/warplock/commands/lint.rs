@@ -120,9 +120,6 @@ fn protocol_file(name: &str, protocol: &Protocol, session: &Session) -> Exit {
     }
 }
 
-/// How many lints are shown with a verdict.
-const MOST: usize = 3;
-
 /// What the lints find in a protocol, as notes to a verdict. A lint is left out if the finding already mentions its
 /// object or cites its line.
 pub fn notes(protocol: &Protocol, finding: &Finding) -> Vec<String> {
@@ -147,19 +144,11 @@ pub fn notes(protocol: &Protocol, finding: &Finding) -> Vec<String> {
         objects.push(lint.object.clone());
         fresh
     });
-    let more = found.len().saturating_sub(MOST);
-    let mut notes: Vec<String> = found
-        .iter()
-        .take(MOST)
-        .map(|lint| {
-            let (line, message, id) = (lint.line, &lint.message, lint.rule);
-            format!("lint at line {line}: {message} (`warplock explain {id}`)")
-        })
-        .collect();
-    if more > 0 {
-        notes.push(format!("{more} more lints: `warplock lint` lists them"));
-    }
-    notes
+    let sentence = |lint: &lint::Lint| {
+        let (line, message, id) = (lint.line, &lint.message, lint.rule);
+        format!("lint at line {line}: {message} (`warplock explain {id}`)")
+    };
+    lint::first_few(found.iter().map(sentence).collect())
 }
 
 /// The line that cites the section of the PTX ISA on which a rule rests.

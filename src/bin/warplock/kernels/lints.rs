@@ -6,6 +6,7 @@ use warplock::deadline;
 use warplock::lint;
 use warplock::ptx;
 use warplock::ptx::Lifted;
+use warplock::report::place::named;
 use warplock::text;
 use warplock_kernel::ir::Kernel;
 
@@ -84,8 +85,7 @@ impl Entry<'_> {
             Ok(found) => (found, None),
             Err(reason) => (Vec::new(), Some(reason)),
         };
-        found.extend(self.lints_of_instructions());
-        found.sort_by(|a, b| a.place.cmp(&b.place));
+        self.add_lints_of_instructions(&mut found);
         Ok(Lints { found, unknown })
     }
 
@@ -111,8 +111,8 @@ impl Entry<'_> {
         }
     }
 
-    /// What is worth looking at in its single instructions.
-    fn lints_of_instructions(&self) -> Vec<Lint> {
+    /// Adds what is worth looking at in its single instructions, in the order of its text.
+    fn add_lints_of_instructions(&self, all: &mut Vec<Lint>) {
         let kernel: Option<&Kernel> = match &self.form {
             Form::Graph { kernel, .. } => Some(kernel),
             Form::Path {
@@ -129,7 +129,8 @@ impl Entry<'_> {
             message: found.message.to_owned(),
             hint: found.hint,
         };
-        found.into_iter().map(one).collect()
+        all.extend(found.into_iter().map(one));
+        all.sort_by(|a, b| a.place.cmp(&b.place));
     }
 }
 
@@ -151,9 +152,10 @@ fn of_protocol(lifted: &Lifted) -> Vec<Lint> {
         let at = line.checked_sub(1);
         let behind = at.and_then(|at| lifted.lines.get(at).copied().flatten());
         let text = at.and_then(|at| lifted.text.lines().nth(at));
-        let comment = text.and_then(|text| text.rsplit_once("// "));
-        let source = comment.map(|(_, source)| source.trim().to_owned());
-        Place::new(behind.unwrap_or(0), source.filter(|_| behind.is_some()))
+        Place {
+            line: behind,
+            source: text.and_then(named),
+        }
     };
     let found = lint::lint(&protocol);
     let one = |found: lint::Lint| Lint {
@@ -168,30 +170,17 @@ fn of_protocol(lifted: &Lifted) -> Vec<Lint> {
 /// How long the lints may take. A verdict does not wait for them longer.
 const TIME: Duration = Duration::from_secs(5);
 
-/// How many lints are said with a verdict.
-const MOST: usize = 3;
-
 /// What the lints find in a kernel in no more than this time, a sentence each.
 pub fn notes(entry: &Entry<'_>, time: Duration) -> Vec<String> {
     // Where they cannot be run, the verdict says why already.
     let found = deadline::until(deadline::after(TIME.min(time)), || entry.noted_lints());
-    let more = found.len().saturating_sub(MOST);
-    let mut notes: Vec<String> = found
-        .iter()
-        .take(MOST)
-        .map(|lint| {
-            let (id, message) = (lint.rule, &lint.message);
-            let at = lint
-                .place
-                .short()
-                .map_or(String::new(), |place| format!(" at {place}"));
-            format!("lint{at}: {message} (`warplock explain {id}`)")
-        })
-        .collect();
-    if more > 0 {
-        notes.push(format!("{more} more lints: `warplock lint` lists them"));
-    }
-    notes
+    let sentence = |lint: &Lint| {
+        let (id, message) = (lint.rule, &lint.message);
+        let at = lint.place.short();
+        let at = at.map_or(String::new(), |place| format!(" at {place}"));
+        format!("lint{at}: {message} (`warplock explain {id}`)")
+    };
+    lint::first_few(found.iter().map(sentence).collect())
 }
 
 impl Entry<'_> {
@@ -199,8 +188,7 @@ impl Entry<'_> {
     fn noted_lints(&self) -> Vec<Lint> {
         let along = self.lints_along_instructions().ok().flatten();
         let mut found = along.and_then(Result::ok).unwrap_or_default();
-        found.extend(self.lints_of_instructions());
-        found.sort_by(|a, b| a.place.cmp(&b.place));
+        self.add_lints_of_instructions(&mut found);
         found
     }
 }

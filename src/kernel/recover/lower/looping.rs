@@ -16,10 +16,9 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Statement;
+use crate::recover::tree::Undecided;
+use crate::recover::tree::refuse_undecided;
 use std::borrow::Cow;
-
-/// Words for loops whose trip count is not found.
-pub const HOW_OFTEN: &str = "how often a loop runs depends on";
 
 /// A loop's body: what comes before the exit, on it, and behind it.
 pub(super) struct Shape<'a> {
@@ -57,7 +56,7 @@ impl Lowerer<'_> {
         self.counts.insert(id, Number::constant(super::MOST));
         let Some(trips) = self.trip_count(shape.goes_on, id) else {
             let what = self.unknown_in(shape.goes_on);
-            return refuse(format!("{HOW_OFTEN} {what}"), location);
+            return refuse_undecided(Undecided::TripCount, &what, location);
         };
         // If the test is at the end, the body runs once more than the loop goes on.
         let mut count = trips.clone();

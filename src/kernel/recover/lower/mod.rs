@@ -71,8 +71,10 @@ use crate::recover::tree::FROM_MEMORY;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::Statement;
+use crate::recover::tree::Undecided;
 use crate::recover::tree::not_known;
 use crate::recover::tree::refuse;
+use crate::recover::tree::refuse_undecided;
 use carried::Left;
 use guarded::Guard;
 pub use orders::check_orders;
@@ -466,7 +468,7 @@ impl Lowerer<'_> {
         }
         let Some(condition) = self.condition(term) else {
             let what = self.unknown_in(term);
-            return refuse(format!("whether this is done depends on {what}"), location);
+            return refuse_undecided(Undecided::Branch, &what, location);
         };
         match self.known(&condition) {
             Some(true) => {

@@ -114,20 +114,9 @@ impl Lowerer<'_> {
             return None;
         }
         let most = most.min(MOST);
-        let divides = self.arena.terms.parts(term).into_iter().any(|part| {
-            let terms = &self.arena.terms;
-            match terms.node(part) {
-                Node::Binary(
-                    Binary::DivideSigned
-                    | Binary::DivideUnsigned
-                    | Binary::RemainderSigned
-                    | Binary::RemainderUnsigned,
-                    _,
-                    by,
-                ) => terms.value(*by).is_none_or(|by| by == 0),
-                _ => false,
-            }
-        });
+        let terms = &self.arena.terms;
+        let mut divisors = terms.divisors(term).into_iter();
+        let divides = divisors.any(|by| terms.value(by).is_none_or(|by| by == 0));
         if divides {
             self.inputs.assumptions.insert(DIVIDED.to_owned());
         }

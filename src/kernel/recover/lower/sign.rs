@@ -214,7 +214,7 @@ impl Lowerer<'_> {
     /// Notes that a number is at least 0. Variables of the role change meanwhile, so nothing is
     /// noted of them.
     pub(super) fn learn(&mut self, number: &Number) {
-        if number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_))) {
+        if number.has_variables() {
             return;
         }
         self.facts.push(number.clone());

@@ -87,21 +87,11 @@ impl Lowerer<'_> {
 
     fn launch_is_natural(&mut self, term: TermId) -> bool {
         // These are below 2^31. Other special registers, such as clocks and masks, need not be.
-        let counts = matches!(
-            self.arena.terms.node(term),
-            Node::Atom(Atom::Special(
-                Special::ThreadIndex(_)
-                    | Special::CtaThreads(_)
-                    | Special::CtaIndex(_)
-                    | Special::GridCtas(_)
-                    | Special::ClusterIndex(_)
-                    | Special::GridClusters(_)
-                    | Special::ClusterCtaIndex(_)
-                    | Special::ClusterCtas(_)
-                    | Special::ClusterCtaRank
-                    | Special::ClusterCtaCount
-            ))
-        );
+        let counts = match self.arena.terms.node(term) {
+            Node::Atom(Atom::Special(Special::ThreadIndex(_))) => true,
+            Node::Atom(Atom::Special(special)) => special.is_of_cta(),
+            _ => false,
+        };
         counts
             || self
                 .number(term)

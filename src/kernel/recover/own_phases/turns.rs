@@ -148,7 +148,7 @@ fn depth(atomic: &Atomic, around: &[u32]) -> Option<Number> {
 }
 
 fn named(number: &Number, around: &[u32]) -> Option<Number> {
-    if number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_))) {
+    if number.has_variables() {
         return None;
     }
     number.replaced(&|atomic| depth(atomic, around))

@@ -20,7 +20,9 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::Statement;
 use crate::recover::tree::Test;
+use crate::recover::tree::Undecided;
 use crate::recover::tree::not_known;
+use crate::recover::tree::refuse_undecided;
 
 impl Walker<'_> {
     /// A branch that all lanes take alike, as a term says.
@@ -55,7 +57,7 @@ impl Walker<'_> {
             // What a look has found may end the loop around it.
         } else if self.is_opaque(term) && !(first.is_empty() && second.is_empty()) {
             let what = not_known(term, self.terms, self.loaded);
-            return refuse(format!("whether this is done depends on {what}"), location);
+            return refuse_undecided(Undecided::Branch, &what, location);
         }
         if first == second && first.iter().any(acts) {
             self.assume_alike(term, location);

@@ -40,7 +40,9 @@ use crate::recover::term::TermId;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::MOST_MORE;
 use crate::recover::tree::Statement;
+use crate::recover::tree::Undecided;
 use crate::recover::tree::not_known;
+use crate::recover::tree::refuse_undecided;
 
 /// A look at a word: its address, the term for its result, and which operation it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -250,8 +252,7 @@ impl Walker<'_> {
                 } else {
                     if self.is_opaque(condition) {
                         let what = not_known(condition, self.terms, self.loaded);
-                        let reason = format!("whether this is done depends on {what}");
-                        return refuse(reason, &location);
+                        return refuse_undecided(Undecided::Branch, &what, &location);
                     }
                     before = Some(condition);
                     self.chosen(condition, early, left)
