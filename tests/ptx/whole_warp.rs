@@ -2,6 +2,7 @@
 
 use crate::graph_misuse::shown;
 use crate::graph_misuse::verdict_by;
+use crate::support::program::Folder;
 
 const LOAD: &str = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r7}, [bar];";
 const MULTIPLY: &str = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r4,%r5,%r6,%r7},{%r8,%r9,%r10,%r11},{%r12,%r13},{%r4,%r5,%r6,%r7};";
@@ -103,4 +104,24 @@ fn a_mask_names_the_lanes_that_come() {
         let said = verdict_by(recovery, 64, &scan("-1"));
         assert!(said.starts_with("UNKNOWN"), "{recovery} {said}");
     }
+}
+
+/// It is asked of every number of warps, and said once.
+#[test]
+fn an_assumption_for_every_number_of_warps_is_printed_once() {
+    let text = format!(
+        ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry kernel(.param .u64 data)\n.maxntid 256, 1, 1\n{{\n\
+         .reg .pred %p<6>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<3>;\n.shared .align 16 .b8 bar[64];\nmov.u32 %r1, %tid.x;\n\
+         ld.param.u64 %rd1, [data];\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd2, %rd2, %rd1;\nld.global.u32 %r19, [%rd2];\n\
+         setp.lt.u32 %p5, %r19, 9;\n@%p5 {LOAD}\nbar.sync 0;\nret;\n}}\n"
+    );
+    let folder = Folder::new();
+    folder.file("kernel.ptx", text);
+    let shown = folder.run(&["check", "--symbolic-threads", "kernel.ptx"]);
+    assert!(shown.contains("PROVED for every warps in 1..=8"), "{shown}");
+    assert_eq!(
+        shown.matches("all lanes of a warp agree").count(),
+        1,
+        "{shown}"
+    );
 }

@@ -1,6 +1,7 @@
 //! Recovery from the kernel IR: for MLIR, and for PTX unless `--recovery path` is given.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use warplock::deadline;
 use warplock::ptx::Lifted;
@@ -268,12 +269,14 @@ pub fn premises(
         }
         threads => threads.into_iter().collect(),
     };
+    // Most shapes need the same.
+    let mut together = BTreeSet::new();
     for threads in shapes {
         let shape = Shape { threads, cluster };
-        let together = recover::convergence_premises(kernel, shape, deadline::over);
-        let together = together.map_err(words)?.into_iter();
-        premises.extend(together.map(str::to_owned));
+        let needed = recover::convergence_premises(kernel, shape, deadline::over);
+        together.extend(needed.map_err(words)?);
     }
+    premises.extend(together.into_iter().map(str::to_owned));
     Ok(premises)
 }
 
